@@ -1,0 +1,1 @@
+"""Records and rules: no I/O, no clock, no Slack, no Spark."""

@@ -1,0 +1,226 @@
+"""What the journal can say: one record a kind, tagged, so that the stored record reads like a document."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.domain.approval import Approval
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.evidence import Evidence
+from bot.domain.ids import EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
+from bot.domain.notice import Notice
+from bot.domain.proposal import Proposal
+from bot.domain.record import Record
+from bot.domain.runbook import Runbook
+from bot.domain.table import Window
+
+
+class IncidentOpened(Record):
+    """Always the first entry."""
+
+    kind: Literal["incident-opened"] = "incident-opened"
+    table: TableName
+    job: str | None
+    runbook: Runbook
+    severity: Literal["sev1", "sev2", "sev3"]
+    channel: str
+    window: Window
+    trusted: SnapshotId | None
+    """The newest snapshot believed good when the incident opened; consumers are pinned to it."""
+    metadata_location: str
+    summary: str
+
+
+class ResponderAssigned(Record):
+    kind: Literal["responder-assigned"] = "responder-assigned"
+    user: UserId
+
+
+class NoteAdded(Record):
+    kind: Literal["note-added"] = "note-added"
+    text: str
+
+
+class EvidenceRequested(Record):
+    """Intent: a task is about to run. Without an end after a restart it is run again."""
+
+    kind: Literal["evidence-requested"] = "evidence-requested"
+    run: EvidenceId
+    task: str
+    step: StepId | None
+
+
+class EvidenceRecorded(Record):
+    kind: Literal["evidence-recorded"] = "evidence-recorded"
+    run: EvidenceId
+    evidence: Evidence
+
+
+class EvidenceEnded(Record):
+    """The run ended without an answer."""
+
+    kind: Literal["evidence-ended"] = "evidence-ended"
+    run: EvidenceId
+    how: Literal["failed", "cancelled"]
+    message: str
+
+
+class Diagnosed(Record):
+    kind: Literal["diagnosed"] = "diagnosed"
+    diagnosis: Diagnosis
+
+
+class WindowMoved(Record):
+    """The head went on under the incident's own job; evidence is asked for the longer window."""
+
+    kind: Literal["window-moved"] = "window-moved"
+    window: Window
+    metadata_location: str
+
+
+class StepDone(Record):
+    kind: Literal["step-done"] = "step-done"
+    step: StepId
+    key: str
+    why: str
+
+
+class StepSkipped(Record):
+    kind: Literal["step-skipped"] = "step-skipped"
+    step: StepId
+    key: str
+    reason: str
+
+
+class ProposalMade(Record):
+    kind: Literal["proposal-made"] = "proposal-made"
+    step: StepId | None
+    proposal: Proposal
+
+
+class ProposalApproved(Record):
+    kind: Literal["proposal-approved"] = "proposal-approved"
+    proposal: ProposalId
+    approval: Approval
+    complete: bool
+
+
+class ProposalEnded(Record):
+    """It can no longer be approved: rejected by a person, expired, or superseded by the world."""
+
+    kind: Literal["proposal-ended"] = "proposal-ended"
+    proposal: ProposalId
+    how: Literal["rejected", "expired", "superseded"]
+    reason: str
+
+
+class ExecutionStarted(Record):
+    """Unique per proposal in the database: the race of two executors is decided here."""
+
+    kind: Literal["execution-started"] = "execution-started"
+    proposal: ProposalId
+
+
+class EffectStarted(Record):
+    """Intent of one effect. `job_id` is the id that a job will be started under, chosen beforehand."""
+
+    kind: Literal["effect-started"] = "effect-started"
+    proposal: ProposalId
+    index: int
+    expected_head: SnapshotId | None = None
+    job_id: JobId | None = None
+
+
+class EffectEnded(Record):
+    kind: Literal["effect-ended"] = "effect-ended"
+    proposal: ProposalId
+    index: int
+    how: Literal["done", "refused", "unknown"]
+    detail: str
+
+
+class ExecutionEnded(Record):
+    kind: Literal["execution-ended"] = "execution-ended"
+    proposal: ProposalId
+    outcome: Literal["applied", "refused", "unknown"]
+    sentence: str
+
+
+class Check(Record):
+    """One line of a verification: what was expected and what was found."""
+
+    name: str
+    passed: bool | None
+    """None: could not look."""
+    sentence: str
+
+
+class Verified(Record):
+    kind: Literal["verified"] = "verified"
+    proposal: ProposalId
+    passed: bool
+    checks: tuple[Check, ...]
+    evidence: tuple[EvidenceId, ...]
+    head: SnapshotId
+
+
+class WaterlineMoved(Record):
+    """The tag `waterline` and the property `waterline.status` were moved by one commit."""
+
+    kind: Literal["waterline-moved"] = "waterline-moved"
+    snapshot: SnapshotId
+    status: Literal["under-review", "trusted"]
+
+
+class NoticeQueued(Record):
+    """Intent: this very text is to be sent. Unique per notice key in the database."""
+
+    kind: Literal["notice-queued"] = "notice-queued"
+    notice: Notice
+
+
+class NoticeEnded(Record):
+    kind: Literal["notice-ended"] = "notice-ended"
+    key: str
+    how: Literal["delivered", "failed"]
+    detail: str
+
+
+class Finding(Record):
+    """One line of the contract review."""
+
+    contract: Literal["state", "checkpoint", "table"]
+    term: str
+    observed: str
+    holds: bool | None
+    action: str
+
+
+class ReviewOpened(Record):
+    kind: Literal["review-opened"] = "review-opened"
+    findings: tuple[Finding, ...]
+
+
+class IncidentClosed(Record):
+    kind: Literal["incident-closed"] = "incident-closed"
+    reason: str
+
+
+Body = Annotated[
+    IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
+    | Diagnosed | WindowMoved | StepDone | StepSkipped | ProposalMade | ProposalApproved | ProposalEnded
+    | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
+    | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
+    Field(discriminator="kind"),
+]  # fmt: skip
+
+
+def once_key(incident_id: str, body: Body) -> str | None:
+    """The key under which an entry may exist only once, ever; None where repeats are fine."""
+    match body:
+        case ExecutionStarted():
+            return f"execution/{body.proposal}"
+        case NoticeQueued():
+            return f"notice/{body.notice.key(incident_id)}"
+        case _:
+            return None

@@ -1,0 +1,61 @@
+"""One tree of errors. Each message says what happened, what was expected and found, and what to do."""
+
+
+class WaterlineError(Exception):
+    """Base of every error that a responder may read."""
+
+    def __init__(self, happened: str, found: str, remedy: str) -> None:
+        super().__init__(f"{happened} {found} {remedy}".strip())
+        self.happened = happened
+        """What happened, a sentence."""
+        self.found = found
+        """What was expected and what was found, a sentence; may be empty."""
+        self.remedy = remedy
+        """What to do next, a sentence."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.happened, self.found, self.remedy))
+
+
+class BadConfiguration(WaterlineError):
+    """Raised at start when a file that people write (settings, runbook, message) is not well formed."""
+
+
+class UnknownTable(WaterlineError):
+    """Raised when a table is neither configured nor in the catalog."""
+
+
+class CouldNotLook(WaterlineError):
+    """Raised by an adapter when a source cannot be asked; becomes `NotSeen`, never 'nothing found'."""
+
+
+class EvidenceFailed(WaterlineError):
+    """Raised when a task could not run to its end."""
+
+
+class EvidenceCancelled(WaterlineError):
+    """Raised in the running task when a responder cancelled it."""
+
+
+class Refused(WaterlineError):
+    """Raised when a rule forbids the request (not an approver, wrong state, reason missing)."""
+
+
+class Superseded(WaterlineError):
+    """Raised when the world has moved from what was approved; nothing was changed."""
+
+
+class CommitRefused(WaterlineError):
+    """Raised when the catalog refused a compare-and-swap: surely not applied."""
+
+
+class OutcomeUnknown(WaterlineError):
+    """Raised when an effect may or may not have happened; it must be verified, never repeated."""
+
+
+class JournalMoved(WaterlineError):
+    """Raised when another request appended first; read again and decide anew."""
+
+
+class UnknownIncident(WaterlineError):
+    """Raised when no incident has this id, or none is open in this channel."""

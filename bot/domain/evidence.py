@@ -1,0 +1,105 @@
+"""Evidence: one question, asked of pinned sources, answered with a verdict that a stranger can check."""
+
+from enum import StrEnum
+
+from bot.domain.contract import TableContract
+from bot.domain.findings import Finding
+from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.reads import ReadRun
+from bot.domain.record import Record, Utc
+from bot.domain.table import TableState, Window
+
+
+class Verdict(StrEnum):
+    """What the evidence says of its question. `RULED_OUT` is never said without having looked."""
+
+    CONFIRMED = "confirmed"
+    RULED_OUT = "ruled-out"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Task(Record):
+    """What a module of `spark_tasks/` declares of itself as `TASK`."""
+
+    name: str
+    """The module's name: `duplicate_rows`."""
+    title: str
+    """A few words for a button or heading: `Duplicate rows`."""
+    question: str
+    """The one question it answers, as a responder would ask it; ends in a question mark."""
+    confirmed_means: str
+    """What `confirmed` says in this task: `some key lives more than once`."""
+    needs: tuple[str, ...]
+    """Sources without which it is inconclusive: `table`, `jobs`, `checkpoints`, `reads`, `contract.key`, …"""
+    cost: str
+    """What it reads, in words: `manifests of the window`, `rows of the window, two columns`."""
+    version: int = 1
+
+
+class Observation(Record):
+    """The outside world at one moment: everything a task may know besides the data itself."""
+
+    table: TableState
+    jobs: Seen[JobRun] | NotSeen
+    checkpoints: Seen[StoredCheckpoint] | NotSeen
+    reads: Seen[ReadRun] | NotSeen
+
+
+class Ask(Record):
+    """One run of a task: the world it may rely on, and the window it answers for."""
+
+    observation: Observation
+    window: Window
+    contract: TableContract
+
+
+class Measure(Record):
+    """A number with its unit: `extra rows`, 220, `rows`."""
+
+    name: str
+    value: float
+    unit: str
+
+
+class Answer(Record):
+    """What a task returns; the runner adds when, how long and what was read."""
+
+    verdict: Verdict
+    headline: str
+    """One sentence for a tired reader; ends with a full stop."""
+    measures: tuple[Measure, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Names of the sample's columns."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    """At most 20 sample rows, already text, redacted by contract."""
+    finding: Finding | None = None
+    """None only when the verdict is inconclusive."""
+    sources: tuple[str, ...] = ()
+    """What was read besides the pinned metadata file, as a responder would name it."""
+    could_not_look: tuple[NotSeen, ...] = ()
+
+
+class Evidence(Answer):
+    """An answer, pinned: what was asked of which table state, when, and what it cost."""
+
+    id: EvidenceId
+    task: str
+    task_version: int
+    question: str
+    metadata_location: str
+    head: SnapshotId | None
+    window: Window
+    at: Utc
+    took_ms: int
+    bytes_read: int
+    """As Spark's stages reported; 0 when only metadata that is already in hand was used."""
+
+
+class Progress(Record):
+    """How far a running task is; told while it runs, never journalled."""
+
+    tasks_done: int
+    tasks_total: int
+    bytes_read: int

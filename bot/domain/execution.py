@@ -1,0 +1,73 @@
+"""The life of a proposal: one table of allowed moves, and how far its execution has come."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from bot.domain.approval import Approval
+from bot.domain.entries import EffectEnded, EffectStarted, ExecutionEnded, ProposalEnded, Verified
+from bot.domain.ids import StepId
+from bot.domain.proposal import Proposal
+
+
+class ProposalState(StrEnum):
+    """Where a proposal stands."""
+
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    EXECUTING = "executing"
+    APPLIED = "applied"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+
+
+_S = ProposalState
+MOVES: dict[ProposalState, frozenset[ProposalState]] = {
+    _S.PROPOSED: frozenset({_S.APPROVED, _S.REJECTED, _S.EXPIRED, _S.SUPERSEDED}),
+    _S.APPROVED: frozenset({_S.EXECUTING, _S.EXPIRED, _S.SUPERSEDED}),
+    _S.EXECUTING: frozenset({_S.APPLIED, _S.REFUSED, _S.UNKNOWN}),
+    _S.UNKNOWN: frozenset({_S.APPLIED, _S.REFUSED}),
+    _S.APPLIED: frozenset(),
+    _S.REFUSED: frozenset(),
+    _S.REJECTED: frozenset(),
+    _S.EXPIRED: frozenset(),
+    _S.SUPERSEDED: frozenset(),
+}
+"""From each state, the states that may follow. Anything else is refused."""
+
+
+@dataclass
+class ProposalView:
+    """One proposal with everything that happened to it."""
+
+    proposal: Proposal
+    step: StepId | None
+    state: ProposalState = ProposalState.PROPOSED
+    approvals: list[Approval] = field(default_factory=list)
+    ended: ProposalEnded | None = None
+    ended_by: str | None = None
+    ended_at: datetime | None = None
+    execution_started_at: datetime | None = None
+    executed_by: str | None = None
+    started: dict[int, EffectStarted] = field(default_factory=dict)
+    """Effect index -> its newest intent."""
+    done: dict[int, EffectEnded] = field(default_factory=dict)
+    """Effect index -> its newest end."""
+    result: ExecutionEnded | None = None
+    verified: Verified | None = None
+
+    def may_become(self, state: ProposalState) -> bool:
+        """Whether the table of moves allows it now."""
+        return state in MOVES[self.state]
+
+    @property
+    def next_effect(self) -> int | None:
+        """Index of the first effect that is not done; None when all are."""
+        for index in range(len(self.proposal.effects)):
+            ended = self.done.get(index)
+            if ended is None or ended.how != "done":
+                return index
+        return None

@@ -1,0 +1,112 @@
+"""What Flink says of its job runs, and what its checkpoint files say of themselves."""
+
+from enum import StrEnum
+
+from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.record import Record, Utc
+
+
+class CheckpointKind(StrEnum):
+    """How a point of the job's state came to be; decides whether it can pair (facts 0.5)."""
+
+    CHECKPOINT = "checkpoint"
+    SAVEPOINT = "savepoint"
+    """Intermediate: the job went on; does not commit by itself."""
+    STOP_SAVEPOINT = "stop-savepoint"
+    """Stop-with-savepoint: committed as the job's last act."""
+    UNKNOWN = "unknown"
+
+
+class CompletedCheckpoint(Record):
+    """One entry of `/jobs/:id/checkpoints` history; the history keeps only the newest ten or so."""
+
+    checkpoint_id: CheckpointId
+    kind: CheckpointKind
+    status: str
+    """COMPLETED, FAILED or IN_PROGRESS."""
+    triggered_at: Utc
+    path: str | None
+    discarded: bool
+    failure: str | None = None
+
+
+class Restored(Record):
+    """`latest.restored`: the point of state from which this run (or its last failover) started."""
+
+    checkpoint_id: CheckpointId
+    at: Utc
+    is_savepoint: bool
+    path: str | None
+
+
+class Failure(Record):
+    """One entry of the exception history."""
+
+    at: Utc
+    exception: str
+    message: str
+    """First line of the stack trace, at most 300 characters."""
+    task: str | None
+    attempt: int | None
+
+
+class Vertex(Record):
+    """One operator chain of the running graph."""
+
+    vertex_id: OperatorId
+    name: str
+    parallelism: int
+    status: str
+    attempt: int
+    """The highest attempt number among its subtasks; 0 until something failed over."""
+
+
+class JobRun(Record):
+    """One submission of a job, as `/jobs/overview` and its detail pages tell it."""
+
+    job_id: JobId
+    name: str
+    state: str
+    """Flink's word: RUNNING, RESTARTING, FINISHED, CANCELED, FAILED, …"""
+    started_at: Utc
+    ended_at: Utc | None
+    checkpoint_interval_ms: int | None
+    checkpoints: tuple[CompletedCheckpoint, ...]
+    """Newest first, as far as Flink still remembers."""
+    completed_count: int
+    failed_count: int
+    restored_count: int
+    restored: Restored | None
+    failures: tuple[Failure, ...]
+    vertices: tuple[Vertex, ...]
+    code_version: str | None
+    """From the job's global parameters or its snapshots; None when the job does not say."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether Flink will never run this submission again."""
+        return self.state in {"FINISHED", "CANCELED", "FAILED"}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it runs with every operator running, so that nothing is being recovered now."""
+        return self.state == "RUNNING" and all(v.status == "RUNNING" for v in self.vertices)
+
+
+class StoredCheckpoint(Record):
+    """A savepoint or retained checkpoint on storage, read from its `_metadata` file."""
+
+    path: str
+    """The folder, as Flink takes it for a restore."""
+    kind: CheckpointKind
+    checkpoint_id: CheckpointId | None
+    """None when the file cannot be read; `problem` says why."""
+    job_id: JobId | None
+    """The run that wrote it: from the committer's state, else from the folder's name."""
+    written_at: Utc
+    pending_manifests: tuple[str, ...] = ()
+    """Names of the Flink manifests that its committer state still lists."""
+    operator_ids: tuple[OperatorId, ...] = ()
+    digest: str | None = None
+    """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""
+    problem: str | None = None

@@ -1,0 +1,120 @@
+"""Entries -> incident. The only place that knows what each kind of entry does to the state."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from bot.domain import entries as e
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.incident import Incident, NoticeView, answered, requested
+from bot.domain.journal import Entry
+from bot.domain.runbook import StepOutcome
+
+
+def fold(entries: Iterable[Entry]) -> Incident:
+    """The incident that these entries tell, by rising seq. ValueError if the first is not its opening."""
+    incident: Incident | None = None
+    for entry in entries:
+        if incident is None:
+            incident = _open(entry)
+        else:
+            _apply(incident, entry)
+        incident.seq = entry.seq
+        incident.entries.append(entry)
+    if incident is None:
+        raise ValueError("an incident has at least its opening entry")
+    return incident
+
+
+def _open(entry: Entry) -> Incident:
+    if entry.body.kind != "incident-opened":
+        raise ValueError(f"entry {entry.seq} of {entry.incident_id} is not an opening")
+    return Incident(
+        id=entry.incident_id,
+        seq=entry.seq,
+        opened=entry.body,
+        opened_by=entry.by,
+        opened_at=entry.at,
+        window=entry.body.window,
+        metadata_location=entry.body.metadata_location,
+    )
+
+
+def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a kind, nothing nested
+    body = entry.body
+    match body:
+        case e.IncidentOpened():
+            raise ValueError(f"{entry.incident_id} is opened twice")
+        case e.ResponderAssigned():
+            incident.responder = body.user
+        case e.NoteAdded():
+            pass
+        case e.EvidenceRequested():
+            incident.runs[body.run] = requested(body, entry)
+        case e.EvidenceRecorded():
+            answered(incident.runs[body.run], body)
+        case e.EvidenceEnded():
+            incident.runs[body.run].ended = body
+        case e.Diagnosed():
+            incident.diagnosis = body.diagnosis
+        case e.WindowMoved():
+            incident.window, incident.metadata_location = body.window, body.metadata_location
+        case e.StepDone():
+            incident.outcomes[body.step] = StepOutcome(key=body.key, why=body.why, by=entry.by, at=entry.at)
+        case e.StepSkipped():
+            incident.outcomes[body.step] = StepOutcome(
+                key=body.key, why=body.reason, by=entry.by, at=entry.at, skipped=True
+            )
+        case e.WaterlineMoved():
+            incident.waterline = body
+        case e.NoticeQueued():
+            key = body.notice.key(incident.id)
+            incident.notices[key] = NoticeView(notice=body.notice, key=key, queued_at=entry.at)
+        case e.NoticeEnded():
+            incident.notices[body.key].ended = body
+        case e.ReviewOpened():
+            incident.review = body.findings
+        case e.IncidentClosed():
+            incident.closed_at, incident.closed_by = entry.at, entry.by
+            incident.closed_reason = body.reason
+        case _:
+            _apply_proposal(incident, entry, body)
+
+
+def _apply_proposal(
+    incident: Incident,
+    entry: Entry,
+    body: e.ProposalMade
+    | e.ProposalApproved
+    | e.ProposalEnded
+    | e.ExecutionStarted
+    | e.EffectStarted
+    | e.EffectEnded
+    | e.ExecutionEnded
+    | e.Verified,
+) -> None:
+    if isinstance(body, e.ProposalMade):
+        incident.proposals[body.proposal.id] = ProposalView(proposal=body.proposal, step=body.step)
+        return
+    view = incident.proposals[body.proposal]
+    match body:
+        case e.ProposalApproved():
+            view.approvals.append(body.approval)
+            if body.complete:
+                view.state = ProposalState.APPROVED
+        case e.ProposalEnded():
+            view.state = ProposalState(body.how)
+            view.ended, view.ended_by, view.ended_at = body, entry.by, entry.at
+        case e.ExecutionStarted():
+            view.state = ProposalState.EXECUTING
+            view.execution_started_at, view.executed_by = entry.at, entry.by
+        case e.EffectStarted():
+            view.started[body.index] = body
+        case e.EffectEnded():
+            view.done[body.index] = body
+        case e.ExecutionEnded():
+            view.state = ProposalState(body.outcome)
+            view.result = body
+        case e.Verified():
+            view.verified = incident.verified = body
+        case _:
+            assert_never(body)

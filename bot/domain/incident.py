@@ -1,0 +1,117 @@
+"""An incident is a fold over its journal entries: state, audit trail and review are one table."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.domain.approval import Approval
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.entries import (
+    EvidenceEnded,
+    EvidenceRecorded,
+    EvidenceRequested,
+    Finding,
+    IncidentOpened,
+    NoticeEnded,
+    Verified,
+    WaterlineMoved,
+)
+from bot.domain.evidence import Evidence
+from bot.domain.execution import ProposalView
+from bot.domain.ids import EvidenceId, IncidentId, ProposalId, SnapshotId, StepId, UserId
+from bot.domain.journal import Entry
+from bot.domain.notice import Notice
+from bot.domain.runbook import StepOutcome
+from bot.domain.table import Window
+
+
+@dataclass
+class EvidenceRun:
+    """One asked-for run of a task and how it went."""
+
+    run: EvidenceId
+    task: str
+    step: StepId | None
+    requested_at: datetime
+    by: str
+    evidence: Evidence | None = None
+    ended: EvidenceEnded | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was asked for and has neither answer nor end."""
+        return self.evidence is None and self.ended is None
+
+
+@dataclass
+class NoticeView:
+    """One queued notice and whether it arrived."""
+
+    notice: Notice
+    key: str
+    queued_at: datetime
+    ended: NoticeEnded | None = None
+
+
+@dataclass
+class Incident:
+    """The present state of one incident; built only by `fold`."""
+
+    id: IncidentId
+    seq: int
+    opened: IncidentOpened
+    opened_by: str
+    opened_at: datetime
+    window: Window
+    metadata_location: str
+    entries: list[Entry] = field(default_factory=list)
+    responder: UserId | None = None
+    runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
+    """In the order in which they were asked for."""
+    diagnosis: Diagnosis | None = None
+    outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)
+    proposals: dict[ProposalId, ProposalView] = field(default_factory=dict)
+    notices: dict[str, NoticeView] = field(default_factory=dict)
+    waterline: WaterlineMoved | None = None
+    verified: Verified | None = None
+    review: tuple[Finding, ...] | None = None
+    closed_at: datetime | None = None
+    closed_by: str | None = None
+    closed_reason: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything can still be asked of it."""
+        return self.closed_at is None
+
+    @property
+    def trusted(self) -> SnapshotId | None:
+        """The snapshot that consumers can rely on now: where the waterline stands, else where it opened."""
+        return self.waterline.snapshot if self.waterline else self.opened.trusted
+
+    @property
+    def latest(self) -> dict[str, EvidenceRun]:
+        """Task name -> its newest answered run."""
+        return {run.task: run for run in self.runs.values() if run.evidence is not None}
+
+    def latest_run_of(self, step: StepId) -> EvidenceRun | None:
+        """The newest run asked for by a step, answered or not."""
+        return next((run for run in reversed(self.runs.values()) if run.step == step), None)
+
+    @property
+    def current_proposal(self) -> ProposalView | None:
+        """The newest proposal, whatever its state."""
+        return next(reversed(self.proposals.values()), None)
+
+    def approvals_of(self, proposal_id: ProposalId) -> tuple[Approval, ...]:
+        """Yeses given so far."""
+        return tuple(self.proposals[proposal_id].approvals)
+
+
+def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
+    """The view of a fresh request."""
+    return EvidenceRun(run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by)
+
+
+def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:
+    """Put the answer to its request."""
+    run.evidence = body.evidence

@@ -1,0 +1,115 @@
+"""A runbook as data: steps, branches, and where a walk stands. Parsing lives in `bot.runbook`."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.domain.ids import StepId
+from bot.domain.record import Record, Utc
+
+END = StepId("end")
+"""The branch target that ends the walk."""
+
+
+class _Step(Record):
+    id: StepId
+    title: str
+    section: str
+    """The `##` heading above it: Meaning, Impact, Diagnosis, Mitigation, …"""
+    prose: str
+    """What the responder reads, Markdown."""
+    line: int
+    """1-based line of its `###` heading in the file."""
+    next: StepId | None = None
+    """Where to go when no branch fits the outcome; None means that every outcome has a branch."""
+    branches: dict[str, StepId] = Field(default_factory=dict)
+    """Outcome key -> step id or `end`."""
+
+
+class EvidenceStep(_Step):
+    """Runs one evidence task; its outcome key is the verdict."""
+
+    kind: Literal["evidence"] = "evidence"
+    task: str
+
+
+class Choice(Record):
+    """One answer of a decision, as a button."""
+
+    key: str
+    label: str
+
+
+class DecisionStep(_Step):
+    """Branches: `on: diagnosis` by the code of the first match or `no-match`; `on: choice` by a person."""
+
+    kind: Literal["decision"] = "decision"
+    on: Literal["diagnosis", "choice"]
+    choices: tuple[Choice, ...] = ()
+
+
+class ActionStep(_Step):
+    """Proposes an action. Outcome keys: applied, refused, unknown, rejected, expired, superseded."""
+
+    kind: Literal["action"] = "action"
+    action: str
+
+
+class ManualStep(_Step):
+    """A person does something outside and says so; outcome key: done."""
+
+    kind: Literal["manual"] = "manual"
+
+
+class NoticeStep(_Step):
+    """Previews and sends a notice to each consumer; outcome key: sent."""
+
+    kind: Literal["notice"] = "notice"
+    notice: str
+
+
+class ReviewStep(_Step):
+    """Opens the contract review and ends the incident; outcome key: done."""
+
+    kind: Literal["review"] = "review"
+
+
+Step = Annotated[
+    EvidenceStep | DecisionStep | ActionStep | ManualStep | NoticeStep | ReviewStep,
+    Field(discriminator="kind"),
+]
+
+
+class Runbook(Record):
+    """One symptom's runbook. An incident keeps its own copy: editing the file changes only new incidents."""
+
+    id: str
+    title: str
+    """The symptom, as a responder would pick it from a list."""
+    version: int
+    applies_to: tuple[str, ...]
+    owners: tuple[str, ...]
+    sections: dict[str, str]
+    """Section heading -> its prose before the first step."""
+    steps: tuple[Step, ...]
+    """In file order; the walk begins with the first."""
+    digest: str
+    """sha256 of the file's text."""
+    text: str
+
+    def step(self, step_id: StepId) -> Step:
+        """The step with this id; KeyError if there is none (lint excludes it)."""
+        found = next((step for step in self.steps if step.id == step_id), None)
+        if found is None:
+            raise KeyError(step_id)
+        return found
+
+
+class StepOutcome(Record):
+    """How a step ended: `key` chooses the branch, `why` is shown beside it."""
+
+    key: str
+    why: str
+    by: str
+    at: Utc
+    skipped: bool = False

@@ -1,0 +1,152 @@
+"""What Iceberg's metadata says of a table at one pinned `metadata.json`."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
+from bot.domain.record import Record, Utc
+
+
+class Snapshot(Record):
+    """One commit, current or not. `summary` holds strings only, as the format stores them."""
+
+    snapshot_id: SnapshotId
+    parent_id: SnapshotId | None
+    sequence_number: int
+    committed_at: Utc
+    operation: str
+    manifest_list: str
+    schema_id: int | None
+    summary: dict[str, str]
+
+    @property
+    def job_id(self) -> JobId | None:
+        """The Flink run that wrote the files (`flink.job-id`); None for any other writer."""
+        value = self.summary.get("flink.job-id")
+        return JobId(value) if value else None
+
+    @property
+    def operator_id(self) -> OperatorId | None:
+        """`flink.operator-id`; absent before Iceberg 1.2."""
+        value = self.summary.get("flink.operator-id")
+        return OperatorId(value) if value else None
+
+    @property
+    def checkpoint_id(self) -> CheckpointId | None:
+        """`flink.max-committed-checkpoint-id`; None when absent or not a number."""
+        value = self.summary.get("flink.max-committed-checkpoint-id", "")
+        return CheckpointId(int(value)) if value.lstrip("-").isdigit() else None
+
+    def counted(self, key: str) -> int:
+        """A counter of the summary (`added-records`, …); 0 when the writer left it out."""
+        value = self.summary.get(key, "0")
+        return int(value) if value.isdigit() else 0
+
+    @property
+    def engine(self) -> str:
+        """Who wrote it, as far as the summary tells: `flink`, `spark`, … or `unknown`."""
+        if self.job_id:
+            return "flink"
+        return self.summary.get("engine-name") or ("spark" if "spark.app.id" in self.summary else "unknown")
+
+
+class Ref(Record):
+    """A named pointer: branch or tag."""
+
+    name: str
+    kind: str
+    snapshot_id: SnapshotId
+
+
+class HeadMove(Record):
+    """One line of the snapshot log: from `at` on, `snapshot_id` was the head of main."""
+
+    at: Utc
+    snapshot_id: SnapshotId
+
+
+class Column(Record):
+    """A top-level column with its Iceberg type in words (`long`, `timestamptz`, `decimal(12, 2)`)."""
+
+    field_id: int
+    name: str
+    type: str
+
+
+class TableState(Record):
+    """A table at one metadata file; everything Waterline says of a table is said of such a state."""
+
+    name: TableName
+    uuid: str
+    location: str
+    metadata_location: str
+    format_version: int
+    head: SnapshotId | None
+    snapshots: tuple[Snapshot, ...]
+    """Every snapshot the metadata still lists, oldest first, ancestors and rolled-back ones alike."""
+    refs: tuple[Ref, ...]
+    head_moves: tuple[HeadMove, ...]
+    """The snapshot log, oldest first. Expiry shortens it."""
+    properties: dict[str, str]
+    columns: tuple[Column, ...]
+    read_at: Utc
+
+    @cached_property
+    def by_id(self) -> dict[SnapshotId, Snapshot]:
+        """Snapshot id -> snapshot, of all that the metadata lists."""
+        return {snapshot.snapshot_id: snapshot for snapshot in self.snapshots}
+
+    def ancestors(self, of: SnapshotId | None) -> Iterator[Snapshot]:
+        """`of` and its parents, newest first; ends where a parent is gone (expired) or None."""
+        current = self.by_id.get(of) if of is not None else None
+        while current is not None:
+            yield current
+            current = self.by_id.get(current.parent_id) if current.parent_id is not None else None
+
+    @cached_property
+    def chain(self) -> tuple[Snapshot, ...]:
+        """The ancestors of the head, head included, newest first."""
+        return tuple(self.ancestors(self.head))
+
+    @cached_property
+    def chain_ids(self) -> frozenset[SnapshotId]:
+        """Ids of `chain`, for membership."""
+        return frozenset(snapshot.snapshot_id for snapshot in self.chain)
+
+    @property
+    def rolled_back(self) -> tuple[Snapshot, ...]:
+        """Snapshots that were head of main once and are no longer ancestors of the head, oldest first."""
+        once_head = {move.snapshot_id for move in self.head_moves}
+        return tuple(
+            s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids
+        )
+
+    def ref(self, name: str) -> SnapshotId | None:
+        """The snapshot a branch or tag points to; None if there is no such ref."""
+        return next((ref.snapshot_id for ref in self.refs if ref.name == name), None)
+
+
+class Window(Record):
+    """The commits under review: after `since` (exclusive), up to `until` (inclusive).
+
+    `since` None means from the first commit that the metadata lists.
+    Rolled-back snapshots that descend from `since` belong to the window too.
+    """
+
+    since: SnapshotId | None
+    until: SnapshotId
+
+    def of(self, table: TableState) -> tuple[Snapshot, ...]:
+        """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back
+        off it; oldest first."""
+        stop = {s.snapshot_id for s in table.ancestors(self.since)} if self.since else set()
+        inside: dict[SnapshotId, Snapshot] = {}
+        leaves = [self.until, *(s.snapshot_id for s in table.rolled_back)]
+        for leaf in leaves:
+            for snapshot in table.ancestors(leaf):
+                if snapshot.snapshot_id in stop or snapshot.snapshot_id in inside:
+                    break
+                inside[snapshot.snapshot_id] = snapshot
+        newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
+        chosen = [s for s in inside.values() if newest is None or s.sequence_number <= newest]
+        return tuple(sorted(chosen, key=lambda s: (s.sequence_number, s.committed_at)))
