@@ -18,8 +18,9 @@ class TableChange(Record):
     """One atomic commit of refs and properties. Nothing in it writes data."""
 
     expected_uuid: str
-    expected_head: SnapshotId
-    """Compare: the commit is refused unless `main` is exactly here. Sent to the catalog as requirement."""
+    expected_head: SnapshotId | None
+    """Compare: the commit is refused unless `main` is exactly here; sent to the catalog as requirement.
+    None only for a change of tags and properties, which may not care how far the writer has come."""
     move_main_to: SnapshotId | None = None
     set_tags: dict[str, SnapshotId] = {}
     """Tag -> snapshot; a tag that exists is moved."""

@@ -70,14 +70,6 @@ class Diagnosed(Record):
     diagnosis: Diagnosis
 
 
-class WindowMoved(Record):
-    """The head went on under the incident's own job; evidence is asked for the longer window."""
-
-    kind: Literal["window-moved"] = "window-moved"
-    window: Window
-    metadata_location: str
-
-
 class StepDone(Record):
     kind: Literal["step-done"] = "step-done"
     step: StepId
@@ -208,7 +200,7 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
-    | Diagnosed | WindowMoved | StepDone | StepSkipped | ProposalMade | ProposalApproved | ProposalEnded
+    | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
     Field(discriminator="kind"),

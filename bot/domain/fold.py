@@ -56,8 +56,6 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.runs[body.run].ended = body
         case e.Diagnosed():
             incident.diagnosis = body.diagnosis
-        case e.WindowMoved():
-            incident.window, incident.metadata_location = body.window, body.metadata_location
         case e.StepDone():
             incident.outcomes[body.step] = StepOutcome(key=body.key, why=body.why, by=entry.by, at=entry.at)
         case e.StepSkipped():
