@@ -20,9 +20,7 @@ class ApprovalPolicy(Record):
         description="Slack user group ids whose members may approve; membership is read at each click.",
         examples=[["S0APPROVE1"]],
     )
-    required: int = Field(
-        default=1, ge=1, le=5, description="How many different people must approve.", examples=[1]
-    )
+    required: int = Field(default=1, ge=1, le=5, description="How many different people must approve.", examples=[1])
     expires_after: timedelta = Field(
         default=timedelta(minutes=30),
         gt=timedelta(0),

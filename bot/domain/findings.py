@@ -103,6 +103,4 @@ class PairingFinding(Record):
     pairings: tuple[Pairing, ...]
 
 
-Finding = Annotated[
-    LedgerFinding | DuplicatesFinding | GapsFinding | PairingFinding, Field(discriminator="kind")
-]
+Finding = Annotated[LedgerFinding | DuplicatesFinding | GapsFinding | PairingFinding, Field(discriminator="kind")]

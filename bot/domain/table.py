@@ -117,9 +117,7 @@ class TableState(Record):
     def rolled_back(self) -> tuple[Snapshot, ...]:
         """Snapshots that were head of main once and are no longer ancestors of the head, oldest first."""
         once_head = {move.snapshot_id for move in self.head_moves}
-        return tuple(
-            s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids
-        )
+        return tuple(s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids)
 
     def ref(self, name: str) -> SnapshotId | None:
         """The snapshot a branch or tag points to; None if there is no such ref."""

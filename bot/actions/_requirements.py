@@ -1,0 +1,120 @@
+"""Checks a proposal's requirements against the world: when proposed, when approved, and at execution."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from bot.domain.errors import CouldNotLook, Superseded
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.proposal import (
+    HeadDescends,
+    Requirement,
+    RestorePointIntact,
+    RunIsCurrent,
+    SnapshotPresent,
+    TableIs,
+)
+from bot.domain.table import Snapshot, TableState
+from bot.ports import CheckpointStore
+
+
+@dataclass(frozen=True)
+class World:
+    """What the requirements are checked against, read just now."""
+
+    table: TableState
+    runs: Sequence[JobRun]
+    checkpoints: CheckpointStore
+
+
+def check_all(requirements: Sequence[Requirement], world: World) -> None:
+    """Raises Superseded with the first requirement that no longer holds; nothing was changed."""
+    for requirement in requirements:
+        problem = problem_with(requirement, world)
+        if problem is not None:
+            raise Superseded(
+                f"Table {world.table.name} or its job has moved since this was proposed.",
+                problem,
+                "Nothing was changed. Collect evidence again and propose anew.",
+            )
+
+
+def problem_with(requirement: Requirement, world: World) -> str | None:
+    """A sentence with expected and found, or None when it holds. CouldNotLook passes through."""
+    table = world.table
+    match requirement:
+        case TableIs():
+            return None if table.uuid == requirement.uuid else (
+                f"Expected the table with uuid {requirement.uuid}, found {table.uuid}: it was dropped and created again."
+            )  # fmt: skip
+        case SnapshotPresent():
+            return None if requirement.snapshot_id in table.by_id else (
+                f"Expected snapshot {requirement.snapshot_id} to be listed; it was expired."
+            )  # fmt: skip
+        case HeadDescends():
+            return unforeseen(table, requirement.head, requirement.job_id)
+        case RunIsCurrent():
+            return _other_run(requirement, world.runs)
+        case RestorePointIntact():
+            return _restore_point_problem(requirement, world.checkpoints)
+        case _:
+            assert_never(requirement)
+
+
+def unforeseen(table: TableState, head: SnapshotId, job_id: JobId | None) -> str | None:
+    """Why the head is neither `head` nor descends from it only by commits of run `job_id` with rising ids."""
+    newer: list[Snapshot] = []
+    for snapshot in table.chain:
+        if snapshot.snapshot_id == head:
+            break
+        newer.append(snapshot)
+    else:
+        return (
+            f"Approved for head {short(head)}; now the head is {short(table.head)}, which does not descend from it: "
+            "the table was rolled back or its snapshots expired."
+        )
+    last = table.by_id[head].checkpoint_id if table.by_id[head].job_id == job_id else None
+    for snapshot in reversed(newer):
+        rises = last is None or (snapshot.checkpoint_id is not None and snapshot.checkpoint_id > last)
+        if job_id is None or snapshot.job_id != job_id or not rises:
+            allowed = f"the head itself and commits of run {short_job(job_id)}" if job_id else "exactly this head"
+            return (
+                f"Approved for head {short(head)} ({allowed}); now {short(snapshot.snapshot_id)} was committed by "
+                f"{committer(snapshot)} at {snapshot.committed_at:%H:%M:%S} UTC."
+            )
+        last = snapshot.checkpoint_id
+    return None
+
+
+def committer(snapshot: Snapshot) -> str:
+    """Who wrote a commit, in words: Flink run and checkpoint, or engine and application."""
+    if snapshot.job_id:
+        return f"Flink run {short_job(snapshot.job_id)} (checkpoint {snapshot.checkpoint_id})"
+    app = snapshot.summary.get("spark.app.id") or snapshot.summary.get("app-id")
+    return f"{snapshot.engine} app {app}" if app else f"{snapshot.engine} ({snapshot.operation})"
+
+
+def _other_run(requirement: RunIsCurrent, runs: Sequence[JobRun]) -> str | None:
+    live = [run.job_id for run in runs if not run.is_terminal]
+    if live == [requirement.job_id]:
+        return None
+    found = ", ".join(short_job(job_id) for job_id in live) or "no run"
+    return (
+        f"Expected run {short_job(requirement.job_id)} of {requirement.job} to be the one that is alive; found {found}."
+    )
+
+
+def _restore_point_problem(requirement: RestorePointIntact, checkpoints: CheckpointStore) -> str | None:
+    try:
+        stored = checkpoints.read(requirement.path)
+    except CouldNotLook as error:
+        return f"Expected restore point {requirement.path} to be readable; {error.happened} {error.found}"
+    if stored.problem is not None:
+        return f"Expected restore point {requirement.path} to be readable; found: {stored.problem}"
+    if stored.digest != requirement.digest or stored.checkpoint_id != requirement.checkpoint_id:
+        return (
+            f"Expected restore point {requirement.path} to be checkpoint {requirement.checkpoint_id} with digest "
+            f"{requirement.digest[:12]}; found checkpoint {stored.checkpoint_id}, digest {(stored.digest or '')[:12]}."
+        )
+    return None
