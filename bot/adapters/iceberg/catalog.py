@@ -1,0 +1,121 @@
+"""One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
+
+from collections.abc import Mapping
+from threading import Lock
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NoSuchPropertyException, NotInstalledError
+from pyiceberg.table import Table
+
+from bot.adapters.iceberg.change import commit_of
+from bot.adapters.iceberg.errors import (
+    COMMIT_TROUBLE,
+    MISSING,
+    TROUBLE,
+    commit_error,
+    could_not_look,
+    unknown_table,
+)
+from bot.adapters.iceberg.reading import table_state
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.ids import TableName
+from bot.domain.table import TableState
+from bot.ports import Clock, TableChange
+
+_SQLITE_PATIENCE_S = 15
+
+
+class PyIcebergCatalog:
+    """Loads tables and commits refs and properties. The connection is made at the first use.
+
+    Safe to use from several threads: every call works on a table object of its own.
+    """
+
+    def __init__(self, name: str, properties: Mapping[str, str], clock: Clock) -> None:
+        """`name` and `properties` go to PyIceberg as they are; a SQLite catalog is given a busy timeout."""
+        self.name = name
+        self._properties = _with_patience(properties)
+        self._clock = clock
+        self._made: Catalog | None = None
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Gives the connections back; a later call connects again."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+            self._made = None
+
+    def load(self, table: TableName) -> TableState:
+        """The table now: one catalog call and one metadata file. Raises UnknownTable, CouldNotLook."""
+        try:
+            loaded = self._load(table)
+        except MISSING as error:
+            raise unknown_table(table, self.name) from error
+        except TROUBLE as error:
+            raise could_not_look(f"Table {table}", self.name, error) from error
+        return self._state(table, loaded)
+
+    def commit(self, table: TableName, change: TableChange) -> TableState:
+        """One `commit_table` with all requirements; the state comes from the catalog's own answer.
+
+        Raises CommitRefused (surely not applied) or OutcomeUnknown. Not retried, here or in PyIceberg.
+        """
+        try:
+            loaded = self._load(table)
+        except (*MISSING, *TROUBLE, CouldNotLook) as error:
+            raise CommitRefused(
+                f"Table {table} was not changed: it could not be read before the commit.",
+                f"Expected its metadata from the catalog {self.name}; found {type(error).__name__}: {error}.",
+                "Check that the catalog can be reached, then execute again.",
+            ) from error
+        requirements, updates = commit_of(table, change, loaded.metadata)
+        try:
+            answer = self._catalog().commit_table(loaded, requirements, updates)
+        except COMMIT_TROUBLE as error:
+            raise commit_error(table, error) from error
+        return table_state(table, answer.metadata, answer.metadata_location, self._clock.now())
+
+    def tables(self) -> tuple[TableName, ...]:
+        """Every table in every namespace, by name: one catalog call a namespace. Raises CouldNotLook."""
+        try:
+            return tuple(sorted(self._under(())))
+        except (*MISSING, *TROUBLE) as error:
+            raise could_not_look("The list of tables", self.name, error) from error
+
+    def _under(self, parent: tuple[str, ...]) -> list[TableName]:
+        found: list[TableName] = []
+        for namespace in self._catalog().list_namespaces(parent):
+            if len(namespace) <= len(parent):
+                continue
+            found += [TableName(".".join(each)) for each in self._catalog().list_tables(namespace)]
+            found += self._under(tuple(namespace))
+        return found
+
+    def _load(self, table: TableName) -> Table:
+        return self._catalog().load_table(table)
+
+    def _state(self, table: TableName, loaded: Table) -> TableState:
+        return table_state(table, loaded.metadata, loaded.metadata_location, self._clock.now())
+
+    def _catalog(self) -> Catalog:
+        with self._lock:
+            if self._made is None:
+                try:
+                    self._made = load_catalog(self.name, **self._properties)
+                except (*TROUBLE, NotInstalledError, NoSuchPropertyException) as error:
+                    raise CouldNotLook(
+                        f"The catalog {self.name} could not be opened.",
+                        f"Expected it to accept its properties; found {type(error).__name__}: {error}.",
+                        "Check `catalog` in the configuration file, and that the catalog runs.",
+                    ) from error
+            return self._made
+
+
+def _with_patience(properties: Mapping[str, str]) -> dict[str, str]:
+    """SQLite waits for another engine's write lock instead of failing at once."""
+    uri = properties.get("uri", "")
+    if not uri.startswith("sqlite") or "timeout=" in uri:
+        return dict(properties)
+    joint = "&" if "?" in uri else "?"
+    return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}

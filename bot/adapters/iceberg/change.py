@@ -1,0 +1,91 @@
+"""A `TableChange` as the requirements and updates of one atomic catalog commit; pure.
+
+Built as data on purpose: PyIceberg's `ManageSnapshots` keeps only one requirement of each type, so tagging
+the old head and then rolling back would drop the guard on `main`.
+"""
+
+from uuid import UUID
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.update import (
+    AssertRefSnapshotId,
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    RemoveSnapshotRefUpdate,
+    SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+
+from bot.domain.errors import CommitRefused
+from bot.domain.ids import TableName
+from bot.ports import TableChange
+
+Commit = tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]
+
+
+def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> Commit:
+    """Requirements and updates of `change` on top of `metadata`.
+
+    Raises CommitRefused where the metadata already shows that the change cannot hold: an unknown snapshot,
+    or a new tag that is taken.
+    """
+    _refuse_unknown_snapshots(name, change, metadata)
+    requirements: list[TableRequirement] = [
+        AssertTableUUID(uuid=UUID(change.expected_uuid)),
+        AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=change.expected_head),
+    ]
+    updates: list[TableUpdate] = []
+    for tag, target in change.new_tags.items():
+        present = metadata.refs.get(tag)
+        if present is not None and present.snapshot_id != target:
+            raise CommitRefused(
+                f"Table {name} was not changed: the name {tag} is taken.",
+                f"Expected no {tag}, or a tag on snapshot {target}; found a "
+                f"{present.snapshot_ref_type.value} on snapshot {present.snapshot_id}.",
+                "Look at who set it, then propose again; it is never moved by this change.",
+            )
+        # With the tag in place the requirement holds it there; without, nobody may set it in between.
+        expected = None if present is None else target
+        requirements.append(AssertRefSnapshotId(ref=tag, snapshot_id=expected))
+        if present is None:
+            updates.append(_set_ref(tag, target, metadata))
+    updates += [_set_ref(tag, target, metadata) for tag, target in change.set_tags.items()]
+    if change.move_main_to is not None:
+        updates.append(_set_ref(MAIN_BRANCH, change.move_main_to, metadata))
+    updates += [RemoveSnapshotRefUpdate(ref_name=tag) for tag in change.remove_tags if tag in metadata.refs]
+    if change.set_properties:
+        updates.append(SetPropertiesUpdate(updates=dict(change.set_properties)))
+    present_keys = [key for key in change.remove_properties if key in metadata.properties]
+    if present_keys:
+        updates.append(RemovePropertiesUpdate(removals=present_keys))
+    return tuple(requirements), tuple(updates)
+
+
+def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: TableMetadata) -> None:
+    targets = {*change.new_tags.values(), *change.set_tags.values()}
+    if change.move_main_to is not None:
+        targets.add(change.move_main_to)
+    gone = sorted(target for target in targets if metadata.snapshot_by_id(target) is None)
+    if gone:
+        raise CommitRefused(
+            f"Table {name} was not changed: a snapshot that the change names is gone.",
+            f"Expected the metadata to list {', '.join(map(str, gone))}; it does not (expired?).",
+            "Collect evidence again and propose anew; nothing points to an expired snapshot.",
+        )
+
+
+def _set_ref(name: str, snapshot_id: int, metadata: TableMetadata) -> SetSnapshotRefUpdate:
+    """Points `name` to the snapshot and keeps the retention that the ref has; a new ref is a tag."""
+    present = metadata.refs.get(name)
+    kind = present.snapshot_ref_type if present else SnapshotRefType.TAG
+    return SetSnapshotRefUpdate(
+        ref_name=name,
+        type=SnapshotRefType.BRANCH if name == MAIN_BRANCH else kind,
+        snapshot_id=snapshot_id,
+        max_ref_age_ms=present.max_ref_age_ms if present else None,
+        max_snapshot_age_ms=present.max_snapshot_age_ms if present else None,
+        min_snapshots_to_keep=present.min_snapshots_to_keep if present else None,
+    )

@@ -1,0 +1,95 @@
+"""What PyIceberg and the systems under it raise, translated once.
+
+PyIceberg's SQL catalog hands SQLAlchemy's errors on as they are, which is why they are named here.
+Its REST catalog raises requests' errors, all of which are `OSError`s.
+"""
+
+from pydantic import ValidationError
+from pyiceberg.exceptions import (
+    BadRequestError,
+    CommitFailedException,
+    DynamoDbError,
+    ForbiddenError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    OAuthError,
+    RESTError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    WaitingForLockException,
+)
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
+from bot.domain.ids import TableName
+
+MISSING = (NoSuchTableError, NoSuchNamespaceError)
+TROUBLE = (SQLAlchemyError, RESTError, OSError, ValueError, DynamoDbError)
+"""Everything that reading from a catalog raises when the catalog or the storage cannot be asked."""
+
+_REFUSED = (CommitFailedException, WaitingForLockException, *MISSING)
+"""The catalog decided before it wrote anything."""
+_TURNED_AWAY = (BadRequestError, UnauthorizedError, ForbiddenError, TooManyRequestsError, OAuthError)
+"""The request was turned away at the door."""
+COMMIT_TROUBLE = (*_REFUSED, *TROUBLE)
+
+_SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
+
+
+def could_not_look(what: str, catalog: str, error: Exception) -> CouldNotLook:
+    """`what` could not be read from `catalog`."""
+    return CouldNotLook(
+        f"{what} could not be read.",
+        f"Expected an answer of the catalog {catalog}; found {_in_words(error)}.",
+        "Check that the catalog and the table's storage can be reached from here, then try again.",
+    )
+
+
+def unknown_table(name: TableName, catalog: str) -> UnknownTable:
+    """The catalog answered that there is no such table."""
+    return UnknownTable(
+        f"There is no table {name}.",
+        f"Expected it in the catalog {catalog}; the catalog does not know it.",
+        "Check the name in the configuration; it is written as namespace.table, without the catalog.",
+    )
+
+
+def commit_error(name: TableName, error: Exception) -> WaterlineError:
+    """CommitRefused where it is sure that nothing was applied, else OutcomeUnknown."""
+    if isinstance(error, CommitFailedException):
+        return CommitRefused(
+            f"The catalog refused the change of {name}; nothing was changed.",
+            f"Expected the table as it was approved; the catalog answered: {_in_words(error)}.",
+            "Collect evidence again and propose anew.",
+        )
+    if isinstance(error, _REFUSED + _TURNED_AWAY):
+        return CommitRefused(
+            f"The catalog refused the change of {name}; nothing was changed.",
+            f"Expected it to accept the commit; found {_in_words(error)}.",
+            "Check the table's name and the bot's rights in the catalog, then propose again.",
+        )
+    if _is_locked(error):
+        return CommitRefused(
+            f"The catalog's database was busy, so the change of {name} was not applied.",
+            f"Expected its write lock within the time limit; found {_in_words(error)}.",
+            "Look which process holds the database, then execute a new proposal.",
+        )
+    return OutcomeUnknown(
+        f"Whether the change of {name} was applied is not known.",
+        f"Expected the catalog's yes or no; found {_in_words(error)}.",
+        "Verify it against the table; do not repeat it before that.",
+    )
+
+
+def _is_locked(error: Exception) -> bool:
+    """SQLite did not give the write lock in time; the transaction has then been rolled back."""
+    code = getattr(error.orig, "sqlite_errorcode", None) if isinstance(error, OperationalError) else None
+    return code is not None and code & 0xFF in {_SQLITE_BUSY, _SQLITE_LOCKED}
+
+
+def _in_words(error: Exception) -> str:
+    """The error's kind and first line; a validation error's many lines say nothing to a responder."""
+    if isinstance(error, ValidationError):
+        return f"an answer that is not Iceberg's ({error.error_count()} fields do not fit)"
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0][:300]}" if said else type(error).__name__
