@@ -30,13 +30,18 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
     """Requirements and updates of `change` on top of `metadata`.
 
     Raises CommitRefused where the metadata already shows that the change cannot hold: an unknown snapshot,
-    or a new tag that is taken.
+    a new tag that is taken, or a move of main that names no head to compare with.
     """
+    if change.move_main_to is not None and change.expected_head is None:
+        raise CommitRefused(
+            f"Table {name} was not changed: a move of main must say from where.",
+            f"Expected the approved head beside the target {change.move_main_to}; found none.",
+            "Report this as a defect of Waterline; nothing is moved without a comparison.",
+        )
     _refuse_unknown_snapshots(name, change, metadata)
-    requirements: list[TableRequirement] = [
-        AssertTableUUID(uuid=UUID(change.expected_uuid)),
-        AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=change.expected_head),
-    ]
+    requirements: list[TableRequirement] = [AssertTableUUID(uuid=UUID(change.expected_uuid))]
+    if change.expected_head is not None:  # sent as None it would mean "there must be no main"
+        requirements.append(AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=change.expected_head))
     updates: list[TableUpdate] = []
     for tag, target in change.new_tags.items():
         present = metadata.refs.get(tag)
