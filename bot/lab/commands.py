@@ -1,0 +1,113 @@
+"""The commands of the lab, mounted as `waterline lab`."""
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from bot.lab import jars as pinned
+from bot.lab.consumers import QUERIES, Readers
+from bot.lab.errors import LabError
+from bot.lab.home import Home
+from bot.lab.lab import Lab, Sink, proof, tell
+from bot.lab.proof import Proof
+from bot.lab.stories import stories
+
+app = typer.Typer(help="A real Flink job that writes a real Iceberg table on this machine.", no_args_is_help=True)
+
+_console = Console(soft_wrap=True, highlight=False)
+_HomeOption = Annotated[Path, typer.Option(help="The lab's folder.")]
+_DEFAULT_HOME = Path(".cache") / "lab"
+
+
+def _say(text: str) -> None:
+    _console.print(text, markup=False)
+
+
+def _refuse(error: LabError) -> typer.Exit:
+    _say(f"{error.happened}\n{error.found}\n{error.next_step}")
+    return typer.Exit(code=1)
+
+
+@app.command()
+def up(home: _HomeOption = _DEFAULT_HOME, sink: Annotated[Sink, typer.Option(help="Which sink.")] = "v2") -> None:
+    """Starts Flink, Spark, the table and the job; runs until Ctrl-C, then everything is gone."""
+    asked_to_end = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: asked_to_end.set())
+    try:
+        with Lab(home, sink, _say) as lab:
+            state = lab.start()
+            _say(f"Flink {state.flink_url}  Spark {state.spark_remote}  state {lab.home.state_file}")
+            _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")
+            while not asked_to_end.wait(1):
+                lab.check()
+    except LabError as error:
+        raise _refuse(error) from error
+
+
+@app.command("break")
+def break_(
+    name: Annotated[str, typer.Argument(help="The story; `waterline lab stories` lists them.")],
+    home: _HomeOption = _DEFAULT_HOME,
+    early: Annotated[bool, typer.Option(help="Return when the mistake is made, before it shows.")] = False,
+) -> None:
+    """Makes a story happen in a running lab."""
+    try:
+        tell(Home(home), name, _say, early)
+    except LabError as error:
+        raise _refuse(error) from error
+
+
+@app.command("stories")
+def list_stories() -> None:
+    """Lists the ways in which this world can go wrong."""
+    grid = Grid("name", "what happens")
+    for name, story in sorted(stories().items()):
+        grid.add_row(name, story.SUMMARY)
+    _console.print(grid)
+
+
+@app.command()
+def consumer(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(QUERIES)}.")], home: _HomeOption = _DEFAULT_HOME
+) -> None:
+    """Lets a consumer read the table once and append its lineage event."""
+    try:
+        for read in Readers(Home(home), (name,)).wait():
+            _say(f"{read.consumer} read snapshot {read.snapshot_id} in run {read.run_id}")
+    except LabError as error:
+        raise _refuse(error) from error
+
+
+@app.command("proof")
+def show_proof(home: _HomeOption = _DEFAULT_HOME) -> None:
+    """Counts rows, duplicates and missing positions, from outside the bot; ends with 1 if any is wrong."""
+    try:
+        found = proof(Home(home))
+    except LabError as error:
+        raise _refuse(error) from error
+    _show(found)
+    raise typer.Exit(code=0 if found.is_exactly_once else 1)
+
+
+@app.command("jars")
+def fetch_jars() -> None:
+    """Fetches and verifies all jars, so that the first lab starts without the network."""
+    try:
+        pinned.prefetch(_say)
+    except LabError as error:
+        raise _refuse(error) from error
+
+
+def _show(found: Proof) -> None:
+    holes = ", ".join(f"{first}-{last}" for first, last in found.missing) or "none"
+    _say(f"rows {found.rows}  distinct {found.distinct}  duplicates {found.duplicates}  missing {holes}")
+    grid = Grid("snapshot", "job", "checkpoint", "rows added")
+    for link in found.chain:
+        grid.add_row(*(str(each) for each in (link.snapshot_id, link.job_id, link.checkpoint_id, link.added_rows)))
+    _console.print(grid)

@@ -1,0 +1,66 @@
+"""The consumers of `sales.orders`: two Spark jobs of other teams, and the lineage event that each run leaves."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.lab.errors import LabError, last_lines
+from bot.lab.home import Home
+from bot.lab.process import Kept
+
+QUERIES = {
+    "revenue_daily": (
+        "SELECT date(event_time) AS day, sum(amount) AS revenue, count(*) AS orders "
+        "FROM {table} VERSION AS OF {snapshot} GROUP BY date(event_time) ORDER BY day"
+    ),
+    "fraud_features": (
+        "SELECT customer, count(*) AS orders, max(amount) AS largest, max(event_time) AS latest "
+        "FROM {table} VERSION AS OF {snapshot} GROUP BY customer ORDER BY orders DESC, customer LIMIT 20"
+    ),
+}
+"""Consumer name -> what it asks of the table at the snapshot that it reads."""
+
+_PACKAGE_ROOT = Path(__file__).parents[2]
+
+
+class Read(BaseModel):
+    """One run of a consumer: what it read and which run it was."""
+
+    model_config = ConfigDict(frozen=True)
+
+    consumer: str
+    run_id: str
+    snapshot_id: int
+
+
+class Readers:
+    """Consumers that are reading now, in a process of their own, as they would anywhere else."""
+
+    def __init__(self, home: Home, names: tuple[str, ...]) -> None:
+        unknown = [name for name in names if name not in QUERIES]
+        if unknown:
+            raise LabError(
+                f"There is no consumer {unknown[0]}.",
+                f"Expected one of {', '.join(QUERIES)}; found {unknown[0]}.",
+                "Name one of these.",
+            )
+        self._told = home / "run" / f"reads-{os.getpid()}-{time.monotonic_ns()}.jsonl"
+        command = [sys.executable, "-m", "bot.lab.consumer_run", str(home.folder), str(self._told), *names]
+        env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
+        self._process = Kept(f"consumers-{self._told.stem}", command, home.folder, env, restarts=False)
+
+    def wait(self) -> list[Read]:
+        """The runs, when they have ended. Raises: LabError with the end of the log when one failed."""
+        code = self._process.wait()
+        if code:
+            raise LabError(
+                "A consumer could not read the table.",
+                f"Expected its run to end well; it ended with code {code}:\n{last_lines(self._process.log)}\n",
+                f"Read {self._process.log} and the log of spark beside it.",
+            )
+        lines = self._told.read_text(encoding="utf-8").splitlines()
+        self._told.unlink()
+        return [Read.model_validate_json(line) for line in lines]

@@ -1,0 +1,104 @@
+"""The Flink session cluster: one JobManager, one TaskManager, one SQL gateway, on loopback."""
+
+from datetime import timedelta
+
+from bot.lab.home import Home, free_ports
+from bot.lab.jars import flink_jars, pyspark_jars
+from bot.lab.java import LEAN, OPENS, java
+from bot.lab.process import Kept
+
+_LOG4J = """\
+rootLogger.level = INFO
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
+"""
+
+_JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+_TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+_GATEWAY = "org.apache.flink.table.gateway.SqlGateway"
+_TASKMANAGER_SIZES = {
+    "taskmanager.cpu.cores": "2",
+    "taskmanager.memory.task.heap.size": "256m",
+    "taskmanager.memory.task.off-heap.size": "0",
+    "taskmanager.memory.managed.size": "64m",
+    "taskmanager.memory.network.min": "32m",
+    "taskmanager.memory.network.max": "32m",
+    "taskmanager.memory.framework.heap.size": "128m",
+    "taskmanager.memory.framework.off-heap.size": "128m",
+    "taskmanager.memory.jvm-metaspace.size": "256m",
+    "taskmanager.memory.jvm-overhead.min": "192m",
+    "taskmanager.memory.jvm-overhead.max": "192m",
+}
+
+
+class FlinkCluster:
+    """Starts the three processes at once; whoever uses it polls `flink_url` and `gateway_url`."""
+
+    def __init__(self, home: Home, checkpoint_every: timedelta) -> None:
+        rest, rpc, blob, gateway = free_ports(4)
+        self.flink_url = f"http://127.0.0.1:{rest}"
+        self.gateway_url = f"http://127.0.0.1:{gateway}"
+        conf = home / "conf"
+        settings = _settings(home, checkpoint_every, rest, rpc, blob, gateway)
+        lines = [f"{key}: {value}" for key, value in settings.items()]
+        (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (conf / "log4j.properties").write_text(_LOG4J, encoding="utf-8")
+        hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
+        class_path = ":".join(str(jar) for jar in [*flink_jars(), *hadoop])
+        shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]
+        given = ["--configDir", str(conf)]
+        sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]
+        jobmanager = ["-Xmx512m", *shared, _JOBMANAGER, *given, "-D", "jobmanager.memory.off-heap.size=128m"]
+        taskmanager = ["-Xmx384m", "-XX:MaxDirectMemorySize=320m", *shared, _TASKMANAGER, *given, *sizes]
+        gateway_command = ["-Xmx384m", *shared, _GATEWAY, "-Dsql-gateway.endpoint.rest.address=127.0.0.1"]
+        program = str(java())
+        env = {"FLINK_CONF_DIR": str(conf)}
+        self.processes = [
+            Kept("jobmanager", [program, *jobmanager], home.folder, env, restarts=False),
+            Kept("taskmanager", [program, *taskmanager], home.folder, env, restarts=True),
+            Kept("gateway", [program, *gateway_command], home.folder, env, restarts=False),
+        ]
+
+
+def _settings(
+    home: Home, checkpoint_every: timedelta, rest: int, rpc: int, blob: int, gateway: int
+) -> dict[str, str | int]:
+    interval_ms = int(checkpoint_every.total_seconds() * 1000)
+    return {
+        "jobmanager.rpc.address": "127.0.0.1",
+        "jobmanager.rpc.port": rpc,
+        "jobmanager.bind-host": "127.0.0.1",
+        "jobmanager.execution.failover-strategy": "region",
+        "blob.server.port": blob,
+        "taskmanager.host": "127.0.0.1",
+        "taskmanager.bind-host": "127.0.0.1",
+        "taskmanager.numberOfTaskSlots": 4,
+        "rest.address": "127.0.0.1",
+        "rest.bind-address": "127.0.0.1",
+        "rest.port": rest,
+        "sql-gateway.endpoint.rest.address": "127.0.0.1",
+        "sql-gateway.endpoint.rest.bind-address": "127.0.0.1",
+        "sql-gateway.endpoint.rest.port": gateway,
+        "io.tmp.dirs": str(home / "scratch"),
+        "parallelism.default": 1,
+        "state.backend.type": "hashmap",
+        "execution.checkpointing.interval": f"{interval_ms} ms",
+        "execution.checkpointing.mode": "EXACTLY_ONCE",
+        "execution.checkpointing.dir": (home / "checkpoints").as_uri(),
+        "execution.checkpointing.savepoint-dir": (home / "savepoints").as_uri(),
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+        "execution.checkpointing.num-retained": 20,
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": 20,
+        "restart-strategy.fixed-delay.delay": "1 s",
+        "heartbeat.interval": "1 s",
+        "heartbeat.timeout": "10 s",
+        "cluster.registration.error-delay": "300 ms",
+        "cluster.registration.initial-timeout": "200 ms",
+        "web.refresh-interval": 500,
+        "web.checkpoints.history": 50,
+        "classloader.check-leaked-classloader": "false",
+    }

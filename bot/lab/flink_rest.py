@@ -1,0 +1,148 @@
+"""The JobManager's REST interface, as far as someone who operates the job by hand uses it."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.lab.errors import LabError
+from bot.lab.waiting import until
+
+
+class _Job(BaseModel):
+    jid: str
+    name: str
+    state: str
+
+
+class _Jobs(BaseModel):
+    jobs: tuple[_Job, ...]
+
+
+class _Checkpoint(BaseModel):
+    id: int
+    status: str
+
+
+class _Checkpoints(BaseModel):
+    history: tuple[_Checkpoint, ...] = ()
+
+
+class _Phase(BaseModel):
+    id: str
+
+
+class _Operation(BaseModel):
+    location: str | None = None
+    failure: dict[str, str] | None = Field(default=None, alias="failure-cause")
+
+
+class _Asked(BaseModel):
+    status: _Phase
+    operation: _Operation | None = None
+
+
+class _RequestId(BaseModel):
+    request_id: str = Field(alias="request-id")
+
+
+class _Overview(BaseModel):
+    taskmanagers: int
+
+
+class Savepoint(BaseModel):
+    """A savepoint that exists: where, and the checkpoint id that it carries."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    """As Flink writes it, to be given back for a restore."""
+    checkpoint_id: int
+
+
+class FlinkRest:
+    """Asks one JobManager. Reads are safe to repeat; `savepoint`, `stop` and `cancel` are not retried."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._http = httpx.Client(base_url=url, timeout=20, trust_env=False)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def taskmanagers(self) -> int | None:
+        """How many TaskManagers are registered; None while the JobManager does not answer."""
+        try:
+            answer = self._http.get("/overview")
+        except httpx.TransportError:
+            return None
+        return _Overview.model_validate_json(answer.content).taskmanagers if answer.is_success else None
+
+    def state_of(self, job_id: str) -> str | None:
+        """RUNNING, FINISHED and so on; None when the job is not known."""
+        states = {job.jid: job.state for job in self._jobs()}
+        return states.get(job_id)
+
+    def running(self) -> list[str]:
+        """The ids of jobs that have not ended."""
+        ended = {"FINISHED", "CANCELED", "FAILED"}
+        return [job.jid for job in self._jobs() if job.state not in ended]
+
+    def completed(self, job_id: str) -> list[int]:
+        """Ids of the completed checkpoints that Flink still lists, newest first."""
+        answer = self._http.get(f"/jobs/{job_id}/checkpoints")
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return []
+        history = _Checkpoints.model_validate_json(answer.content).history
+        return [checkpoint.id for checkpoint in history if checkpoint.status == "COMPLETED"]
+
+    def savepoint(self, job_id: str, folder: Path) -> Savepoint:
+        """Takes an intermediate savepoint; the job goes on."""
+        request = {"target-directory": folder.as_uri(), "cancel-job": False}
+        return self._taken(job_id, "savepoints", request)
+
+    def stop(self, job_id: str, folder: Path) -> Savepoint:
+        """Stops the job with a savepoint that pairs with the table (`drain: false`)."""
+        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": False})
+
+    def cancel(self, job_id: str) -> None:
+        """Cancels the job and waits until it has ended; its checkpoints are retained."""
+        self._http.patch(f"/jobs/{job_id}", params={"mode": "cancel"}).raise_for_status()
+        until(
+            f"job {job_id} to end",
+            lambda: None if job_id in self.running() else True,
+            30,
+            f"{self.url}/#/job/{job_id}",
+        )
+
+    def _jobs(self) -> tuple[_Job, ...]:
+        answer = self._http.get("/jobs/overview").raise_for_status()
+        return _Jobs.model_validate_json(answer.content).jobs
+
+    def _taken(self, job_id: str, verb: str, request: dict[str, object]) -> Savepoint:
+        asked = self._http.post(f"/jobs/{job_id}/{verb}", json=request).raise_for_status()
+        trigger = _RequestId.model_validate_json(asked.content).request_id
+
+        def outcome() -> _Asked | None:
+            answer = self._http.get(f"/jobs/{job_id}/savepoints/{trigger}").raise_for_status()
+            told = _Asked.model_validate_json(answer.content)
+            return told if told.status.id == "COMPLETED" else None
+
+        done = until(f"the savepoint of job {job_id}", outcome, 60, f"{self.url}/#/job/{job_id}/checkpoints")
+        if done.operation is None or done.operation.location is None:
+            raise LabError(
+                f"Flink did not take the savepoint of job {job_id}.",
+                f"Expected a location; found {done.operation.failure if done.operation else 'nothing'}.",
+                f"Look at {self.url}/#/job/{job_id}/exceptions.",
+            )
+        path = done.operation.location
+        return Savepoint(path=path, checkpoint_id=checkpoint_id_in(path))
+
+
+def checkpoint_id_in(path: str) -> int:
+    """The checkpoint id that a savepoint's `_metadata` carries (bytes 8 to 16, big-endian)."""
+    metadata = Path(unquote(urlparse(path).path)) / "_metadata"
+    with metadata.open("rb") as content:
+        return int.from_bytes(content.read(16)[8:16], "big")

@@ -1,0 +1,127 @@
+"""The one folder of a lab: where each thing lives, how a used one is emptied, and the state file's model."""
+
+import json
+import shutil
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from bot.lab.errors import LabError
+from bot.lab.process import pid_in
+
+_FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch")
+_FILES = ("catalog.db", "catalog.db-journal", "lab.json", "story.json")
+
+
+class LabState(BaseModel):
+    """`lab.json`: everything that someone outside the lab needs to look at it and to act on it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    home: Path
+    sink: str
+    started_at: AwareDatetime
+    catalog_name: str
+    catalog_uri: str
+    """For PyIceberg and SQLAlchemy: `sqlite:///…`."""
+    catalog_jdbc_uri: str
+    """For Spark and Flink: `jdbc:sqlite:…`."""
+    warehouse: str
+    table: str
+    """`namespace.name`, without the catalog."""
+    flink_url: str
+    gateway_url: str
+    spark_remote: str
+    checkpoint_dir: Path
+    savepoint_dir: Path
+    lineage_path: Path
+    job_name: str
+    code_version: str
+    """Found in `GET /jobs/:id/config` under `execution-config.user-config` as `code.version`."""
+    start_statements: tuple[str, ...]
+    """Run in this order in one gateway session; the last one submits the job and answers with its id."""
+    session_properties: dict[str, str]
+    """The properties of that session; add the two below as needed."""
+    recovery_property: str
+    """Session property whose value is the savepoint or checkpoint path to start from."""
+    job_id_property: str
+    """Session property that pins the id of the job to be started."""
+    pids: dict[str, int]
+
+
+class Home:
+    """Where each thing of a lab lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.state_file = self.folder / "lab.json"
+        self.story_file = self.folder / "story.json"
+        self.catalog_file = self.folder / "catalog.db"
+        self.lineage_file = self.folder / "lineage" / "events.jsonl"
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    def prepare(self) -> None:
+        """Makes the folder ready for a new lab; what an earlier lab left is deleted.
+
+        Raises: LabError when a lab still runs here, or when the folder holds something that is not a lab's.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if any(pid_in(file) for file in (self / "run").glob("*.pid")):
+            raise LabError(
+                "Another lab runs in this folder.",
+                f"Expected no live process in {self / 'run'}; found one.",
+                "Stop that lab (Ctrl-C where it runs) or choose another --home.",
+            )
+        foreign = sorted(entry.name for entry in self.folder.iterdir() if entry.name not in (*_FOLDERS, *_FILES))
+        if foreign:
+            raise LabError(
+                "This folder is not a lab's.",
+                f"Expected an empty folder or an earlier lab; {self.folder} also holds {', '.join(foreign[:3])}.",
+                "Choose another --home.",
+            )
+        self.empty()
+        shutil.rmtree(self / "logs", ignore_errors=True)
+        for name in _FOLDERS:
+            (self / name).mkdir(exist_ok=True)
+
+    def empty(self) -> None:
+        """Deletes table, catalog, checkpoints, lineage and story; processes and logs stay."""
+        for name in _FILES:
+            (self / name).unlink(missing_ok=True)
+        for name in ("warehouse", "checkpoints", "savepoints", "lineage"):
+            shutil.rmtree(self / name, ignore_errors=True)
+            (self / name).mkdir(exist_ok=True)
+
+    def write_state(self, state: LabState) -> None:
+        """Writes `lab.json` in one step, so that no reader sees half of it."""
+        half = self.state_file.with_suffix(".new")
+        half.write_text(state.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        half.replace(self.state_file)
+
+    def state(self) -> LabState:
+        """What `lab.json` says. Raises LabError when no lab has written it."""
+        if not self.state_file.exists():
+            raise LabError(
+                "No lab runs here.",
+                f"Expected {self.state_file}; there is none.",
+                "Start one with `waterline lab up`, or name its folder with --home.",
+            )
+        return LabState.model_validate_json(self.state_file.read_text(encoding="utf-8"))
+
+    def write_story(self, story: BaseModel) -> None:
+        """Writes what a story did, for tests and for the demo's text."""
+        told = json.dumps(story.model_dump(mode="json"), indent=2) + "\n"
+        self.story_file.write_text(told, encoding="utf-8")
+
+
+def free_ports(count: int) -> list[int]:
+    """Loopback ports that were free a moment ago, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]

@@ -1,0 +1,202 @@
+"""A real Flink job that writes a real Iceberg table on this machine, for the demo and for tests."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from bot.lab import orders
+from bot.lab.consumers import Read, Readers
+from bot.lab.flink_cluster import FlinkCluster
+from bot.lab.flink_rest import FlinkRest
+from bot.lab.home import Home, LabState
+from bot.lab.process import Kept, resident_bytes
+from bot.lab.proof import Proof, open_catalog, prove
+from bot.lab.spark_server import SparkServer
+from bot.lab.sql_gateway import SqlGateway
+from bot.lab.stories import story_named
+from bot.lab.waiting import until
+from bot.lab.world import Say, Told, World
+
+Sink = Literal["v1", "v2"]
+CHECKPOINT_EVERY = timedelta(milliseconds=1500)
+
+
+class Lab:
+    """Owns the processes; they end when the block ends, or when this process does, however it does.
+
+    One home, one table, one job. `reset` gives the next test a new table and a new job on the same cluster.
+    """
+
+    def __init__(
+        self, home: Path, sink: Sink = "v2", say: Say = print, checkpoint_every: timedelta = CHECKPOINT_EVERY
+    ) -> None:
+        self.home = Home(home)
+        self._sink: Sink = sink
+        self._checkpoint_every = checkpoint_every
+        self._speak = say
+        self._began = time.monotonic()
+        self._processes: list[Kept] = []
+        self._cluster: FlinkCluster | None = None
+        self._spark: SparkServer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def state(self) -> LabState:
+        """What `lab.json` says."""
+        return self.home.state()
+
+    def start(self) -> LabState:
+        """Starts everything in this home, makes the table and the job; returns after its first commit.
+
+        Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up.
+        """
+        self.home.prepare()
+        self._say("Starting Flink (JobManager, TaskManager, SQL gateway) and Spark")
+        self._cluster = FlinkCluster(self.home, self._checkpoint_every)
+        self._processes += self._cluster.processes
+        self._spark = SparkServer(self.home, orders.CATALOG, self._jdbc_uri, self._warehouse)
+        self._processes.append(self._spark.process)
+        self._make_table()
+        with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
+            self._await("the SQL gateway", gateway.is_ready)
+        with contextlib.closing(FlinkRest(self._cluster.flink_url)) as flink:
+            self._await("the TaskManager", lambda: flink.taskmanagers() or None)
+        self._say("Flink is ready")
+        return self._begin()
+
+    def reset(self, sink: Sink | None = None) -> LabState:
+        """Cancels all jobs, deletes table, checkpoints and lineage, and begins anew on the same cluster."""
+        self._sink = sink or self._sink
+        with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
+            for job in flink.running():
+                flink.cancel(job)
+        self.home.empty()
+        self._make_table()
+        return self._begin()
+
+    def tell(self, story: str, early: bool = False) -> Told:
+        """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards."""
+        return tell(self.home, story, self._say, early)
+
+    def consume(self, *consumers: str) -> list[Read]:
+        """Lets these consumers read the table now."""
+        return Readers(self.home, consumers).wait()
+
+    def proof(self) -> Proof:
+        """What the table says about itself, read from outside the bot."""
+        return proof(self.home)
+
+    def resident_bytes(self) -> int:
+        """Resident memory of the lab's JVMs together."""
+        return resident_bytes([process.pid for process in self._processes if process.pid])
+
+    def check(self) -> None:
+        """Raises LabError when a process has ended by itself."""
+        for process in self._processes:
+            process.check()
+
+    def close(self) -> None:
+        """Ends all processes; safe to call twice."""
+        for process in self._processes:
+            process.ask_to_end()
+        for process in self._processes:
+            process.wait_for_end()
+        self._processes.clear()
+
+    @property
+    def _warehouse(self) -> str:
+        return (self.home / "warehouse").as_uri()
+
+    @property
+    def _catalog_uri(self) -> str:
+        return f"sqlite:///{self.home.catalog_file}"
+
+    @property
+    def _jdbc_uri(self) -> str:
+        return f"jdbc:sqlite:{self.home.catalog_file}?busy_timeout=10000"
+
+    def _say(self, text: str) -> None:
+        self._speak(f"{time.monotonic() - self._began:5.1f} s  {text}")
+
+    def _await(self, what: str, probe: Callable[[], bool | int | None]) -> None:
+        def ready() -> bool | int | None:
+            self.check()
+            return probe()
+
+        until(what, ready, 90, str(self.home / "logs"))
+
+    def _make_table(self) -> None:
+        catalog = open_catalog(orders.CATALOG, self._catalog_uri, self._warehouse)
+        with contextlib.closing(catalog):
+            orders.create_table(catalog)
+
+    def _begin(self) -> LabState:
+        """Starts the job and waits until it has committed and Spark listens."""
+        state = self._new_state()
+        self.home.write_state(state)
+        with World(self.home, self._say) as world:
+            job = world.start_job()
+            self._say(f"The job runs ({job[:8]}, {state.sink} sink)")
+            self._await("Spark", self._require_spark().is_ready)
+            world.await_commits(job, 1)
+        self._say("The job has committed; Spark is ready")
+        return state
+
+    def _new_state(self) -> LabState:
+        if self._cluster is None:
+            raise RuntimeError("start() comes first")
+        now = datetime.now(UTC)
+        statements = orders.start_statements(self._jdbc_uri, self._warehouse, orders.first_event_now(now))
+        return LabState(
+            home=self.home.folder,
+            sink=self._sink,
+            started_at=now,
+            catalog_name=orders.CATALOG,
+            catalog_uri=self._catalog_uri,
+            catalog_jdbc_uri=self._jdbc_uri,
+            warehouse=self._warehouse,
+            table=orders.TABLE,
+            flink_url=self._cluster.flink_url,
+            gateway_url=self._cluster.gateway_url,
+            spark_remote=self._require_spark().remote,
+            checkpoint_dir=self.home / "checkpoints",
+            savepoint_dir=self.home / "savepoints",
+            lineage_path=self.home.lineage_file,
+            job_name=orders.JOB_NAME,
+            code_version=orders.CODE_VERSION,
+            start_statements=statements,
+            session_properties=orders.session_properties(self._sink, orders.CODE_VERSION),
+            recovery_property=orders.RECOVERY_PROPERTY,
+            job_id_property=orders.JOB_ID_PROPERTY,
+            pids={process.name: process.pid or 0 for process in self._processes},
+        )
+
+    def _require_spark(self) -> SparkServer:
+        if self._spark is None:
+            raise RuntimeError("start() comes first")
+        return self._spark
+
+
+def tell(home: Home, story: str, say: Say, early: bool = False) -> Told:
+    """Makes a story happen in the running lab of this home, and writes `story.json`."""
+    chosen = story_named(story)
+    with World(home, say) as world:
+        chosen.tell(world, early)
+        return world.told(story)
+
+
+def proof(home: Home) -> Proof:
+    """Rows, positions and chain of the table of this home, read from outside the bot."""
+    with World(home, lambda _: None) as world:
+        return prove(world.table)

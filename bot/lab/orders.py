@@ -1,0 +1,92 @@
+"""The table `sales.orders` and the Flink job that writes it: how both are made, in statements.
+
+Each row is a function of its source position, so a replay writes the same rows again. The source keeps its
+position in operator state and goes back to it on a restore.
+"""
+
+from datetime import datetime, timedelta
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import DayTransform
+from pyiceberg.types import DecimalType, LongType, NestedField, StringType, TimestamptzType
+
+CATALOG = "lake"
+TABLE = "sales.orders"
+JOB_NAME = "orders-to-iceberg"
+CODE_VERSION = "orders-etl-2.4.1+8f3c1d2"
+
+ROWS_PER_SECOND = 10
+LAST_POSITION = 50_000
+"""The source ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
+
+RECOVERY_PROPERTY = "execution.state-recovery.path"
+JOB_ID_PROPERTY = "$internal.pipeline.job-id"
+
+_SCHEMA = Schema(
+    NestedField(1, "order_id", StringType(), required=True),
+    NestedField(2, "event_time", TimestamptzType(), required=True),
+    NestedField(3, "customer", StringType(), required=False),
+    NestedField(4, "amount", DecimalType(10, 2), required=False),
+    NestedField(5, "source_position", LongType(), required=True),
+)
+_BY_DAY = PartitionSpec(PartitionField(source_id=2, field_id=1000, transform=DayTransform(), name="event_day"))
+
+
+def create_table(catalog: Catalog) -> Table:
+    """Makes the empty table, format 2, partitioned by the day of the event."""
+    catalog.create_namespace_if_not_exists(TABLE.split(".")[0])
+    properties = {"format-version": "2", "write.parquet.compression-codec": "zstd"}
+    return catalog.create_table(TABLE, schema=_SCHEMA, partition_spec=_BY_DAY, properties=properties)
+
+
+def start_statements(catalog_jdbc_uri: str, warehouse: str, first_event: datetime) -> tuple[str, ...]:
+    """The SQL that starts the job; equal statements give equal rows and equal operator ids."""
+    return (
+        f"""CREATE CATALOG {CATALOG} WITH (
+  'type' = 'iceberg',
+  'catalog-impl' = 'org.apache.iceberg.jdbc.JdbcCatalog',
+  'uri' = '{catalog_jdbc_uri}',
+  'jdbc.schema-version' = 'V1',
+  'warehouse' = '{warehouse}'
+)""",
+        f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT) WITH (
+  'connector' = 'datagen',
+  'rows-per-second' = '{ROWS_PER_SECOND}',
+  'fields.source_position.kind' = 'sequence',
+  'fields.source_position.start' = '1',
+  'fields.source_position.end' = '{LAST_POSITION}'
+)""",
+        _insert(first_ms=int(first_event.timestamp() * 1000), step_ms=1000 // ROWS_PER_SECOND),
+    )
+
+
+def _insert(first_ms: int, step_ms: int) -> str:
+    event_ms = f"{first_ms} + source_position * {step_ms}"
+    columns = (
+        "CONCAT('o-', LPAD(CAST(source_position AS STRING), 8, '0')) AS order_id",
+        f"CAST(TO_TIMESTAMP_LTZ({event_ms}, 3) AS TIMESTAMP_LTZ(6)) AS event_time",
+        "CONCAT('c-', LPAD(CAST(MOD(source_position * 7919, 97) AS STRING), 3, '0')) AS customer",
+        "CAST(CAST(MOD(source_position * 373, 20000) AS DECIMAL(10, 2)) / 100 AS DECIMAL(10, 2)) AS amount",
+        "source_position",
+    )
+    target = ".".join(f"`{part}`" for part in (CATALOG, *TABLE.split(".")))
+    return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), "FROM order_events"))
+
+
+def session_properties(sink: str, code_version: str) -> dict[str, str]:
+    """The properties of the gateway session that starts the job."""
+    return {
+        "pipeline.name": JOB_NAME,
+        "pipeline.global-job-parameters": f"code.version:{code_version}",
+        "table.exec.iceberg.use-v2-sink": "true" if sink == "v2" else "false",
+        "table.local-time-zone": "UTC",
+        "parallelism.default": "1",
+    }
+
+
+def first_event_now(now: datetime) -> datetime:
+    """The event time of position 0, on a whole second, so that event times follow the wall clock."""
+    return now.replace(microsecond=0) + timedelta(seconds=1)

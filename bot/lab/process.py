@@ -1,0 +1,88 @@
+"""One kept process of the lab: started at once, logged to a file, gone when the lab is gone."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from bot.lab.errors import LabError, last_lines
+
+KEEPER = Path(__file__).with_name("keeper.py")
+
+
+class Kept:
+    """A process that a keeper runs for us."""
+
+    def __init__(self, name: str, command: list[str], home: Path, env: dict[str, str], restarts: bool) -> None:
+        self.name = name
+        self.log = home / "logs" / f"{name}.log"
+        self.pid_file = home / "run" / f"{name}.pid"
+        self.pid_file.unlink(missing_ok=True)
+        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), "4", "1" if restarts else "0"]
+        with self.log.open("ab") as log:
+            self._keeper = subprocess.Popen(
+                keeper + command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env={key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"} | env,
+                cwd=home,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process itself, not of its keeper; None until it runs."""
+        return pid_in(self.pid_file)
+
+    def check(self) -> None:
+        """Raises LabError when the process has ended by itself."""
+        code = self._keeper.poll()
+        if code is not None:
+            raise LabError(
+                f"The {self.name} ended by itself.",
+                f"Expected it to run; it ended with code {code}, and its log ends:\n{last_lines(self.log)}\n",
+                f"Read {self.log}.",
+            )
+
+    def wait(self) -> int:
+        """Waits for the process to end by itself; the answer is its exit code."""
+        code = self._keeper.wait()
+        self.ask_to_end()
+        return code
+
+    def ask_to_end(self) -> None:
+        """Closes the pipe; the keeper then ends the process. Does not wait."""
+        if self._keeper.stdin and not self._keeper.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):
+                self._keeper.stdin.close()
+
+    def wait_for_end(self) -> None:
+        """Waits until keeper and process are gone."""
+        try:
+            self._keeper.wait(10)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        self.pid_file.unlink(missing_ok=True)
+
+
+def pid_in(pid_file: Path) -> int | None:
+    """The process id in a keeper's pid file, when such a process exists."""
+    try:
+        pid = int(pid_file.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return None
+    return pid if psutil.pid_exists(pid) else None
+
+
+def resident_bytes(pids: list[int]) -> int:
+    """Resident memory of these processes together; one that is gone counts nothing."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += int(psutil.Process(pid).memory_info().rss)
+    return total

@@ -1,0 +1,62 @@
+"""The team's Spark: one Connect server on loopback that knows the catalog `lake`."""
+
+import socket
+
+from bot.lab.home import Home, free_ports
+from bot.lab.jars import pyspark_jars, spark_jars
+from bot.lab.java import LEAN, OPENS, java
+from bot.lab.process import Kept
+
+_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
+"""
+
+
+class SparkServer:
+    """Starts the server; `is_ready` says when it listens."""
+
+    def __init__(self, home: Home, catalog_name: str, catalog_jdbc_uri: str, warehouse: str) -> None:
+        (self._port,) = free_ports(1)
+        self.remote = f"sc://127.0.0.1:{self._port}"
+        log4j = home / "conf" / "spark-log4j2.properties"
+        log4j.write_text(_LOG4J, encoding="utf-8")
+        catalog = f"spark.sql.catalog.{catalog_name}"
+        settings = {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.ui.enabled": "false",
+            "spark.local.dir": str(home / "scratch"),
+            "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+            catalog: "org.apache.iceberg.spark.SparkCatalog",
+            f"{catalog}.catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
+            f"{catalog}.uri": catalog_jdbc_uri,
+            f"{catalog}.jdbc.schema-version": "V1",
+            f"{catalog}.warehouse": warehouse,
+            f"{catalog}.cache-enabled": "false",
+        }
+        given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+        class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in spark_jars())])
+        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, f"-Dlog4j2.configurationFile={log4j}"]
+        command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
+        command += [*given, "--class", _SERVER, "spark-internal"]
+        env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1"}
+        self.process = Kept("spark", command, home.folder, env, restarts=False)
+
+    def is_ready(self) -> bool | None:
+        """True when it listens, None before."""
+        try:
+            socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+        except OSError:
+            return None
+        return True
