@@ -1,7 +1,13 @@
-"""The journal's entry and its hash chain: who said what, when, and proof that nothing was changed since."""
+"""The journal's entry and its hash chain: who said what, when, and proof that nothing was changed since.
+
+The hash is taken over the stored text, never over a parsed record: an entry that was written years ago
+still verifies when its record has gained fields since.
+"""
 
 import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bot.domain.entries import Body
 from bot.domain.ids import IncidentId
@@ -14,7 +20,7 @@ WATERLINE = "waterline"
 
 
 class Entry(Record):
-    """One line of the record. Corrections are new entries; none is ever changed."""
+    """One line of the record, parsed. Corrections are new entries; none is ever changed."""
 
     incident_id: IncidentId
     seq: int
@@ -26,22 +32,50 @@ class Entry(Record):
     prev_hash: str
     hash: str
 
+
+@dataclass(frozen=True)
+class Line:
+    """An entry as it is stored: text that is hashed as it stands. Not validated, so that damage can be named."""
+
+    incident_id: str
+    seq: int
+    kind: str
+    once: str | None
+    """`once_key` of the body."""
+    at: str
+    by: str
+    body: str
+    """JSON text."""
+    prev_hash: str
+    hash: str
+
     def computed_hash(self) -> str:
-        """The hash that this entry must carry."""
-        return entry_hash(self.incident_id, self.seq, self.at, self.by, self.body, self.prev_hash)
+        """The hash that this line must carry: sha256 over the canonical JSON of all its other columns."""
+        content = {
+            "incident_id": self.incident_id,
+            "seq": self.seq,
+            "kind": self.kind,
+            "once": self.once,
+            "at": self.at,
+            "by": self.by,
+            "body": self.body,
+            "prev_hash": self.prev_hash,
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
-def entry_hash(incident_id: IncidentId, seq: int, at: Utc, by: str, body: Body, prev_hash: str) -> str:
-    """sha256 over the canonical JSON of everything in the entry, the previous hash included."""
-    content = {
-        "incident_id": incident_id,
-        "seq": seq,
-        "at": at.isoformat(),
-        "by": by,
-        "body": body.model_dump(mode="json"),
-        "prev_hash": prev_hash,
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+@dataclass(frozen=True)
+class Anchor:
+    """Where an incident's chain ends, kept apart from its lines: without it a cut tail could not be seen."""
+
+    seq: int
+    hash: str
+
+
+def body_text(body: Body) -> str:
+    """The JSON text under which a body is stored and hashed."""
+    return json.dumps(body.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class ChainFault(Record):
@@ -49,21 +83,43 @@ class ChainFault(Record):
 
     incident_id: IncidentId
     seq: int
+    """0 when the whole incident is missing."""
     sentence: str
 
 
-def chain_fault(entries: tuple[Entry, ...]) -> ChainFault | None:
-    """The first entry of one incident that breaks the chain; None when it is whole. Entries by rising seq."""
-    prev = GENESIS
-    for expected_seq, entry in enumerate(entries, start=1):
-        problem = None
-        if entry.seq != expected_seq:
-            problem = f"expected entry {expected_seq}, found {entry.seq}: an entry is missing."
-        elif entry.prev_hash != prev:
-            problem = "it does not follow from the entry before it."
-        elif entry.computed_hash() != entry.hash:
-            problem = "its content is not what was written."
+def chain_fault(incident_id: IncidentId, lines: Sequence[Line], anchor: Anchor | None) -> ChainFault | None:
+    """The first line of one incident that breaks the chain; None when it is whole. Lines by rising seq.
+
+    `anchor` is the separately kept end of the chain. Whoever rewrites lines *and* anchor consistently is
+    found only by comparing the last hash with one that was exported before.
+    """
+    prev, expected_seq = GENESIS, 0
+    for expected_seq, line in enumerate(lines, start=1):
+        problem = _problem(line, expected_seq, prev)
         if problem:
-            return ChainFault(incident_id=entry.incident_id, seq=entry.seq, sentence=problem)
-        prev = entry.hash
+            return ChainFault(incident_id=incident_id, seq=expected_seq, sentence=problem)
+        prev = line.hash
+    if anchor is None:
+        return ChainFault(
+            incident_id=incident_id,
+            seq=expected_seq,
+            sentence="The record of where this incident's chain ends is missing.",
+        )
+    if (anchor.seq, anchor.hash) != (expected_seq, prev):
+        return ChainFault(
+            incident_id=incident_id,
+            seq=expected_seq,
+            sentence=f"The chain ends at entry {expected_seq} with hash {prev[:12]}, "
+            f"but entry {anchor.seq} with hash {anchor.hash[:12]} was written last.",
+        )
+    return None
+
+
+def _problem(line: Line, expected_seq: int, prev: str) -> str | None:
+    if line.seq != expected_seq:
+        return f"Entry {expected_seq} is missing: entry {line.seq} stands in its place."
+    if line.prev_hash != prev:
+        return f"Entry {expected_seq} does not follow from the entry before it."
+    if line.computed_hash() != line.hash:
+        return f"Entry {expected_seq} is not what was written: its content does not give its hash."
     return None

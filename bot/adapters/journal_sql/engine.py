@@ -1,0 +1,63 @@
+"""The engine: how transactions begin, and how durable a commit is."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, update
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import IntegrityError
+
+BUSY_TIMEOUT_MS = 10_000
+"""How long a writer waits for another one on SQLite."""
+
+
+def create(url: str) -> Engine:
+    """An engine on which every write transaction takes the write lock at its begin.
+
+    Python's sqlite3 begins lazily and deferred, so two writers that both read first would end in
+    SQLITE_BUSY without waiting; `BEGIN IMMEDIATE` makes the second one wait its turn.
+    """
+    engine = create_engine(make_url(url), pool_pre_ping=not url.startswith("sqlite"))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def reading(engine: Engine) -> AbstractContextManager[Connection]:
+    """A transaction that only reads: one consistent view, no write lock. Writers do not wait for it."""
+    return engine.execution_options(waterline_reads=True).connect()
+
+
+def put_row(engine: Engine, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Write one row by its primary key, whether or not it exists. Two at once end with one of the values."""
+    change = update(table).where(and_(*(table.c[name] == value for name, value in key.items()))).values(values)
+    with engine.begin() as connection:
+        if connection.execute(change).rowcount:
+            return
+    try:
+        with engine.begin() as connection:
+            connection.execute(insert(table).values({**key, **values}))
+    except IntegrityError:
+        with engine.begin() as connection:
+            connection.execute(change)
+
+
+def _configure_sqlite(connection: Any, _record: object) -> None:
+    """WAL, and a commit that survives the loss of power.
+
+    `synchronous=FULL` costs one fsync a commit. `NORMAL` would survive a killed process just as well, but
+    after a loss of power an entry `execution-started` could be gone while its effect is in the world.
+    """
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reads = connection.get_execution_options().get("waterline_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

@@ -1,0 +1,201 @@
+"""The append-only record: one transaction an append, decided by compare-and-swap on the chain's end."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from bot.adapters.journal_sql.engine import reading
+from bot.adapters.journal_sql.tables import INCIDENTS, JOURNAL, iso
+from bot.domain.entries import Body, once_key
+from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
+from bot.domain.ids import IncidentId
+from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line, body_text, chain_fault
+
+_COLUMNS = [JOURNAL.c[name] for name in Line.__dataclass_fields__]
+_BODY: TypeAdapter[Body] = TypeAdapter(Body)
+_OPEN_ATTEMPTS = 50
+
+
+class SqlJournal:
+    """The port `Journal` on a SQL database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def open(self, body: Body, *, by: str, at: datetime) -> Entry:
+        """Begin a new incident under the next free id.
+
+        Where the database lets two of these run at once, the primary key refuses one, and that one takes the
+        next number; nothing was written, so trying again is safe.
+        """
+        if body.kind != "incident-opened":
+            raise ValueError(f"an incident begins with its opening, not with {body.kind}")
+        for _ in range(_OPEN_ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    return self._open(connection, body, by, at)
+            except IntegrityError:
+                continue
+        raise JournalMoved(
+            "No incident was opened.",
+            f"Others took the next free number {_OPEN_ATTEMPTS} times in a row.",
+            "Open it again.",
+        )
+
+    def _open(self, connection: Connection, body: Body, by: str, at: datetime) -> Entry:
+        newest = connection.scalar(select(func.max(INCIDENTS.c.number)))
+        number = (newest or 0) + 1
+        line = _line(IncidentId(f"wl-{number}"), 1, body, by, at, GENESIS)
+        connection.execute(insert(INCIDENTS).values(number=number, last_seq=1, last_hash=line.hash))
+        connection.execute(insert(JOURNAL).values(vars(line)))
+        return _entry(line)
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """Add entries after `after_seq`, all or none."""
+        number = _number(incident)
+        try:
+            with self._engine.begin() as connection:
+                end = self._end(connection, incident, number, after_seq)
+                lines: list[Line] = []
+                for seq, body in enumerate(bodies, start=after_seq + 1):
+                    lines.append(_line(incident, seq, body, by, at, lines[-1].hash if lines else end.hash))
+                if lines:
+                    self._write(connection, incident, number, after_seq, lines)
+        except IntegrityError as clash:
+            raise self._explained(incident, bodies) from clash
+        return tuple(_entry(line) for line in lines)
+
+    def _end(self, connection: Connection, incident: IncidentId, number: int, after_seq: int) -> Anchor:
+        found = connection.execute(
+            select(INCIDENTS.c.last_seq, INCIDENTS.c.last_hash).where(INCIDENTS.c.number == number)
+        ).first()
+        if found is None:
+            raise _unknown(incident)
+        if found.last_seq != after_seq:
+            raise _moved(incident, after_seq, found.last_seq)
+        return Anchor(seq=found.last_seq, hash=found.last_hash)
+
+    def _write(
+        self, connection: Connection, incident: IncidentId, number: int, after_seq: int, lines: list[Line]
+    ) -> None:
+        swapped = connection.execute(
+            update(INCIDENTS)
+            .where(INCIDENTS.c.number == number, INCIDENTS.c.last_seq == after_seq)
+            .values(last_seq=lines[-1].seq, last_hash=lines[-1].hash)
+        )
+        if swapped.rowcount != 1:
+            raise _moved(incident, after_seq, None)
+        connection.execute(insert(JOURNAL), [vars(line) for line in lines])
+
+    def _explained(self, incident: IncidentId, bodies: Sequence[Body]) -> Refused | JournalMoved:
+        """Which uniqueness was hurt: an entry that may exist only once, or the sequence itself."""
+        keys = [key for body in bodies if (key := once_key(incident, body))]
+        with reading(self._engine) as connection:
+            held = connection.scalars(select(JOURNAL.c.once).where(JOURNAL.c.once.in_(keys))).all()
+        repeated = sorted({str(key) for key in held} | {key for key in keys if keys.count(key) > 1})
+        if not repeated:
+            return _moved(incident, None, None)
+        return Refused(
+            f"{' and '.join(repeated)} is in the record already.",
+            "It may be there only once, and another request was first.",
+            "Nothing was added. Read the incident again to see how it went.",
+        )
+
+    def entries(self, incident: IncidentId) -> tuple[Entry, ...]:
+        """All entries of one incident by rising seq."""
+        with reading(self._engine) as connection:
+            return tuple(_entry(line) for line in _lines(connection, incident))
+
+    def incidents(self) -> tuple[IncidentId, ...]:
+        """Every incident, oldest first."""
+        with reading(self._engine) as connection:
+            numbers = connection.scalars(select(INCIDENTS.c.number).order_by(INCIDENTS.c.number))
+            return tuple(IncidentId(f"wl-{number}") for number in numbers)
+
+    def verify(self) -> tuple[ChainFault, ...]:
+        """The first fault of every incident whose stored text does not fit its chain; empty when all is whole.
+
+        A cut tail, a missing entry, a missing incident and any changed column are found. Lines and anchors
+        that were rewritten together, or the newest incident removed with its anchor, are not: for that,
+        compare the last hash with an exported record. *cost*: reads every line once.
+        """
+        with reading(self._engine) as connection:
+            ends = {
+                row.number: Anchor(seq=row.last_seq, hash=row.last_hash)
+                for row in connection.execute(select(INCIDENTS))
+            }
+            anchors = {IncidentId(f"wl-{number}"): end for number, end in ends.items()}
+            written = connection.scalars(select(JOURNAL.c.incident_id).distinct())
+            numbered = (IncidentId(f"wl-{number}") for number in range(1, max(ends, default=0) + 1))
+            everyone = dict.fromkeys([*numbered, *sorted(map(IncidentId, written))])
+            faults = (chain_fault(each, _lines(connection, each), anchors.get(each)) for each in everyone)
+            return tuple(fault for fault in faults if fault is not None)
+
+
+def _lines(connection: Connection, incident: IncidentId) -> list[Line]:
+    rows = connection.execute(select(*_COLUMNS).where(JOURNAL.c.incident_id == incident).order_by(JOURNAL.c.seq))
+    return [Line(**row._mapping) for row in rows]
+
+
+def _line(incident: IncidentId, seq: int, body: Body, by: str, at: datetime, prev_hash: str) -> Line:
+    unsealed = Line(
+        incident_id=incident,
+        seq=seq,
+        kind=body.kind,
+        once=once_key(incident, body),
+        at=iso(at),
+        by=by,
+        body=body_text(body),
+        prev_hash=prev_hash,
+        hash="",
+    )
+    return Line(**{**vars(unsealed), "hash": unsealed.computed_hash()})
+
+
+def _entry(line: Line) -> Entry:
+    try:
+        return Entry(
+            incident_id=IncidentId(line.incident_id),
+            seq=line.seq,
+            at=datetime.fromisoformat(line.at),
+            by=line.by,
+            body=_BODY.validate_json(line.body),
+            prev_hash=line.prev_hash,
+            hash=line.hash,
+        )
+    except ValueError as damage:
+        raise CouldNotLook(
+            f"Entry {line.seq} of {line.incident_id} cannot be read.",
+            f"Expected an entry of kind {line.kind}, found text that does not parse as one.",
+            "Run `waterline record verify`: it names the first entry that is not what was written.",
+        ) from damage
+
+
+def _number(incident: IncidentId) -> int:
+    number = incident.removeprefix("wl-")
+    if not (number.isascii() and number.isdigit() and incident == f"wl-{int(number)}"):
+        raise _unknown(incident)
+    return int(number)
+
+
+def _unknown(incident: IncidentId) -> UnknownIncident:
+    return UnknownIncident(
+        f"There is no incident {incident}.",
+        "Incident ids look like wl-12.",
+        "List the incidents and use one of their ids.",
+    )
+
+
+def _moved(incident: IncidentId, after_seq: int | None, found: int | None) -> JournalMoved:
+    expected = "" if after_seq is None else f"Expected entry {after_seq} to be the last"
+    seen = "" if found is None else f", found entry {found}"
+    return JournalMoved(
+        f"The record of {incident} has moved on.",
+        f"{expected}{seen}." if expected else "Its next entry exists already.",
+        "Nothing was added. Read the incident again and decide anew.",
+    )

@@ -1,0 +1,1 @@
+"""Schema changes, each a file in `versions/`; `env.py` is what Alembic runs."""

@@ -1,0 +1,80 @@
+"""The journal with its anchors, inbox, outbox, channel pauses and cursors."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+_POSITION = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def upgrade() -> None:
+    """From nothing."""
+    op.create_table(
+        "incidents",
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("last_seq", sa.Integer, nullable=False),
+        sa.Column("last_hash", sa.String(64), nullable=False),
+    )
+    op.create_table(
+        "journal",
+        sa.Column("incident_id", sa.String(32), primary_key=True),
+        sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("kind", sa.String(64), nullable=False),
+        sa.Column("once", sa.String(300), nullable=True, unique=True),
+        sa.Column("at", sa.String(32), nullable=False),
+        sa.Column("by", sa.String(64), nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("prev_hash", sa.String(64), nullable=False),
+        sa.Column("hash", sa.String(64), nullable=False),
+    )
+    op.create_table(
+        "inbox",
+        sa.Column("key", sa.String(300), primary_key=True),
+        sa.Column("kind", sa.String(64), nullable=False),
+        sa.Column("payload", sa.Text, nullable=False),
+        sa.Column("received_at", sa.String(32), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("taken_at", sa.String(32), nullable=True),
+        sa.Column("worker", sa.String(64), nullable=True),
+        sa.Column("attempts", sa.Integer, nullable=False),
+        sa.Column("problem", sa.Text, nullable=True),
+    )
+    op.create_index("ix_inbox_state", "inbox", ["state", "received_at"])
+    op.create_table(
+        "outbox",
+        sa.Column("position", _POSITION, primary_key=True, autoincrement=True),
+        sa.Column("key", sa.String(300), nullable=False, unique=True),
+        sa.Column("incident", sa.String(32), nullable=True),
+        sa.Column("channel", sa.String(64), nullable=False),
+        sa.Column("thread_of", sa.String(300), nullable=True),
+        sa.Column("recipient", sa.String(64), nullable=True),
+        sa.Column("text", sa.Text, nullable=True),
+        sa.Column("ts", sa.String(32), nullable=True),
+        sa.Column("wanted", sa.Integer, nullable=False),
+        sa.Column("shown", sa.Integer, nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("worker", sa.String(64), nullable=True),
+        sa.Column("due_at", sa.String(32), nullable=True),
+        sa.Column("tries", sa.Integer, nullable=False),
+        sa.Column("problem", sa.Text, nullable=True),
+    )
+    op.create_index("ix_outbox_state", "outbox", ["state", "position"])
+    op.create_table(
+        "channel_pauses",
+        sa.Column("channel", sa.String(64), primary_key=True),
+        sa.Column("until", sa.String(32), nullable=False),
+    )
+    op.create_table(
+        "cursors",
+        sa.Column("name", sa.String(64), primary_key=True),
+        sa.Column("incident_id", sa.String(32), primary_key=True),
+        sa.Column("seq", sa.Integer, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    """Back to nothing; the record is gone."""
+    for table in ("cursors", "channel_pauses", "outbox", "inbox", "journal", "incidents"):
+        op.drop_table(table)

@@ -1,0 +1,131 @@
+"""Every message before it is sent: one row a message, and the revision that Slack should show."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from bot.adapters.journal_sql.engine import put_row, reading
+from bot.adapters.journal_sql.tables import OUTBOX, PAUSES
+from bot.domain.ids import IncidentId, UserId
+from bot.ports import Post
+
+_FIELDS = (
+    "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
+)  # fmt: skip
+
+
+class SqlOutbox:
+    """The port `Outbox` on a SQL database. `worker` names this process; its next start has the same name."""
+
+    def __init__(self, engine: Engine, worker: str) -> None:
+        self._engine = engine
+        self._worker = worker
+
+    def put(self, post: Post) -> bool:
+        """Add a message; False if its key exists (then nothing changes)."""
+        row = {name: getattr(post, name) for name in _FIELDS}
+        row |= {"incident": post.incident, "recipient": post.user}
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(OUTBOX).values(row))
+        except IntegrityError:
+            return False
+        return True
+
+    def touch(self, key: str) -> None:
+        """One more revision is wanted. Ephemeral and failed posts stay as they are: Slack updates neither."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), OUTBOX.c.state != "failed")
+                .values(
+                    wanted=OUTBOX.c.wanted + 1,
+                    state=case((OUTBOX.c.state == "sent", "queued"), else_=OUTBOX.c.state),
+                )
+            )
+
+    def claim(self, now: datetime) -> Post | None:
+        """The next post that wants sending, in the order of being put.
+
+        Passed over: posts whose channel pauses, that are not due yet, that another replica is just taking,
+        and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
+        """
+        root = OUTBOX.alias("root")
+        waits_for_thread = exists().where(
+            root.c.key == OUTBOX.c.thread_of, root.c.ts.is_(None), root.c.state.in_(["queued", "sending"])
+        )
+        pausing = exists().where(and_(PAUSES.c.channel == OUTBOX.c.channel, PAUSES.c.until > now))
+        due = or_(OUTBOX.c.due_at.is_(None), OUTBOX.c.due_at <= now)
+        following = (
+            select(OUTBOX)
+            .where(OUTBOX.c.state == "queued", due, ~pausing, ~waits_for_thread)
+            .order_by(OUTBOX.c.position)
+            .limit(1)
+            .with_for_update(skip_locked=True, of=OUTBOX)
+        )
+        taken = {"state": "sending", "worker": self._worker, "tries": OUTBOX.c.tries + 1}
+        with self._engine.begin() as connection:
+            row = connection.execute(following).first()
+            if row is None:
+                return None
+            connection.execute(update(OUTBOX).where(OUTBOX.c.key == row.key).values(taken))
+        return _post(row).model_copy(update={"state": "sending", "tries": row.tries + 1})
+
+    def sent(self, key: str, revision: int, ts: str | None) -> None:
+        """Slack accepted this revision; if a newer one is wanted by now, the post is queued again.
+
+        Saying it twice, or late, changes nothing.
+        """
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key, OUTBOX.c.shown < revision)
+                .values(
+                    shown=revision,
+                    ts=OUTBOX.c.ts if ts is None else ts,
+                    state=case((OUTBOX.c.wanted > revision, "queued"), else_="sent"),
+                    due_at=None,
+                    tries=0,
+                    problem=None,
+                )
+            )
+
+    def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
+        """Not now: try again at `until`. The channel's pause is written first: it must not be lost."""
+        if whole_channel and (post := self.find(key)):
+            put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": until})
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending")
+                .values(state="queued", due_at=until, problem=problem)
+            )
+
+    def failed(self, key: str, problem: str) -> None:
+        """Slack will never accept it; kept with its problem, not repeated."""
+        with self._engine.begin() as connection:
+            connection.execute(update(OUTBOX).where(OUTBOX.c.key == key).values(state="failed", problem=problem))
+
+    def find(self, key: str) -> Post | None:
+        """One post."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
+        return None if row is None else _post(row)
+
+    def interrupted(self) -> tuple[Post, ...]:
+        """Posts that an earlier process of this name was sending. Each is still `sending`: the caller says
+        `sent`, `postpone` or `failed` of it."""
+        theirs = select(OUTBOX).where(OUTBOX.c.state == "sending", OUTBOX.c.worker == self._worker)
+        with reading(self._engine) as connection:
+            rows = connection.execute(theirs.order_by(OUTBOX.c.position)).all()
+        return tuple(_post(row) for row in rows)
+
+
+def _post(row: Row[Any]) -> Post:
+    return Post(
+        **{name: getattr(row, name) for name in _FIELDS},
+        incident=None if row.incident is None else IncidentId(row.incident),
+        user=None if row.recipient is None else UserId(row.recipient),
+    )

@@ -1,0 +1,110 @@
+"""Opens the database, brings it to the newest schema, and bundles the four ports over one engine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from bot.adapters.journal_sql.cursor import SqlCursor
+from bot.adapters.journal_sql.engine import create
+from bot.adapters.journal_sql.inbox import SqlInbox
+from bot.adapters.journal_sql.journal import SqlJournal
+from bot.adapters.journal_sql.outbox import SqlOutbox
+from bot.domain.errors import BadConfiguration
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATING = Lock()
+"""Alembic's environment is one per process."""
+_ADVISORY_LOCK = 7_230_114
+"""Any number, the same in every replica: on PostgreSQL one of them migrates and the others wait."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The record. Close it at the end of the process."""
+
+    journal: SqlJournal
+    inbox: SqlInbox
+    outbox: SqlOutbox
+    cursor: SqlCursor
+    engine: Engine
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.engine.dispose()
+
+
+def open_store(url: str, *, worker: str = "waterline") -> Store:
+    """The record at `url` (`sqlite:///FILE` or `postgresql+psycopg://…`), migrated to the newest schema.
+
+    `worker` tells replicas apart: each gives back after its own restart what it had taken before.
+    Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
+    """
+    engine = _engine(url)
+    shown = engine.url.render_as_string(hide_password=True)
+    try:
+        with _MIGRATING, engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+            migrate(connection)
+    except DBAPIError as unreachable:
+        engine.dispose()
+        raise BadConfiguration(
+            f"The record at {shown} could not be opened.",
+            f"The database said: {unreachable.orig}.",
+            "Check the URL, that its folder exists or its server runs, and that this user may write there.",
+        ) from unreachable
+    except CommandError as unknown:
+        engine.dispose()
+        raise BadConfiguration(
+            f"The record at {shown} has a schema that this version does not know.",
+            f"Alembic said: {unknown}.",
+            "Start the version of Waterline that wrote it, or a newer one. Nothing was changed.",
+        ) from unknown
+    return Store(
+        journal=SqlJournal(engine),
+        inbox=SqlInbox(engine, worker),
+        outbox=SqlOutbox(engine, worker),
+        cursor=SqlCursor(engine),
+        engine=engine,
+    )
+
+
+def _engine(url: str) -> Engine:
+    try:
+        return create(url)
+    except (ArgumentError, ModuleNotFoundError) as unusable:
+        raise BadConfiguration(
+            "The record's URL cannot be used.",
+            f"SQLAlchemy said: {unusable}.",
+            "Write `sqlite:///FILE`, or `postgresql+psycopg://USER@HOST/DATABASE` with the package psycopg.",
+        ) from unusable
+
+
+def migrate(connection: Connection, revision: str = "head") -> None:
+    """Move the schema up to `revision` (`head`: the newest) inside the connection's transaction."""
+    config = _config(connection)
+    newest = ScriptDirectory.from_config(config).get_current_head()
+    if revision == "head" and MigrationContext.configure(connection).get_current_revision() == newest:
+        return
+    command.upgrade(config, revision)
+
+
+def migrate_down(connection: Connection, revision: str = "base") -> None:
+    """Move the schema down to `revision` (`base`: nothing is left)."""
+    command.downgrade(_config(connection), revision)
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
