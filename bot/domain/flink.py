@@ -1,5 +1,6 @@
 """What Flink says of its job runs, and what its checkpoint files say of themselves."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId
@@ -110,3 +111,25 @@ class StoredCheckpoint(Record):
     digest: str | None = None
     """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""
     problem: str | None = None
+
+
+def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tuple[StoredCheckpoint, ...]:
+    """The same restore points, their kind as Flink's history tells it, matched by path.
+
+    Where the history is silent (it keeps ten or so) the kind stays as it was read from the file.
+    """
+    told = {
+        bare_path(checkpoint.path): checkpoint.kind
+        for run in runs
+        for checkpoint in run.checkpoints
+        if checkpoint.path is not None and checkpoint.kind is not CheckpointKind.UNKNOWN
+    }
+    return tuple(each.model_copy(update={"kind": told.get(bare_path(each.path), each.kind)}) for each in stored)
+
+
+def bare_path(path: str) -> str:
+    """A path that can be compared: Flink writes `file:/a/b`, people write `file:///a/b` or `/a/b`."""
+    without = path.removeprefix("file:")
+    if without != path:
+        without = "/" + without.lstrip("/")
+    return without.rstrip("/")

@@ -1,0 +1,136 @@
+"""HTTP to one Flink endpoint (JobManager or SQL gateway), with its failures translated once.
+
+Reads are repeated; requests that change something never are.
+"""
+
+import json
+from collections.abc import Mapping
+
+import httpx
+import stamina
+from pydantic import BaseModel, ValidationError
+
+from bot.domain.errors import CouldNotLook, OutcomeUnknown, WaterlineError
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_AGAIN = frozenset({502, 503, 504})
+"""A proxy or a JobManager that is just starting."""
+
+
+class Refusal(BaseModel):
+    """Flink's body of an error; `errors` may hold a whole stack trace."""
+
+    errors: tuple[str, ...] = ()
+
+
+class _Busy(Exception):
+    """An answer that may be better in a moment; only within this module."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        super().__init__(f"HTTP {answer.status_code}")
+
+
+class FlinkHttp:
+    """One endpoint. `what` names it in messages: `Flink REST`, `The SQL gateway`."""
+
+    def __init__(self, url: str, what: str, *, read_limit_s: float = 30.0, tries: int = 3) -> None:
+        self.url = url.rstrip("/")
+        self.what = what
+        self._tries = tries
+        limits = httpx.Timeout(read_limit_s, connect=5.0)
+        self._http = httpx.Client(base_url=self.url, timeout=limits, trust_env=False)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def get(self, path: str, params: Mapping[str, str | int] | None = None) -> bytes | None:
+        """The body of a read; None when Flink does not know the thing (404). Tried up to three times.
+
+        Raises CouldNotLook.
+        """
+        try:
+            for attempt in stamina.retry_context(
+                on=(httpx.TransportError, _Busy),
+                attempts=self._tries,
+                wait_initial=0.2,
+                wait_max=2.0,
+                timeout=20,
+            ):
+                with attempt:
+                    answer = self._http.get(path, params=params)
+                    if answer.status_code in _AGAIN:
+                        raise _Busy(answer)
+        except (httpx.HTTPError, httpx.InvalidURL, _Busy) as error:
+            raise self.unreachable(error) from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if not answer.is_success:
+            raise self.refused(f"GET {path}", answer)
+        return answer.content
+
+    def send(self, method: str, path: str, body: Mapping[str, object] | None, doing: str) -> httpx.Response:
+        """One request that changes something, sent once; any status is handed back.
+
+        Raises CouldNotLook when it surely was not sent, OutcomeUnknown when nobody knows. `doing` names it
+        in the message: `the stop of run 3824b0`.
+        """
+        content = None if body is None else json.dumps(body)
+        headers = None if body is None else {"content-type": "application/json"}
+        try:
+            answer = self._http.request(method, path, content=content, headers=headers)
+        except _NOT_SENT as error:
+            raise self.unreachable(error) from error
+        except httpx.TransportError as error:
+            raise self.unknown(doing, f"{type(error).__name__} {error}".strip()) from error
+        if answer.status_code in _AGAIN:
+            raise self.unknown(doing, f"HTTP {answer.status_code}")
+        return answer
+
+    def unreachable(self, error: Exception) -> CouldNotLook:
+        """The endpoint does not answer."""
+        return CouldNotLook(
+            f"{self.what} at {self.url} did not answer.",
+            f"Expected an HTTP answer; found {type(error).__name__}: {error}.",
+            "Check that it runs and that its address in the configuration is right, then try again.",
+        )
+
+    def refused(self, asked: str, answer: httpx.Response) -> CouldNotLook:
+        """The endpoint answered with an error; what was asked was surely not done."""
+        return CouldNotLook(
+            f"{self.what} at {self.url} refused {asked}.",
+            f"Expected success; found HTTP {answer.status_code}: {reason(answer.content)}.",
+            "Read the log of that process for the cause, then try again.",
+        )
+
+    def unknown(self, doing: str, found: str) -> OutcomeUnknown:
+        """The request may or may not have had its effect."""
+        return OutcomeUnknown(
+            f"Whether {doing} happened is not known.",
+            f"Expected a yes or no of {self.what} at {self.url}; found {found}.",
+            "Verify it against Flink; do not repeat it before that.",
+        )
+
+    def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
+        """The endpoint answered something that is not Flink's."""
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the body"
+        return CouldNotLook(
+            f"{self.what} at {self.url} gave an answer to {asked} that cannot be read.",
+            f"Expected a body as Flink 1.20 or 2.x writes it; found at {where}: {first['msg']}.",
+            "Check that the address is Flink's and not a login page or another service.",
+        )
+
+
+def reason(body: bytes) -> str:
+    """Flink's own words of an error: the deepest cause it names, at most 400 characters."""
+    try:
+        said = "\n".join(Refusal.model_validate_json(body).errors)
+    except ValidationError:
+        said = body.decode("utf-8", "replace")
+    lines = [
+        line.strip() for line in said.splitlines() if line.strip() and line.strip() != "<Exception on server side:"
+    ]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    told = causes[-1] if causes else next((line for line in lines if not line.startswith("at ")), "no reason given")
+    return told.rstrip(".")[:400]
