@@ -1,0 +1,103 @@
+"""What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet."""
+
+from collections.abc import Iterable
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Verdict
+from bot.domain.flink import JobRun
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import Rewind, Switch, rewinds, switches
+from bot.domain.table import Snapshot
+
+LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
+
+
+def runs_of(case: Case) -> tuple[JobRun, ...]:
+    """The job's runs that Flink still knows, oldest first; empty also when Flink was not seen."""
+    named = (run for run in case.observation.jobs.values if case.job_name in (None, run.name))
+    return tuple(sorted(named, key=lambda run: (run.started_at, run.job_id)))
+
+
+def run_of(case: Case, job_id: JobId | None) -> JobRun | None:
+    """One run by its id."""
+    return next((run for run in runs_of(case) if run.job_id == job_id), None)
+
+
+def living(case: Case) -> tuple[JobRun, ...]:
+    """The runs that are not at their end, oldest first."""
+    return tuple(run for run in runs_of(case) if not run.is_terminal)
+
+
+def in_window(case: Case) -> tuple[Snapshot, ...]:
+    """The window's commits on main, oldest first."""
+    table = case.observation.table
+    return tuple(s for s in case.window.of(table) if s.snapshot_id in table.chain_ids)
+
+
+def rewinds_in(case: Case) -> tuple[Rewind, ...]:
+    """The rewinds whose first commit lies in the window, oldest first, and those that are silent so far."""
+    ids = {s.snapshot_id for s in in_window(case)}
+    return tuple(r for r in rewinds(case.observation.table, runs_of(case)) if r.first is None or r.first in ids)
+
+
+def unlisted_switches(case: Case) -> tuple[Switch, ...]:
+    """New runs in the window whose ids leave a gap above the old maximum, and whose first restore Flink no longer
+    lists: a V1 sink may have held replayed rows back until then."""
+    ids = {s.snapshot_id for s in in_window(case)}
+    rewound = {r.run for r in rewinds_in(case)}
+    return tuple(
+        s
+        for s in switches(case.observation.table)
+        if s.first in ids and s.run not in rewound and s.first_checkpoint > s.reached + 1 and not _is_listed(case, s)
+    )
+
+
+def _is_listed(case: Case, switch: Switch) -> bool:
+    run = run_of(case, switch.run)
+    first_at = case.observation.table.by_id[switch.first].committed_at
+    return run is not None and (run.restored is None or run.restored.at <= first_at)
+
+
+def not_asked(case: Case, task: str) -> str:
+    """The evidence task as something that is missing, with the reason if it ran and could not answer."""
+    last = next((e for e in reversed(case.evidence) if e.task == task), None)
+    if last is not None and last.verdict is Verdict.INCONCLUSIVE:
+        return f"{task} (it ran and could not answer: {last.headline})"
+    return task
+
+
+def unseen(jobs: NotSeen) -> str:
+    """A source that could not be asked, with what to do about it."""
+    return f"{jobs.source}: {jobs.reason} {jobs.remedy}"
+
+
+def rows_by(case: Case, jobs: Iterable[JobId], above: CheckpointId | None) -> tuple[SnapshotId, ...]:
+    """The ledger's rows on main by these runs, from above a checkpoint id (exclusive) where one is given."""
+    wanted = set(jobs)
+    rows = case.ledger.main if case.ledger else ()
+    return tuple(
+        row.snapshot_id
+        for row in rows
+        if row.job_id in wanted and (above is None or row.checkpoint_id is None or row.checkpoint_id > above)
+    )
+
+
+def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | None:
+    """Whether the run's sink is `FlinkSink`, whose committer is an operator of the graph under the very id that
+    its snapshots carry (facts 0.9). None when Flink lists no operators."""
+    if run is None or not run.vertices:
+        return None
+    return any(
+        "IcebergFilesCommitter" in vertex.name
+        or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
+        for vertex in run.vertices
+    )
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Checkpoint ids in a sentence: `8`, `8 and 9`, `8, 9 and 2 more`."""
+    words = [str(i) for i in ids]
+    if len(words) > 4:
+        words = [*words[:3], f"{len(words) - 3} more"]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,137 @@
+"""F3: checkpoints complete, but their commits are skipped until the ids pass an old maximum.
+
+Happens when a job is restored from an older point under the same job id, and with the V1 sink under any job id: its
+committer remembers the newest id on the table. A failover before the old maximum drops the files for good (facts 1.1).
+"""
+
+from bot.diagnosis._case import (
+    LOST_FIRST_RESTORE,
+    listed,
+    not_asked,
+    rewinds_in,
+    rows_by,
+    run_of,
+    unlisted_switches,
+    unseen,
+    writes_as_v1,
+)
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.ids import OperatorId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import Rewind, flink_commits
+
+MODE = Mode(
+    code="F3",
+    name="commits_withheld",
+    title="completed checkpoints are not committed to the table",
+    needs=("ledger",),
+    false_positives=(
+        "A quiet source: without rows the sink commits only every tenth checkpoint.",
+        "A run that has just started: its first checkpoint is not complete yet.",
+    ),
+    neighbours=("F2", "healthy", "wait"),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on a restore below the old maximum where the sink keeps that maximum: same job id, or V1."""
+    if case.ledger is None:
+        return CannotTell(missing=(not_asked(case, "ledger"),))
+    jobs = case.observation.jobs
+    found = [r for r in rewinds_in(case) if not r.is_interleaved]
+    kept = [(r, _keeps_maximum(case, r)) for r in found]
+    held = next((r for r, keeps in kept if keeps), None)
+    if held is not None:
+        return _matches(case, held)
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    unknown = next((r for r, keeps in kept if keeps is None), None)
+    if unknown is not None:
+        return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
+    doubtful = next(iter(unlisted_switches(case)), None)
+    if doubtful is not None:
+        return CannotTell(missing=(LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)),))
+    if found:
+        return Excluded(reason=_at_once(case, found[0]))
+    return Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
+
+
+def _keeps_maximum(case: Case, rewind: Rewind) -> bool | None:
+    """Whether the sink skips ids up to the old maximum; None while only the unknown sink could tell."""
+    if rewind.keeps_job_id:
+        return True
+    first = case.observation.table.by_id[rewind.first] if rewind.first else None
+    if first is not None and first.checkpoint_id is not None:
+        return first.checkpoint_id > rewind.reached
+    return writes_as_v1(run_of(case, rewind.run), _operator(case))
+
+
+def _operator(case: Case) -> OperatorId | None:
+    commits = flink_commits(case.observation.table)
+    return commits[-1].operator_id if commits else None
+
+
+def _matches(case: Case, rewind: Rewind) -> Matches:
+    run = run_of(case, rewind.run)
+    kind = "the same job id" if rewind.keeps_job_id else "the V1 sink"
+    reasons = [
+        f"Run {short_job(rewind.run)} was restored from checkpoint {rewind.restored}, and checkpoint {rewind.reached} "
+        f"of run {short_job(rewind.earlier)} is on the table already.",
+        f"With {kind} the committer skips every id up to {rewind.reached}, although Flink calls them completed.",
+    ]
+    if run is not None:
+        reasons.extend(_skipped(run, rewind))
+    reasons.append(_what_came(case, rewind.first, rewind))
+    return Matches(
+        headline=f"Run {short_job(rewind.run)} withholds its commits up to checkpoint {rewind.reached}."
+        if rewind.first is None
+        else f"Run {short_job(rewind.run)} withheld its commits up to checkpoint {rewind.reached}.",
+        reasons=tuple(reasons),
+        rows=rows_by(case, (rewind.earlier, rewind.run), rewind.restored),
+        last_good=rewind.last_before,
+        wrong_run=rewind.run,
+        remedy=Remedy.REWIND_TABLE_AND_JOB,
+    )
+
+
+def _skipped(run: JobRun, rewind: Rewind) -> list[str]:
+    """The completed checkpoints at or below the old maximum that the run took itself."""
+    since = run.restored.at if run.restored else run.started_at
+    ids = sorted(
+        c.checkpoint_id
+        for c in run.checkpoints
+        if c.status == "COMPLETED"
+        and c.kind is not CheckpointKind.SAVEPOINT
+        and c.triggered_at >= since
+        and c.checkpoint_id <= rewind.reached
+    )
+    if not ids:
+        return []
+    return [f"Flink completed {listed(ids)} in run {short_job(run.job_id)}, and no snapshot carries them for it."]
+
+
+def _what_came(case: Case, first: SnapshotId | None, rewind: Rewind) -> str:
+    if first is None:
+        return (
+            f"Nothing was committed since. When the ids pass {rewind.reached}, all of it comes in one commit; if the "
+            "job fails over before that, the rows are lost."
+        )
+    commit = case.observation.table.by_id[first]
+    return (
+        f"Then {short(first)} came under checkpoint {commit.checkpoint_id} with "
+        f"{commit.counted('added-records')} rows at once."
+    )
+
+
+def _at_once(case: Case, rewind: Rewind) -> str:
+    if rewind.first is None:
+        return (
+            f"Run {short_job(rewind.run)} writes with the V2 sink under a new job id: it commits at its next "
+            "checkpoint and withholds nothing."
+        )
+    first = case.observation.table.by_id[rewind.first]
+    return (
+        f"Run {short_job(rewind.run)} committed checkpoint {first.checkpoint_id} at once, although run "
+        f"{short_job(rewind.earlier)} had reached {rewind.reached}: nothing was withheld."
+    )

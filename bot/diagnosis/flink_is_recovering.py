@@ -1,0 +1,82 @@
+"""`wait`: Flink is recovering the job right now; nothing should be decided before it has settled."""
+
+from datetime import timedelta
+
+from bot.diagnosis._case import living, runs_of, unseen
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import Failure, JobRun
+from bot.domain.ids import short_job
+from bot.domain.looked import NotSeen
+
+RECENT = timedelta(minutes=1)
+"""A failure this young, with no checkpoint after it, is not over."""
+LOOP = 3
+"""So many failures without a completed checkpoint between them are a loop, which waiting does not end."""
+
+MODE = Mode(
+    code="wait",
+    name="flink_is_recovering",
+    title="Flink is recovering the job now",
+    needs=(),
+    false_positives=("A restart loop: the job fails again and again with the same exception.",),
+    neighbours=("healthy", "F3"),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches while a living run is not settled, unless it only fails again and again."""
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    alive = living(case)
+    if not alive:
+        return Excluded(reason=_nothing_alive(case))
+    run = alive[-1]
+    failures = _since_checkpoint(run)
+    if len(failures) >= LOOP:
+        last = failures[0]
+        return Excluded(
+            reason=f"Run {short_job(run.job_id)} failed {len(failures)} times since its last completed checkpoint, "
+            f"last with {last.exception} at {last.at:%H:%M:%S} UTC: it is in a loop, and waiting does not end it."
+        )
+    fresh = [f for f in failures if timedelta(0) <= case.observation.table.read_at - f.at <= RECENT]
+    if run.is_settled and not fresh:
+        return Excluded(
+            reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
+        )
+    return Matches(
+        headline=f"Flink is recovering run {short_job(run.job_id)} now: wait until it has settled.",
+        reasons=_reasons(run, fresh),
+        rows=(),
+        last_good=case.observation.table.head,
+        wrong_run=None,
+        remedy=Remedy.WAIT,
+    )
+
+
+def _since_checkpoint(run: JobRun) -> list[Failure]:
+    """The failures after the newest completed checkpoint, newest first."""
+    completed = [c.triggered_at for c in run.checkpoints if c.status == "COMPLETED"]
+    after = max(completed) if completed else run.started_at
+    return sorted((f for f in run.failures if f.at >= after), key=lambda f: f.at, reverse=True)
+
+
+def _reasons(run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
+    said = [f"Flink says that run {short_job(run.job_id)} is {run.state}."]
+    waiting = [v for v in run.vertices if v.status != "RUNNING"]
+    if waiting:
+        said.append(f"{len(waiting)} of {len(run.vertices)} operators are not running yet: {waiting[0].name} is "
+                    f"{waiting[0].status}.")  # fmt: skip
+    if fresh:
+        said.append(
+            f"It failed at {fresh[0].at:%H:%M:%S} UTC with {fresh[0].exception}, and no checkpoint has completed since."
+        )
+    said.append("Evidence that is collected now may change within seconds.")
+    return tuple(said)
+
+
+def _nothing_alive(case: Case) -> str:
+    ended = runs_of(case)
+    if not ended:
+        return "Flink knows no run of this job, so nothing is being recovered."
+    return f"Run {short_job(ended[-1].job_id)} is {ended[-1].state} and does not come back by itself."

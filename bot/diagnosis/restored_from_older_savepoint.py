@@ -1,0 +1,168 @@
+"""F2: a new run was restored from an older point than its predecessor had committed.
+
+The source re-reads what the table holds already. The V2 sink commits it again at once; the V1 sink is silent until
+its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
+"""
+
+from bot.diagnosis._case import (
+    LOST_FIRST_RESTORE,
+    in_window,
+    not_asked,
+    rewinds_in,
+    rows_by,
+    run_of,
+    runs_of,
+    unlisted_switches,
+    unseen,
+    writes_as_v1,
+)
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import DuplicatesFinding
+from bot.domain.ids import short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import Rewind, Switch, flink_commits, switches
+
+MODE = Mode(
+    code="F2",
+    name="restored_from_older_savepoint",
+    title="the job was restored from an older savepoint",
+    needs=("ledger",),
+    false_positives=(
+        "A planned backfill or replay that somebody announced.",
+        "An upsert table: the same rows again change nothing.",
+        "Commits after the savepoint that carried no rows: nothing is read twice.",
+    ),
+    neighbours=("F3", "F6", "healthy"),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on falling checkpoint ids between two runs, or on Flink's own word for where the run came from."""
+    if case.ledger is None:
+        return CannotTell(missing=(not_asked(case, "ledger"),))
+    found = [r for r in rewinds_in(case) if not r.keeps_job_id]
+    single = next((r for r in found if not r.is_interleaved), None)
+    if single is not None:
+        return _matches(case, single)
+    for switch in unlisted_switches(case):
+        if case.duplicates is not None and _replayed(case, switch, case.duplicates):
+            return _late_duplicates(case, switch)
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    if found:
+        return Excluded(reason=_interleaved(found[0]))
+    doubtful = next(iter(unlisted_switches(case)), None)
+    if doubtful is not None and case.duplicates is None:
+        lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
+        return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
+    return Excluded(reason=_why_not(case))
+
+
+def _replayed(case: Case, switch: Switch, duplicates: DuplicatesFinding) -> bool:
+    """Whether keys of the earlier run's commits live again in the new run's first commit."""
+    by_id = case.observation.table.by_id
+    return any(
+        pair.second == switch.first and (one := by_id.get(pair.first)) is not None and one.job_id == switch.earlier
+        for pair in duplicates.pairs
+    )
+
+
+def _matches(case: Case, rewind: Rewind) -> Matches:
+    whence = f"checkpoint {rewind.restored}" if rewind.restored is not None else "an older point of its state"
+    table = case.observation.table
+    reasons = [
+        f"Run {short_job(rewind.earlier)} had committed checkpoint {rewind.reached} before run "
+        f"{short_job(rewind.run)} took over."
+    ]
+    if rewind.restored is not None:
+        reasons.append(
+            f"Flink says that run {short_job(rewind.run)} was restored from checkpoint {rewind.restored}, "
+            f"which is below {rewind.reached}: its source reads everything in between again."
+        )
+    else:
+        reasons.append(
+            f"The ids on main fall from {rewind.reached} to the first of run {short_job(rewind.run)}; where Flink "
+            "restored it from is not known."
+        )
+    if rewind.first is None:
+        reasons.append(_silence(case, rewind))
+    else:
+        first = table.by_id[rewind.first]
+        late = first.checkpoint_id is not None and first.checkpoint_id > rewind.reached
+        how = "late and in one commit, as the V1 sink does" if late else "on top of the old ones, as the V2 sink does"
+        reasons.append(
+            f"Its first commit {short(rewind.first)} carries checkpoint {first.checkpoint_id} and "
+            f"{first.counted('added-records')} rows: {how}."
+        )
+    reasons.append(_rows_said(case, rewind))
+    return Matches(
+        headline=f"Run {short_job(rewind.run)} was restored from {whence}, although run "
+        f"{short_job(rewind.earlier)} had already committed checkpoint {rewind.reached}.",
+        reasons=tuple(reasons),
+        rows=rows_by(case, (rewind.earlier, rewind.run), rewind.restored),
+        last_good=rewind.last_before,
+        wrong_run=rewind.run,
+        remedy=Remedy.REWIND_TABLE_AND_JOB,
+    )
+
+
+def _silence(case: Case, rewind: Rewind) -> str:
+    head = next(iter(reversed(flink_commits(case.observation.table))), None)
+    v1 = writes_as_v1(run_of(case, rewind.run), head.operator_id if head else None)
+    kind = "It is a V1 sink" if v1 else "If it is a V1 sink"
+    return (
+        f"It has committed nothing yet. {kind}: it holds everything back until its checkpoint ids pass "
+        f"{rewind.reached}, and then the repeated rows come at once."
+    )
+
+
+def _rows_said(case: Case, rewind: Rewind) -> str:
+    if case.duplicates is None:
+        return "Nobody has counted duplicate rows for this window yet; the rewind itself is proven without them."
+    if case.duplicates.keys:
+        return f"{case.duplicates.keys} keys live more than once: {case.duplicates.extra_rows} rows too many."
+    if rewind.first is None:
+        return "No key lives twice yet, because the run has committed nothing."
+    return "No key lives twice so far: look whether the replay was planned before you rewind."
+
+
+def _late_duplicates(case: Case, switch: Switch) -> Matches:
+    by_id = case.observation.table.by_id
+    extra = case.duplicates.extra_rows if case.duplicates else 0
+    return Matches(
+        headline=f"Run {short_job(switch.run)} committed again what run {short_job(switch.earlier)} had committed.",
+        reasons=(
+            f"Run {short_job(switch.earlier)} had reached checkpoint {switch.reached}; the first commit "
+            f"{short(switch.first)} of run {short_job(switch.run)} carries {switch.first_checkpoint}.",
+            f"Keys of both runs live twice, {extra} rows too many, and the newer copies are in that first commit.",
+            "Where Flink first restored the run from is no longer listed; the repeated rows show it.",
+        ),
+        rows=rows_by(case, (switch.earlier, switch.run), None),
+        last_good=by_id[switch.first].parent_id,
+        wrong_run=switch.run,
+        remedy=Remedy.REWIND_TABLE_AND_JOB,
+    )
+
+
+def _interleaved(rewind: Rewind) -> str:
+    return (
+        f"Run {short_job(rewind.run)} started below checkpoint {rewind.reached}, but run {short_job(rewind.earlier)} "
+        "went on committing beside it: two jobs write this table (F13), and a rewind of one does not cure that."
+    )
+
+
+def _why_not(case: Case) -> str:
+    ids = {s.snapshot_id for s in in_window(case)}
+    inside = [s for s in switches(case.observation.table) if s.first in ids]
+    if inside:
+        last = inside[-1]
+        return (
+            f"Run {short_job(last.run)} went on at checkpoint {last.first_checkpoint}, above the {last.reached} that "
+            f"run {short_job(last.earlier)} had reached, and nothing says that it was restored from below it."
+        )
+    same = next((r for r in rewinds_in(case) if r.keeps_job_id), None)
+    if same is not None:
+        return f"Run {short_job(same.run)} kept its job id when it was restored, so this is not a new run."
+    if not runs_of(case):
+        return "Flink knows no run of the job that was restored, and main shows no change of run in the window."
+    return "No run took over within the window, and no living run was restored from below what is committed."

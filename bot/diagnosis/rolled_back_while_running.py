@@ -1,0 +1,113 @@
+"""F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
+
+from bot.diagnosis._case import living, not_asked, rows_by, unseen
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+
+MODE = Mode(
+    code="F6",
+    name="rolled_back_while_running",
+    title="the table was rolled back while the job was running",
+    needs=("ledger",),
+    false_positives=(
+        "A rewind of table and job together: a restored run goes on from the target.",
+        "Write-audit-publish or a moved branch: such snapshots never were head of main.",
+        "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
+    ),
+    neighbours=("F2", "F3", "healthy"),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches when a run's own commits were rolled back and the run goes on above them, or still may."""
+    if case.ledger is None:
+        return CannotTell(missing=(not_asked(case, "ledger"),))
+    inside = [r for r in rollbacks(case.observation.table) if r.is_within(case.window, case.observation.table)]
+    went_on = next((r for r in inside if r.sequel is Sequel.WENT_ON), None)
+    if went_on is not None:
+        if case.gaps is not None and case.gaps.missing == 0:
+            return Excluded(
+                reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
+                f"missing between {case.gaps.lowest} and {case.gaps.highest}: the rows were put back."
+            )
+        return _matches(case, went_on)
+    open_end = next((r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs), None)
+    if open_end is not None:
+        if isinstance(case.observation.jobs, NotSeen):
+            return CannotTell(missing=(unseen(case.observation.jobs),))
+        if _living_writer(case, open_end) is not None:
+            return _matches(case, open_end)
+    return Excluded(reason=_why_not(case, inside))
+
+
+def _living_writer(case: Case, found: Rollback) -> JobId | None:
+    return next((run.job_id for run in reversed(living(case)) if run.job_id in found.runs), None)
+
+
+def _matches(case: Case, found: Rollback) -> Matches:
+    table = case.observation.table
+    lost = [table.by_id[s] for s in found.left]
+    ids = [s.checkpoint_id for s in lost if s.checkpoint_id is not None]
+    following = table.by_id[found.next_commit] if found.next_commit else None
+    writer = following.job_id if following else _living_writer(case, found)
+    target = table.by_id[found.target] if found.target else None
+    held = f" (checkpoint {target.checkpoint_id})" if target and target.checkpoint_id is not None else ""
+    reasons = [
+        f"Main was rolled back to {short(found.target)}{held}: the commits {short(found.left[0])} to "
+        f"{short(found.left[-1])}, checkpoints {min(ids)} to {max(ids)}, are no longer part of it."
+        if ids
+        else f"Main was rolled back to {short(found.target)}{held} and lost {len(lost)} commits."
+    ]
+    if following is not None:
+        reasons.append(
+            f"Run {short_job(writer)} went on: its next commit {short(following.snapshot_id)} carries checkpoint "
+            f"{following.checkpoint_id}, and nothing on main carries what lies between."
+        )
+    else:
+        reasons.append(
+            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
+        )
+    rows = sum(s.counted("added-records") for s in lost)
+    reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
+    if case.gaps is not None:
+        reasons.append(f"{case.gaps.missing} source positions are missing at the head.")
+    else:
+        reasons.append("Nobody has looked for missing source positions in this window yet.")
+    lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
+    return Matches(
+        headline=f"Main was rolled back to {short(found.target)} while run {short_job(writer)} was running.",
+        reasons=tuple(reasons),
+        rows=tuple(s for s in lost_rows if s in found.left) + _after(case, found, writer),
+        last_good=found.target,
+        wrong_run=writer if isinstance(case.observation.jobs, NotSeen) else _living_writer(case, found),
+        remedy=Remedy.REWIND_TABLE_AND_JOB,
+    )
+
+
+def _after(case: Case, found: Rollback, writer: JobId | None) -> tuple[SnapshotId, ...]:
+    """The ledger's rows of the writer on main above the target."""
+    kept = {s.snapshot_id for s in case.observation.table.ancestors(found.target)}
+    return tuple(s for s in rows_by(case, (writer,), None) if s not in kept) if writer else ()
+
+
+def _why_not(case: Case, inside: list[Rollback]) -> str:
+    explained = next(iter(reversed(inside)), None)
+    if explained is not None and explained.next_commit is not None:
+        commit = case.observation.table.by_id[explained.next_commit]
+        how = "the same job id was restored and repeats" if explained.sequel is Sequel.REDONE else "a later run brings"
+        return (
+            f"Main was rolled back to {short(explained.target)}, but {how} the next checkpoints: run "
+            f"{short_job(commit.job_id)} goes on with {commit.checkpoint_id}, so table and job were rewound together."
+        )
+    if explained is not None:
+        return (
+            f"Main was rolled back to {short(explained.target)}, and no run that wrote the lost commits is alive: "
+            "nothing can go on above the hole."
+        )
+    table = case.observation.table
+    aside = sum(1 for s in table.snapshots if s.snapshot_id not in table.chain_ids)
+    if aside:
+        return f"{aside} snapshots are not on main, but none in the window ever was its head: staged, or on a branch."
+    return "Every snapshot that was head of main in the window is still an ancestor of the head."

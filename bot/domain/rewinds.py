@@ -1,0 +1,174 @@
+"""Runs that began below what an earlier run had committed already, told by Flink's restore or by the chain.
+
+The pairing invariant behind it: a restore of checkpoint M is exactly-once only if the newest commit of the
+run that wrote M is M itself (facts 0.1).
+"""
+
+from collections.abc import Iterable, Sequence
+
+from bot.domain.flink import JobRun
+from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId
+from bot.domain.record import Record
+from bot.domain.table import Snapshot, TableState
+
+
+class Rewind(Record):
+    """Run `run` goes on from below `reached`, the newest checkpoint that `earlier` has on main."""
+
+    run: JobId
+    earlier: JobId
+    """The same as `run` where Flink kept the job id."""
+    restored: CheckpointId | None
+    """Where Flink restored it from; None when only the falling ids show the rewind."""
+    reached: CheckpointId
+    first: SnapshotId | None
+    """The run's first commit on main after the restore; None while it is silent."""
+    last_before: SnapshotId
+    """The newest snapshot on main before `first`; the head while the run is silent."""
+    fork: SnapshotId | None
+    """The snapshot on main that holds what the restore point held; None when it is no longer listed."""
+    is_interleaved: bool
+    """Whether the earlier run committed on: then two jobs write the table (F13)."""
+
+    @property
+    def keeps_job_id(self) -> bool:
+        """Whether the restored run goes on under the job id that it had."""
+        return self.run == self.earlier
+
+
+class Switch(Record):
+    """The place on main where `run` took over from `earlier`, falling or not."""
+
+    run: JobId
+    earlier: JobId
+    reached: CheckpointId
+    first: SnapshotId
+    first_checkpoint: CheckpointId
+
+
+def flink_commits(table: TableState) -> tuple[Snapshot, ...]:
+    """The commits on main that carry a run and a checkpoint id, oldest first."""
+    return tuple(s for s in reversed(table.chain) if s.job_id and s.checkpoint_id is not None)
+
+
+def switches(table: TableState) -> tuple[Switch, ...]:
+    """Every first commit of a run on main that comes after a commit of another run, oldest first."""
+    commits = flink_commits(table)
+    found: dict[JobId, Switch | None] = {}
+    for index, commit in enumerate(commits):
+        if commit.job_id is None or commit.job_id in found:
+            continue
+        earlier = _newest_of_others(commits[:index], commit)
+        found[commit.job_id] = earlier and Switch(
+            run=commit.job_id,
+            earlier=JobId(earlier.job_id or ""),
+            reached=CheckpointId(earlier.checkpoint_id or 0),
+            first=commit.snapshot_id,
+            first_checkpoint=CheckpointId(commit.checkpoint_id or 0),
+        )
+    return tuple(switch for switch in found.values() if switch is not None)
+
+
+def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
+    """Every rewind that main or Flink shows, oldest first, silent ones last. The order of `runs` is no matter.
+
+    A run without any restore is none: it started without state (F4, F15). One that goes on after a drained
+    commit is none either (F5).
+    """
+    known = {run.job_id: run for run in runs}
+    found = [_at_switch(table, switch, known.get(switch.run)) for switch in switches(table)]
+    wrote = {commit.job_id for commit in flink_commits(table)}
+    for run in sorted(known.values(), key=lambda run: (run.started_at, run.job_id)):
+        found.append(_under_one_id(table, run) if run.job_id in wrote else _silent(table, run))
+    place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
+    return tuple(sorted((r for r in found if r is not None), key=lambda r: place[r.first] if r.first else len(place)))
+
+
+def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind | None:
+    """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below."""
+    first = table.by_id[switch.first]
+    started_empty = switch.first_checkpoint == 1 or (run is not None and run.restored_count == 0 and not run.restored)
+    listed = run.restored if run and run.restored and run.restored.at <= first.committed_at else None
+    restored = listed.checkpoint_id if listed and listed.checkpoint_id < switch.first_checkpoint else None
+    falls = switch.first_checkpoint <= switch.reached
+    if switch.reached == DRAINED or started_empty or not (falls or _below(restored, switch.reached)):
+        return None
+    commits = flink_commits(table)
+    mine = [index for index, s in enumerate(commits) if s.job_id == switch.run]
+    return Rewind(
+        run=switch.run,
+        earlier=switch.earlier,
+        restored=restored,
+        reached=switch.reached,
+        first=switch.first,
+        last_before=SnapshotId(first.parent_id or switch.first),
+        fork=_fork(commits[: mine[0]], switch.earlier, restored, switch.first_checkpoint),
+        is_interleaved=any(s.job_id == switch.earlier for s in commits[mine[0] : mine[-1]]),
+    )
+
+
+def _silent(table: TableState, run: JobRun) -> Rewind | None:
+    """A living run that has committed nothing, and was restored from below what another run had reached."""
+    if run.is_terminal or run.restored is None or table.head is None:
+        return None
+    at, restored = run.restored.at, run.restored.checkpoint_id
+    before = [s for s in flink_commits(table) if s.committed_at <= at]
+    after = [s for s in flink_commits(table) if s.committed_at > at]
+    if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
+        return None
+    earlier = JobId(before[-1].job_id or "")
+    return Rewind(
+        run=run.job_id,
+        earlier=earlier,
+        restored=restored,
+        reached=CheckpointId(before[-1].checkpoint_id or 0),
+        first=None,
+        last_before=table.head,
+        fork=_fork(before, earlier, restored, None),
+        is_interleaved=any((s.checkpoint_id or 0) > restored for s in after),
+    )
+
+
+def _under_one_id(table: TableState, run: JobRun) -> Rewind | None:
+    """A run that Flink restored, under its own job id, from below what it had committed."""
+    if run.restored is None or table.head is None:
+        return None
+    at, restored = run.restored.at, run.restored.checkpoint_id
+    mine = [s for s in flink_commits(table) if s.job_id == run.job_id]
+    before = [s for s in mine if s.committed_at <= at]
+    if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
+        return None
+    first = next((s for s in mine if s.committed_at > at), None)
+    return Rewind(
+        run=run.job_id,
+        earlier=run.job_id,
+        restored=restored,
+        reached=CheckpointId(before[-1].checkpoint_id or 0),
+        first=first.snapshot_id if first else None,
+        last_before=SnapshotId(first.parent_id or first.snapshot_id) if first else table.head,
+        fork=_fork(before, run.job_id, restored, None),
+        is_interleaved=False,
+    )
+
+
+def _fork(
+    before: Sequence[Snapshot], earlier: JobId, restored: CheckpointId | None, first: CheckpointId | None
+) -> SnapshotId | None:
+    """The newest commit at or below `restored`, or below `first` where the restore point is not known."""
+    limit = restored if restored is not None else CheckpointId((first or 1) - 1)
+    held = [s for s in before if s.checkpoint_id is not None and s.checkpoint_id <= limit]
+    own = [s for s in held if s.job_id == earlier]
+    return (own or held)[-1].snapshot_id if held else None
+
+
+def _newest_of_others(before: Sequence[Snapshot], commit: Snapshot) -> Snapshot | None:
+    """The newest commit by another run of the same operator (or where one of the two names none)."""
+    for other in reversed(before):
+        same = None in (other.operator_id, commit.operator_id) or other.operator_id == commit.operator_id
+        if other.job_id != commit.job_id and same:
+            return other
+    return None
+
+
+def _below(restored: CheckpointId | None, reached: CheckpointId | None) -> bool:
+    return restored is not None and reached is not None and restored < reached

@@ -1,0 +1,77 @@
+"""Rollbacks of main, told by the snapshot log, and what the writer did on top of them."""
+
+from enum import StrEnum
+
+from bot.domain.ids import JobId, SnapshotId
+from bot.domain.record import Record
+from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot, TableState, Window
+
+
+class Sequel(StrEnum):
+    """What the first Flink commit on top of a rollback's target says."""
+
+    WENT_ON = "went-on"
+    """A run whose commits were rolled back committed its next checkpoint: what lay between is lost (facts 0.2)."""
+    REDONE = "redone"
+    """The same job id commits the rolled-back checkpoint ids again: it was restored to the target."""
+    OTHER_RUN = "other-run"
+    """A run that had nothing rolled back goes on from the target."""
+    NOTHING_YET = "nothing-yet"
+    """Flink has committed nothing since."""
+
+
+class Rollback(Record):
+    """Commits that were head of main once, and the ancestor that main went back to."""
+
+    target: SnapshotId | None
+    """The newest snapshot that both share; None when it is no longer listed."""
+    left: tuple[SnapshotId, ...]
+    """The commits that main lost there, oldest first."""
+    runs: tuple[JobId, ...]
+    """The Flink runs that wrote them."""
+    next_commit: SnapshotId | None
+    """The first Flink commit on main after the target."""
+    sequel: Sequel
+
+    def is_within(self, window: Window, table: TableState) -> bool:
+        """Whether main lost these commits at or above the window's lower edge."""
+        if window.since is None or self.target is None:
+            return True
+        below = {s.snapshot_id for s in table.ancestors(window.since)} - {window.since}
+        return self.target not in below
+
+
+def rollbacks(table: TableState) -> tuple[Rollback, ...]:
+    """Every rollback that metadata still shows, one a target, by rising target. Staged commits never were head
+    of main and do not count."""
+    by_target: dict[SnapshotId | None, list[Snapshot]] = {}
+    for lost in sorted(table.rolled_back, key=lambda s: (s.sequence_number, s.snapshot_id)):
+        by_target.setdefault(_target(table, lost), []).append(lost)
+    order = {None: -1} | {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
+    return tuple(_rollback(table, target, by_target[target]) for target in sorted(by_target, key=lambda t: order[t]))
+
+
+def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
+    return next((s.snapshot_id for s in table.ancestors(lost.snapshot_id) if s.snapshot_id in table.chain_ids), None)
+
+
+def _rollback(table: TableState, target: SnapshotId | None, left: list[Snapshot]) -> Rollback:
+    kept = {s.snapshot_id for s in table.ancestors(target)}
+    first = next((s for s in flink_commits(table) if s.snapshot_id not in kept), None)
+    return Rollback(
+        target=target,
+        left=tuple(s.snapshot_id for s in left),
+        runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),
+        next_commit=first.snapshot_id if first else None,
+        sequel=_sequel(left, first),
+    )
+
+
+def _sequel(left: list[Snapshot], first: Snapshot | None) -> Sequel:
+    if first is None or first.checkpoint_id is None:
+        return Sequel.NOTHING_YET
+    lost = [s.checkpoint_id for s in left if s.job_id == first.job_id and s.checkpoint_id is not None]
+    if not lost:
+        return Sequel.OTHER_RUN
+    return Sequel.WENT_ON if first.checkpoint_id > max(lost) else Sequel.REDONE

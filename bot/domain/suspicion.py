@@ -1,0 +1,131 @@
+"""Which commits an incident should look at first, and which snapshot to pin consumers to meanwhile."""
+
+from collections.abc import Sequence
+
+from bot.domain.errors import Refused
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.record import Record
+from bot.domain.rewinds import Rewind, rewinds
+from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.table import Snapshot, TableState, Window
+
+LOOK_BACK = 20
+"""Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""
+WATERLINE = "waterline"
+"""The tag that keeps the newest snapshot that is proven trustworthy; its property is `waterline.status`."""
+
+
+class Suspicion(Record):
+    """A window to open an incident with. Metadata only: evidence has yet to look."""
+
+    window: Window
+    trusted: SnapshotId | None
+    """The newest snapshot below the suspected fault; None when the fault reaches below all that is listed."""
+    because: str
+    """One sentence, with ids."""
+
+
+def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion:
+    """The window and trusted snapshot for a new incident. Cost: none, all is in hand.
+
+    Nothing at or below a waterline that was verified (`waterline.status=trusted`) is suspected again.
+    Raises Refused for a table without commits.
+    """
+    if table.head is None:
+        raise Refused(
+            f"No incident can be opened for {table.name}.",
+            "Expected at least one commit on main; found an empty table.",
+            "Look at the job first: it has never committed to this table.",
+        )
+    floor = _floor(table)
+    unasked = f" Flink was not asked ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
+    told = (
+        _by_rewind(table, floor, table.head, jobs.values)
+        or _by_rollback(table, floor, table.head, jobs)
+        or _by_failover(table, floor, table.head, jobs.values)
+        or Suspicion(
+            window=Window(since=_back(table, table.head, LOOK_BACK), until=table.head),
+            trusted=table.head,
+            because=f"Nothing in the metadata is suspicious up to the head {short(table.head)}.",
+        )
+    )
+    return told.model_copy(update={"because": told.because + unasked})
+
+
+def _floor(table: TableState) -> frozenset[SnapshotId]:
+    """What is proven: the waterline and its ancestors, if it is on main and was verified."""
+    tagged = table.ref(WATERLINE)
+    if table.properties.get("waterline.status") != "trusted" or tagged not in table.chain_ids:
+        return frozenset()
+    return frozenset(s.snapshot_id for s in table.ancestors(tagged))
+
+
+def _by_rewind(
+    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, runs: Sequence[JobRun]
+) -> Suspicion | None:
+    found = next((r for r in rewinds(table, runs) if r.first not in floor), None)
+    if found is None:
+        return None
+    return Suspicion(
+        window=Window(since=found.fork, until=head), trusted=found.last_before, because=_rewind_in_words(found)
+    )
+
+
+def _rewind_in_words(found: Rewind) -> str:
+    whence = f"from checkpoint {found.restored}" if found.restored is not None else "from an older point of its state"
+    whose = "it" if found.keeps_job_id else f"run {short_job(found.earlier)}"
+    so_far = "has committed nothing since" if found.first is None else f"first committed {short(found.first)}"
+    return (
+        f"Run {short_job(found.run)} was restored {whence} although {whose} had committed checkpoint "
+        f"{found.reached}, and {so_far}."
+    )
+
+
+def _by_rollback(
+    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, jobs: Seen[JobRun] | NotSeen
+) -> Suspicion | None:
+    waterline = table.ref(WATERLINE) if floor else None
+    proven = floor - {waterline} if waterline is not None else floor
+    found = next((r for r in rollbacks(table) if r.target not in proven and is_unexplained(r, jobs)), None)
+    if found is None:
+        return None
+    return Suspicion(
+        window=Window(since=found.target, until=head),
+        trusted=found.target,
+        because=f"Main was rolled back to {short(found.target)} and lost {len(found.left)} commits, up to "
+        f"{short(found.left[-1])}.",
+    )
+
+
+def is_unexplained(found: Rollback, jobs: Seen[JobRun] | NotSeen) -> bool:
+    """Whether no restored run shows that the rollback was meant: its own writer went on, or still may."""
+    if found.sequel is not Sequel.NOTHING_YET:
+        return found.sequel is Sequel.WENT_ON
+    ended = {run.job_id for run in jobs.values if run.is_terminal}
+    return not set(found.runs) <= ended
+
+
+def _by_failover(
+    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, runs: Sequence[JobRun]
+) -> Suspicion | None:
+    restored = [(run.restored.at, run.job_id, run.restored) for run in runs if run.restored]
+    if not restored:
+        return None
+    at, job_id, point = max(restored, key=lambda one: (one[0], one[1]))
+    last = next((s for s in table.chain if s.committed_at < at or s.snapshot_id in floor), None)
+    if last is None or head in floor:
+        return None
+    return Suspicion(
+        window=Window(since=_back(table, last.snapshot_id, LOOK_BACK), until=head),
+        trusted=last.snapshot_id,
+        because=f"Run {short_job(job_id)} was restored from checkpoint {point.checkpoint_id} at "
+        f"{at:%Y-%m-%d %H:%M:%S} UTC; {short(last.snapshot_id)} is the last commit before that.",
+    )
+
+
+def _back(table: TableState, of: SnapshotId, commits: int) -> SnapshotId | None:
+    """The ancestor `commits` below `of`; None when fewer are listed (then from the first one)."""
+    below: tuple[Snapshot, ...] = tuple(table.ancestors(of))
+    return below[commits].snapshot_id if len(below) > commits else None
