@@ -1,0 +1,162 @@
+"""One Flink cluster over its REST interface: what runs, stopping a run, starting one."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bot.adapters.flink_http import FlinkHttp
+from bot.adapters.flink_parsing import (
+    CheckpointConfig,
+    Checkpoints,
+    Exceptions,
+    JobConfig,
+    JobDetail,
+    Overview,
+    VertexDetail,
+    job_run,
+)
+from bot.adapters.flink_starting import Starter
+from bot.adapters.flink_stopping import Stop
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, short_job
+
+B = TypeVar("B", bound=BaseModel)
+T = TypeVar("T")
+
+
+class FlinkRest:
+    """Answers for every job of the cluster. Reads cost five calls a run, one more a vertex that failed over."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        savepoint_dir: str | None = None,
+        starter: Starter | None = None,
+        stop_limit: timedelta = timedelta(minutes=2),
+        start_limit: timedelta = timedelta(minutes=1),
+        poll_every: timedelta = timedelta(milliseconds=200),
+    ) -> None:
+        """`savepoint_dir` None leaves the place to the cluster's default; `starter` None cannot start."""
+        self._http = FlinkHttp(url, "Flink REST")
+        self._savepoint_dir = savepoint_dir
+        self._starter = starter
+        self._stop_limit = stop_limit
+        self._start_limit = start_limit
+        self._poll_s = poll_every.total_seconds()
+
+    def close(self) -> None:
+        """Gives the connections back, the starter's too."""
+        self._http.close()
+        if self._starter is not None:
+            self._starter.close()
+
+    def runs(self, job: str) -> tuple[JobRun, ...]:
+        """Every submission named `job`, newest first. Raises CouldNotLook."""
+        overview = self._page(Overview, "/jobs/overview")
+        if overview is None:
+            raise CouldNotLook(
+                f"Flink REST at {self._http.url} has no list of jobs.",
+                "Expected GET /jobs/overview to answer; found HTTP 404.",
+                "Check that the address is the JobManager's, not another service's.",
+            )
+        named = [line for line in overview.jobs if line.name == job]
+        named.sort(key=lambda line: line.start_time, reverse=True)
+        told = [self.run(JobId(line.jid)) for line in named]
+        return tuple(run for run in told if run is not None)
+
+    def run(self, job_id: JobId) -> JobRun | None:
+        """One submission; None if Flink does not know it. Raises CouldNotLook."""
+        base = f"/jobs/{job_id}"
+        detail = self._page(JobDetail, base)
+        if detail is None:
+            return None
+        # A page may be missing (404) while a run is being set up, or when it takes no checkpoints.
+        exceptions = self._page(Exceptions, f"{base}/exceptions") or Exceptions()
+        return job_run(
+            detail,
+            self._page(Checkpoints, f"{base}/checkpoints") or Checkpoints(),
+            self._page(CheckpointConfig, f"{base}/checkpoints/config") or CheckpointConfig(),
+            exceptions,
+            self._page(JobConfig, f"{base}/config") or JobConfig(),
+            self._attempts(detail) if exceptions.history.entries else {},
+        )
+
+    def stop(self, job: str, job_id: JobId) -> str:
+        """See the port. Safe to repeat: the stop carries an id that Flink takes for one operation only."""
+        run = self.run(job_id)
+        if run is None:
+            raise CouldNotLook(
+                f"Run {short_job(job_id)} of {job} could not be stopped: Flink does not know it.",
+                f"Expected it at {self._http.url}; found HTTP 404 (has the JobManager been restarted?).",
+                "Make sure that nothing writes the table, then collect evidence again and propose anew.",
+            )
+        if run.is_terminal:
+            return f"Run {short_job(job_id)} had ended already: it is {run.state}; nothing was done."
+        how = Stop(self._http, self._savepoint_dir, run, self._stop_limit, self._poll_s).end()
+        state = self._await_end(job_id)
+        return f"{how} It is {state}."
+
+    def start(self, job: str, path: str, job_id: JobId) -> None:
+        """See the port. Safe to repeat: a run that Flink knows under `job_id` is left as it is."""
+        if self.run(job_id) is not None:
+            return
+        if self._starter is None:
+            raise CouldNotLook(
+                f"Job {job} was not started: no way to start it is configured.",
+                "Expected `start` of this job in the configuration file; found none.",
+                f"Start it by hand from {path} with the job id {job_id}.",
+            )
+        self._starter.submit(path, job_id)
+        self._until(
+            lambda: self.run(job_id),
+            self._start_limit,
+            f"the start of run {short_job(job_id)}",
+            "no run under that id, though the submission was accepted",
+        )
+
+    def _await_end(self, job_id: JobId) -> str:
+        """The terminal state, or GONE when Flink forgot the run meanwhile."""
+
+        def ended() -> str | None:
+            detail = self._page(JobDetail, f"/jobs/{job_id}")
+            if detail is None:
+                return "GONE"
+            return detail.state if detail.state in {"FINISHED", "CANCELED", "FAILED"} else None
+
+        return self._until(ended, self._stop_limit, f"the end of run {short_job(job_id)}", "it still runs")
+
+    def _until(self, ask: Callable[[], T | None], limit: timedelta, doing: str, else_found: str) -> T:
+        """Asks until there is an answer. Raises OutcomeUnknown at the limit or when Flink is lost."""
+        ends = time.monotonic() + limit.total_seconds()
+        while time.monotonic() < ends:
+            try:
+                answer = ask()
+            except CouldNotLook as error:
+                raise self._http.unknown(doing, f"{error.happened} {error.found}") from error
+            if answer is not None:
+                return answer
+            time.sleep(self._poll_s)
+        raise OutcomeUnknown(
+            f"Whether {doing} happened is not known.",
+            f"Expected it within {limit.total_seconds():g} s; found {else_found}.",
+            f"Look at {self._http.url}; do not repeat it before that.",
+        )
+
+    def _attempts(self, detail: JobDetail) -> dict[str, int]:
+        """Vertex id -> highest attempt. Asked only after a failover: without one every attempt is 0."""
+        pages = (self._page(VertexDetail, f"/jobs/{detail.jid}/vertices/{v.id}") for v in detail.vertices)
+        return {page.id: page.attempt for page in pages if page is not None}
+
+    def _page(self, kind: type[B], path: str) -> B | None:
+        body = self._http.get(path)
+        if body is None:
+            return None
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError as error:
+            raise self._http.garbled(f"GET {path}", error) from error

@@ -1,0 +1,127 @@
+"""Starts a SQL job through Flink's SQL gateway: one session, its statements, the last one is the INSERT."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from bot.adapters.flink_http import FlinkHttp
+from bot.adapters.flink_starting import JOB_ID, RECOVERY_PATH, accept_or_raise
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.ids import JobId, short_job
+
+B = TypeVar("B", bound=BaseModel)
+
+
+class _Session(BaseModel):
+    handle: str = Field(alias="sessionHandle")
+
+
+class _Operation(BaseModel):
+    handle: str = Field(alias="operationHandle")
+
+
+class _Status(BaseModel):
+    status: str
+
+
+class SqlGatewayStart:
+    """Runs the job's statements with the restore point and the job id as session properties.
+
+    Nothing is submitted before the last statement, so a failure of an earlier one is surely no start.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        statements: Sequence[str],
+        properties: Mapping[str, str],
+        *,
+        limit_s: float = 90.0,
+        poll_s: float = 0.1,
+    ) -> None:
+        self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s)
+        self._statements = tuple(statements)
+        self._properties = dict(properties)
+        self._limit_s = limit_s
+        self._poll_s = poll_s
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def submit(self, path: str, job_id: JobId) -> None:
+        """One session, closed again. Raises CouldNotLook (surely not submitted), OutcomeUnknown."""
+        pinned = {RECOVERY_PATH: path, JOB_ID: job_id, "table.dml-sync": "false"}
+        opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
+        session = f"/v1/sessions/{opened.handle}"
+        doing = f"the start of run {short_job(job_id)}"
+        try:
+            for number, statement in enumerate(self._statements, start=1):
+                self._run(session, statement, doing, submits=number == len(self._statements))
+        finally:
+            self._close(session)
+
+    def _run(self, session: str, statement: str, doing: str, *, submits: bool) -> None:
+        try:
+            asked = self._send(f"{session}/statements", {"statement": statement}, _Operation)
+            operation = f"{session}/operations/{asked.handle}"
+            self._await(operation, statement)
+            answer = self._http.send("GET", f"{operation}/result/0?rowFormat=JSON", None, doing)
+        except (CouldNotLook, OutcomeUnknown) as error:
+            if not submits:
+                raise _nothing_submitted(error) from error
+            raise self._http.unknown(doing, f"{error.happened} {error.found}") from error
+        if not answer.is_success:
+            if submits:
+                accept_or_raise(self._http, answer, doing)
+            else:
+                raise self._http.refused(f"the statement {_shown(statement)}", answer)
+
+    def _await(self, operation: str, statement: str) -> None:
+        """Until the statement has ended, well or badly: its result then says which."""
+        ends = time.monotonic() + self._limit_s
+        while time.monotonic() < ends:
+            body = self._http.get(f"{operation}/status")
+            if body is None or self._read(_Status, body, "the status").status in {"FINISHED", "ERROR", "CANCELED"}:
+                return
+            time.sleep(self._poll_s)
+        raise OutcomeUnknown(
+            f"The statement {_shown(statement)} has not ended.",
+            f"Expected its end within {self._limit_s:g} s; it still runs on the gateway at {self._http.url}.",
+            "Look at Flink's list of jobs before anything is started again.",
+        )
+
+    def _send(self, path: str, body: dict[str, object], kind: type[B]) -> B:
+        answer = self._http.send("POST", path, body, "a statement")
+        if not answer.is_success:
+            raise self._http.refused(f"POST {path.rsplit('/', 1)[-1]}", answer)
+        return self._read(kind, answer.content, path)
+
+    def _read(self, kind: type[B], body: bytes, asked: str) -> B:
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError as error:
+            raise self._http.garbled(asked, error) from error
+
+    def _close(self, session: str) -> None:
+        """The gateway drops idle sessions by itself, so a failure here is of no consequence."""
+        try:
+            self._http.send("DELETE", session, None, "the end of the session")
+        except (CouldNotLook, OutcomeUnknown):
+            return
+
+
+def _nothing_submitted(error: CouldNotLook | OutcomeUnknown) -> CouldNotLook:
+    """A failure before the last statement, whatever it was, started no job."""
+    return CouldNotLook(
+        "The job was not started: a statement before its INSERT failed.",
+        f"{error.happened} {error.found}",
+        "Mend the cause, then execute again; nothing was submitted.",
+    )
+
+
+def _shown(statement: str) -> str:
+    first = " ".join(statement.split())
+    return repr(first if len(first) <= 60 else first[:59] + "…")

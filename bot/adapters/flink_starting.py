@@ -1,0 +1,77 @@
+"""Ways to submit a job from a restore point under an id that was chosen before: the port and the jar."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import httpx
+
+from bot.adapters.flink_http import FlinkHttp, reason
+from bot.domain.ids import JobId, short_job
+
+DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
+"""Flink's words when a run with this id exists: then it is started, by an earlier try."""
+RECOVERY_PATH = "execution.state-recovery.path"
+JOB_ID = "$internal.pipeline.job-id"
+
+
+class Starter(Protocol):
+    """One way to submit the job."""
+
+    def submit(self, path: str, job_id: JobId) -> None:
+        """Submit once. Returns when the cluster accepted the run, or has it already.
+
+        Raises CouldNotLook (surely not submitted), OutcomeUnknown.
+        """
+
+    def close(self) -> None:
+        """Give connections back."""
+
+
+class JarStart:
+    """Runs a jar that was uploaded to the cluster: `POST /jars/:id/run`."""
+
+    def __init__(
+        self,
+        url: str,
+        jar_id: str,
+        *,
+        entry_class: str | None = None,
+        args: Sequence[str] = (),
+        parallelism: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        limit_s: float = 90.0,
+    ) -> None:
+        self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s)
+        self._jar_id = jar_id
+        self._body: dict[str, object] = {
+            "entryClass": entry_class,
+            "programArgsList": list(args),
+            "parallelism": parallelism,
+            "flinkConfiguration": dict(properties or {}),
+        }
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def submit(self, path: str, job_id: JobId) -> None:
+        """Sent once; state that no operator takes is refused by Flink (`allowNonRestoredState: false`)."""
+        asked = {**self._body, "jobId": job_id, "savepointPath": path, "allowNonRestoredState": False}
+        body = {key: value for key, value in asked.items() if value is not None}
+        doing = f"the start of run {short_job(job_id)}"
+        answer = self._http.send("POST", f"/jars/{self._jar_id}/run", body, doing)
+        if not answer.is_success:
+            accept_or_raise(self._http, answer, doing)
+
+
+def accept_or_raise(http: FlinkHttp, answer: httpx.Response, doing: str) -> None:
+    """Passes if the refusal says that the run exists.
+
+    Raises OutcomeUnknown when the submission timed out inside Flink, else CouldNotLook.
+    """
+    said = answer.text
+    if any(word in said for word in DUPLICATE):
+        return
+    if "TimeoutException" in said:
+        raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
+    raise http.refused(doing, answer)
