@@ -1,0 +1,72 @@
+"""Puts the evidence of an incident before every failure mode."""
+
+from collections.abc import Mapping
+
+from bot.diagnosis import ModeModule, diagnose
+from bot.domain.diagnosis import Case, Diagnosis
+from bot.domain.entries import Diagnosed
+from bot.domain.evidence import Evidence, Observation
+from bot.domain.findings import DuplicatesFinding, GapsFinding, LedgerFinding, PairingFinding
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.setup import TableSetup
+from bot.domain.table import Window
+from bot.service.evidence_desk import EvidenceDesk
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+TASKS = ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")
+"""What a diagnosis from the terminal collects."""
+
+
+class Diagnostician:
+    """Builds the case and asks every mode."""
+
+    def __init__(
+        self, store: IncidentStore, observer: Observer, desk: EvidenceDesk, modes: Mapping[str, ModeModule]
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._desk = desk
+        self._modes = modes
+
+    def diagnose(self, incident_id: IncidentId) -> Diagnosis:
+        """Diagnose from the newest evidence and a fresh look at the world; journalled."""
+        incident = self._store.get(incident_id)
+        case = self.case(incident, self._observer.observe(incident.opened.table))
+        diagnosis = diagnose(case, self._modes)
+        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [Diagnosed(diagnosis=diagnosis)])
+        return diagnosis
+
+    def case(self, incident: Incident, observation: Observation) -> Case:
+        """The incident's newest evidence beside the world as it is now."""
+        evidence = tuple(run.evidence for run in incident.latest.values() if run.evidence is not None)
+        return build_case(self._observer.setup(incident.opened.table), observation, incident.window, evidence)
+
+    def examine_table(self, table: TableName, window: Window) -> tuple[Diagnosis, tuple[Evidence, ...]]:
+        """Collect everything and diagnose, without an incident (terminal)."""
+        evidence = tuple(self._desk.collect(table, window, task) for task in TASKS)
+        case = build_case(self._observer.setup(table), self._observer.observe(table), window, evidence)
+        return diagnose(case, self._modes), evidence
+
+
+def build_case(
+    setup: TableSetup, observation: Observation, window: Window, evidence: tuple[Evidence, ...]
+) -> Case:
+    """Findings by kind, the window stretched to the present head."""
+    found = {item.finding.kind: item.finding for item in evidence if item.finding is not None}
+    ledger, duplicates = found.get("ledger"), found.get("duplicates")
+    gaps, pairing = found.get("gaps"), found.get("pairing")
+    head = observation.table.head
+    return Case(
+        observation=observation,
+        window=Window(since=window.since, until=head if head is not None else window.until),
+        contract=setup.contract,
+        job_name=setup.job,
+        ledger=ledger.ledger if isinstance(ledger, LedgerFinding) else None,
+        duplicates=duplicates if isinstance(duplicates, DuplicatesFinding) else None,
+        gaps=gaps if isinstance(gaps, GapsFinding) else None,
+        pairing=pairing if isinstance(pairing, PairingFinding) else None,
+        evidence=evidence,
+    )

@@ -1,0 +1,148 @@
+"""Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from ulid import ULID
+
+from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested
+from bot.domain.errors import EvidenceCancelled, Refused, WaterlineError
+from bot.domain.evidence import Ask, Evidence, Progress
+from bot.domain.ids import EvidenceId, IncidentId, StepId, TableName
+from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.table import Window
+from bot.evidence import Collector
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+
+class EvidenceDesk:
+    """One desk for all incidents; two tasks run at a time, others wait their turn."""
+
+    def __init__(self, store: IncidentStore, observer: Observer, collector: Collector) -> None:
+        self._store = store
+        self._observer = observer
+        self._collector = collector
+        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="evidence")
+        self._lock = threading.Lock()
+        self._mine: dict[EvidenceId, Progress | None] = {}
+        self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
+        self._on_answer: Callable[[IncidentId, EvidenceRun], None] = lambda _incident, _run: None
+
+    def on_progress(self, listener: Callable[[IncidentId], None]) -> None:
+        """Call `listener` when a running task came further, at most twice a second per task."""
+        self._on_progress = listener
+
+    def on_answer(self, listener: Callable[[IncidentId, EvidenceRun], None]) -> None:
+        """Call `listener` when a run that a step asked for has its answer."""
+        self._on_answer = listener
+
+    def request(self, incident_id: IncidentId, task: str, *, step: StepId | None, by: str) -> EvidenceId:
+        """Ask for a run; returns at once. Raises Refused if this task is running or unknown."""
+        run = EvidenceId(str(ULID()))
+        self._collector.task(task)
+
+        def decide(incident: Incident) -> list[Body]:
+            if not incident.is_open:
+                raise Refused(f"Incident {incident_id} is closed.", "", "Open a new one with /waterline open.")
+            if any(r.task == task and r.is_running for r in incident.runs.values()):
+                raise Refused(
+                    f"{self._collector.task(task).title} is running already.", "", "Its answer appears here."
+                )
+            return [EvidenceRequested(run=run, task=task, step=step)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        self.resume(incident_id, run)
+        return run
+
+    def resume(self, incident_id: IncidentId, run: EvidenceId) -> None:
+        """Run what was asked for and has no end; a run that this process works on already is left alone."""
+        with self._lock:
+            if run in self._mine:
+                return
+            self._mine[run] = None
+        self._pool.submit(self._work, incident_id, run)
+
+    def run_now(self, incident_id: IncidentId, task: str) -> Evidence:
+        """Ask and wait, on the bot's own account (verification). Raises what made it fail."""
+        run = EvidenceId(str(ULID()))
+        self._store.write(
+            incident_id, by=WATERLINE, decide=lambda _i: [EvidenceRequested(run=run, task=task, step=None)]
+        )
+        with self._lock:
+            self._mine[run] = None
+        self._work(incident_id, run)
+        answered = self._store.get(incident_id).runs[run]
+        if answered.evidence is None:
+            message = answered.ended.message if answered.ended else "it gave no answer"
+            raise Refused(f"{task} gave no answer.", message, "Run the verification again.")
+        return answered.evidence
+
+    def cancel(self, incident_id: IncidentId, run: EvidenceId) -> None:
+        """Interrupt a running task. Raises Refused when it is at its end already."""
+        view = self._store.get(incident_id).runs.get(run)
+        if view is None or not view.is_running:
+            raise Refused("This run has ended already.", "", "Its answer is in the thread.")
+        if not self._collector.cancel(run):
+            self._end(incident_id, EvidenceEnded(run=run, how="cancelled", message="Cancelled before it began."))
+
+    def progress(self, run: EvidenceId) -> Progress | None:
+        """How far a run of this process is; None before the first word."""
+        return self._mine.get(run)
+
+    def collect(self, table: TableName, window: Window, task: str) -> Evidence:
+        """One task for a table without an incident (terminal)."""
+        return self._collector.collect(task, self._ask(table, window), run=EvidenceId(str(ULID())))
+
+    def close(self) -> None:
+        """Wait for nothing new; running tasks are cancelled and run again at the next start."""
+        for run in list(self._mine):
+            self._collector.cancel(run)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _ask(self, table: TableName, window: Window) -> Ask:
+        observation = self._observer.observe(table)
+        head = observation.table.head
+        until = head if head is not None else window.until
+        return Ask(
+            observation=observation,
+            window=Window(since=window.since, until=until),
+            contract=self._observer.setup(table).contract,
+        )
+
+    def _work(self, incident_id: IncidentId, run: EvidenceId) -> None:
+        try:
+            incident = self._store.get(incident_id)
+            view = incident.runs[run]
+            if not view.is_running:
+                return
+            body: Body
+            try:
+                ask = self._ask(incident.opened.table, incident.window)
+                evidence = self._collector.collect(
+                    view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
+                )
+                body = EvidenceRecorded(run=run, evidence=evidence)
+            except EvidenceCancelled as error:
+                body = EvidenceEnded(run=run, how="cancelled", message=str(error))
+            except WaterlineError as error:
+                body = EvidenceEnded(run=run, how="failed", message=str(error))
+            self._end(incident_id, body)
+        finally:
+            with self._lock:
+                self._mine.pop(run, None)
+
+    def _end(self, incident_id: IncidentId, body: EvidenceRecorded | EvidenceEnded) -> None:
+        def decide(incident: Incident) -> list[Body]:
+            return [body] if incident.runs[body.run].is_running else []
+
+        after = self._store.write(incident_id, by=WATERLINE, decide=decide)
+        if isinstance(body, EvidenceRecorded):
+            self._on_answer(incident_id, after.runs[body.run])
+
+    def _progressed(self, incident_id: IncidentId, run: EvidenceId, progress: Progress) -> None:
+        if run in self._mine:
+            self._mine[run] = progress
+            self._on_progress(incident_id)

@@ -1,0 +1,144 @@
+"""Carries out an approved proposal: intent, effect, outcome, each in the journal before the next.
+
+After a crash the journal says how far it came. An effect with an intent and no end is verified against the
+world: what happened is recorded, what surely did not happen is done, what cannot be known stops the execution.
+"""
+
+from bot.actions._effects import Hands, describe
+from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded, WaterlineError
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.proposal import StartJob
+from bot.ports import Clock
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from bot.service.proposing import Proposals
+
+
+class Executions:
+    """Begins and resumes executions; one at a time per proposal (the database decides)."""
+
+    def __init__(self, store: IncidentStore, observer: Observer, proposals: Proposals, clock: Clock) -> None:
+        self._store = store
+        self._observer = observer
+        self._proposals = proposals
+        self._clock = clock
+
+    def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
+        """Journal the start, after checking every requirement against the world.
+
+        Raises Refused (not approved, begun already, not yours), Superseded (and then the proposal is), CouldNotLook.
+        """
+        view = self._store.get(incident_id).proposals.get(proposal_id)
+        if view is None:
+            raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
+        self._may_execute(view, by)
+        try:
+            self._hands(view).prepare(view.proposal, 0)
+        except Superseded as error:
+            self._proposals.supersede(incident_id, proposal_id, str(error))
+            raise
+
+        def decide(now: Incident) -> list[Body]:
+            self._may_execute(now.proposals[proposal_id], by)
+            return [ExecutionStarted(proposal=proposal_id)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def carry_on(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
+        """Do what is left of a started execution, to its end. Safe to call again at any time."""
+        while True:
+            view = self._store.get(incident_id).proposals[proposal_id]
+            if view.state not in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
+                return
+            index = view.next_effect
+            if index is None:
+                sentence = f"{view.proposal.title}: carried out. Now it is verified."
+                self._end(incident_id, proposal_id, "applied", sentence)
+                return
+            if not self._one_effect(incident_id, view, index):
+                return
+
+    def _one_effect(self, incident_id: IncidentId, view: ProposalView, index: int) -> bool:
+        """Whether the next effect may follow."""
+        hands, proposal = self._hands(view), view.proposal
+        pending = view.started.get(index)
+        if pending is not None:
+            happened, sentence = hands.verify(proposal, pending)
+            if happened == "yes":
+                self._effect_ended(incident_id, proposal.id, index, "done", f"{sentence} (found after an interruption)")
+                return True
+            if happened == "unknown":
+                return self._unknown(incident_id, view, index, sentence)
+        try:
+            intent = hands.prepare(proposal, index)
+        except (Superseded, CouldNotLook) as error:
+            return self._refused(incident_id, view, index, error)
+        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [intent])
+        try:
+            sentence = hands.perform(proposal, intent)
+        except (CommitRefused, Superseded, CouldNotLook) as error:
+            return self._refused(incident_id, view, index, error)
+        except OutcomeUnknown as error:
+            return self._after_unknown(incident_id, view, intent, error)
+        self._effect_ended(incident_id, proposal.id, index, "done", sentence)
+        return True
+
+    def _after_unknown(
+        self, incident_id: IncidentId, view: ProposalView, intent: EffectStarted, error: OutcomeUnknown
+    ) -> bool:
+        happened, sentence = self._hands(view).verify(view.proposal, intent)
+        if happened == "yes":
+            self._effect_ended(incident_id, view.proposal.id, intent.index, "done", f"{sentence} (answer was lost)")
+            return True
+        return self._unknown(incident_id, view, intent.index, f"{error} Looked afterwards: {sentence}")
+
+    def _refused(self, incident_id: IncidentId, view: ProposalView, index: int, error: WaterlineError) -> bool:
+        self._effect_ended(incident_id, view.proposal.id, index, "refused", str(error))
+        done = [describe(e) for i, e in enumerate(view.proposal.effects) if i < index]
+        left = [describe(e) for i, e in enumerate(view.proposal.effects) if i >= index]
+        sentence = f"{error} Carried out: {', '.join(done) or 'nothing'}. Not carried out: {', '.join(left)}."
+        self._end(incident_id, view.proposal.id, "refused", sentence)
+        return False
+
+    def _unknown(self, incident_id: IncidentId, view: ProposalView, index: int, sentence: str) -> bool:
+        if view.state is ProposalState.EXECUTING:
+            self._effect_ended(incident_id, view.proposal.id, index, "unknown", sentence)
+            what = describe(view.proposal.effects[index])
+            text = f"{what}: whether it happened is not known. {sentence} It will be looked at again; nothing is repeated."
+            self._end(incident_id, view.proposal.id, "unknown", text)
+        return False
+
+    def _effect_ended(self, incident_id: IncidentId, proposal_id: ProposalId, index: int, how: str, detail: str) -> None:
+        body = EffectEnded.model_validate({"proposal": proposal_id, "index": index, "how": how, "detail": detail})
+        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [body])
+
+    def _end(self, incident_id: IncidentId, proposal_id: ProposalId, outcome: str, sentence: str) -> None:
+        body = ExecutionEnded.model_validate({"proposal": proposal_id, "outcome": outcome, "sentence": sentence})
+
+        def decide(now: Incident) -> list[Body]:
+            return [body] if now.proposals[proposal_id].may_become(ProposalState(outcome)) else []
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _may_execute(self, view: ProposalView, by: UserId) -> None:
+        title = view.proposal.title
+        if view.execution_started_at is not None:
+            who = f"<@{view.executed_by}>" if view.executed_by else "somebody"
+            raise Refused(f"“{title}” was started by {who} at {view.execution_started_at:%H:%M:%S} UTC.", "", "")
+        if view.state is not ProposalState.APPROVED:
+            raise Refused(f"“{title}” is {view.state.value}, so it cannot be carried out.", "", "It needs approval first.")
+        if self._clock.now() >= view.proposal.expires_at:
+            raise Refused(f"“{title}” expired at {view.proposal.expires_at:%H:%M} UTC.", "", "Propose it again.")
+        allowed = {view.proposal.proposed_by, *(a.by for a in view.approvals)}
+        if by not in allowed:
+            names = " or ".join(f"<@{user}>" for user in sorted(allowed))
+            raise Refused("Only the proposer or an approver may carry it out.", "", f"Ask {names}.")
+
+    def _hands(self, view: ProposalView) -> Hands:
+        job = next(e.job for e in view.proposal.effects if isinstance(e, StartJob))
+        ports = self._observer.jobs[job]
+        return Hands(catalog=self._observer.catalog, jobs=ports.flink, checkpoints=ports.checkpoints)

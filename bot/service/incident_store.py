@@ -1,0 +1,88 @@
+"""Incidents as the use cases see them: read by folding, changed only by appending."""
+
+from collections.abc import Callable, Sequence
+
+from bot.domain.entries import Body
+from bot.domain.errors import JournalMoved, UnknownIncident
+from bot.domain.fold import fold
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.incident import Incident
+from bot.ports import Clock, Journal
+
+_ATTEMPTS = 20
+"""How often a decision is taken anew when others append at the same moment."""
+
+
+class IncidentStore:
+    """Reads and appends; tells its listeners after each append."""
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._listeners: list[Callable[[IncidentId], None]] = []
+
+    def on_change(self, listener: Callable[[IncidentId], None]) -> None:
+        """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
+        self._listeners.append(listener)
+
+    def open(self, body: Body, *, by: str) -> Incident:
+        """Begin an incident."""
+        entry = self._journal.open(body, by=by, at=self._clock.now())
+        self._tell(entry.incident_id)
+        return fold([entry])
+
+    def get(self, incident_id: IncidentId) -> Incident:
+        """The incident now. Raises UnknownIncident."""
+        entries = self._journal.entries(incident_id)
+        if not entries:
+            raise UnknownIncident(
+                f"There is no incident {incident_id}.",
+                "Expected an id like wl-1.",
+                "See the open ones with /waterline status.",
+            )
+        return fold(entries)
+
+    def all(self) -> tuple[Incident, ...]:
+        """Every incident, oldest first."""
+        return tuple(fold(self._journal.entries(i)) for i in self._journal.incidents())
+
+    def open_on(self, table: TableName) -> Incident | None:
+        """The open incident on a table, if there is one."""
+        return next((i for i in self.all() if i.is_open and i.opened.table == table), None)
+
+    def in_channel(self, channel: str) -> Incident:
+        """The newest open incident of a channel. Raises UnknownIncident."""
+        found = [i for i in self.all() if i.is_open and i.opened.channel == channel]
+        if not found:
+            raise UnknownIncident(
+                "No incident is open in this channel.",
+                "This command works on the channel's open incident.",
+                "Open one with /waterline open.",
+            )
+        return found[-1]
+
+    def write(
+        self, incident_id: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]
+    ) -> Incident:
+        """Append what `decide` answers for the present state, all or nothing; returns the state after it.
+
+        `decide` may be called several times when others append at the same moment; it must only decide.
+        """
+        for attempt in range(_ATTEMPTS):
+            incident = self.get(incident_id)
+            bodies = decide(incident)
+            if not bodies:
+                return incident
+            try:
+                self._journal.append(incident_id, incident.seq, bodies, by=by, at=self._clock.now())
+            except JournalMoved:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                continue
+            self._tell(incident_id)
+            return self.get(incident_id)
+        raise AssertionError("unreachable")
+
+    def _tell(self, incident_id: IncidentId) -> None:
+        for listener in self._listeners:
+            listener(incident_id)

@@ -1,0 +1,105 @@
+"""Looks at the outside world once, and keeps apart what was not seen from what is not there."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from bot.domain.errors import CouldNotLook, UnknownTable
+from bot.domain.evidence import Observation
+from bot.domain.flink import JobRun, StoredCheckpoint, with_kinds
+from bot.domain.ids import TableName
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.reads import ReadRun
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState
+from bot.ports import CheckpointStore, FlinkJobs, ReadEvents, TableCatalog
+
+T = TypeVar("T")
+_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class JobPorts:
+    """Where one job can be asked and driven, and where it keeps its state."""
+
+    flink: FlinkJobs
+    checkpoints: CheckpointStore
+
+
+class Observer:
+    """One look at table, job, restore points and readers."""
+
+    def __init__(
+        self,
+        catalog: TableCatalog,
+        tables: Mapping[TableName, TableSetup],
+        jobs: Mapping[str, JobPorts],
+        reads: ReadEvents,
+    ) -> None:
+        self.catalog = catalog
+        self.tables = tables
+        self.jobs = jobs
+        self._reads = reads
+
+    def setup(self, table: TableName) -> TableSetup:
+        """The table's configuration. Raises UnknownTable with the tables that are configured."""
+        found = self.tables.get(table)
+        if found is None:
+            raise UnknownTable(
+                f"Waterline does not watch a table {table}.",
+                f"Configured are: {', '.join(self.tables) or 'none'}.",
+                "Use one of these names, or add the table to the configuration file.",
+            )
+        return found
+
+    def table(self, table: TableName) -> TableState:
+        """Only the table. Raises UnknownTable, CouldNotLook."""
+        self.setup(table)
+        return self.catalog.load(table)
+
+    def observe(self, table: TableName) -> Observation:
+        """Everything, the sources asked at the same time. Raises only when the table itself cannot be read."""
+        setup = self.setup(table)
+        state = self.catalog.load(table)
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            jobs = pool.submit(self._runs, setup)
+            reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, _BEGINNING))
+            runs = jobs.result()
+            checkpoints = self._restore_points(setup, state, runs)
+            return Observation(table=state, jobs=runs, checkpoints=checkpoints, reads=_typed(reads.result(), ReadRun))
+
+    def _runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
+        job = setup.job
+        if job is None:
+            return _not_configured("Flink", f"No job is configured for {setup.name}.")
+        return _typed(_look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs(job)), JobRun)
+
+    def _restore_points(
+        self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen
+    ) -> Seen[StoredCheckpoint] | NotSeen:
+        job = setup.job
+        if job is None:
+            return _not_configured("the checkpoint storage", f"No job is configured for {setup.name}.")
+        job_ids = sorted({s.job_id for s in state.snapshots if s.job_id} | {r.job_id for r in runs.values})
+        looked = _look(f"the checkpoint storage of {job}", lambda: self.jobs[job].checkpoints.stored(job, job_ids))
+        if isinstance(looked, NotSeen):
+            return looked
+        return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(looked.values, runs.values))
+
+
+def _look(source: str, ask: Callable[[], tuple[T, ...]]) -> Seen[T] | NotSeen:
+    try:
+        return Seen(source=source, values=ask())
+    except CouldNotLook as error:
+        return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
+
+
+def _typed(looked: Seen[T] | NotSeen, kind: type[T]) -> Seen[T] | NotSeen:
+    """The same with the concrete type, so that it can be kept as JSON and read back."""
+    return looked if isinstance(looked, NotSeen) else Seen[kind](source=looked.source, values=looked.values)  # type: ignore[valid-type]
+
+
+def _not_configured(source: str, reason: str) -> NotSeen:
+    return NotSeen(source=source, reason=reason, remedy="Name the job in the configuration file.")

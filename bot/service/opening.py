@@ -1,0 +1,118 @@
+"""Opens an incident: looks at the table first, so that the form already proposes the right window."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from bot.domain.entries import IncidentOpened, ResponderAssigned
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.domain.record import Record
+from bot.domain.runbook import Runbook
+from bot.domain.suspicion import propose_window
+from bot.domain.table import TableState, Window
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+Severity = Literal["sev1", "sev2", "sev3"]
+
+
+class Offer(Record):
+    """What the opening form shows: a proposed window, the snapshot to trust until proven, and why."""
+
+    table: TableName
+    window: Window
+    trusted: SnapshotId | None
+    because: str
+    commits: int
+    """Commits in the proposed window."""
+    metadata_location: str
+
+
+class Opening:
+    """From a symptom to an incident."""
+
+    def __init__(self, store: IncidentStore, observer: Observer, runbooks: Mapping[str, Runbook]) -> None:
+        self._store = store
+        self._observer = observer
+        self.runbooks = runbooks
+
+    @property
+    def tables(self) -> tuple[TableName, ...]:
+        """The tables that can be chosen."""
+        return tuple(self._observer.tables)
+
+    def offer(self, table: TableName) -> Offer:
+        """Look at the table and propose a window. Raises UnknownTable, CouldNotLook, Refused (no snapshot yet)."""
+        observation = self._observer.observe(table)
+        if observation.table.head is None:
+            raise Refused(f"Table {table} has no snapshot yet.", "", "There is nothing to review: look at the job.")
+        suspicion = propose_window(observation.table, observation.jobs)
+        return Offer(
+            table=table,
+            window=suspicion.window,
+            trusted=suspicion.trusted,
+            because=suspicion.because,
+            commits=len(suspicion.window.of(observation.table)),
+            metadata_location=observation.table.metadata_location,
+        )
+
+    def open(
+        self,
+        *,
+        table: TableName,
+        runbook: str,
+        severity: Severity,
+        channel: str,
+        summary: str,
+        by: UserId,
+        since: SnapshotId | None = None,
+    ) -> IncidentId:
+        """Open it; `since` (exclusive) overrides the proposed window. One open incident a table: another is Refused."""
+        chosen = self.runbooks.get(runbook)
+        if chosen is None:
+            raise Refused(f"There is no runbook {runbook}.", f"Known are: {', '.join(self.runbooks)}.", "Choose one.")
+        existing = self._store.open_on(table)
+        if existing is not None:
+            raise Refused(
+                f"Incident {existing.id} is open on {table} already.",
+                f"It was opened at {existing.opened_at:%H:%M} UTC in <#{existing.opened.channel}>.",
+                "Go on there.",
+            )
+        offer = self.offer(table)
+        window = self._window(offer, since)
+        incident = self._store.open(
+            IncidentOpened(
+                table=table,
+                job=self._observer.setup(table).job,
+                runbook=chosen,
+                severity=severity,
+                channel=channel,
+                window=window,
+                trusted=since if since is not None else offer.trusted,
+                metadata_location=offer.metadata_location,
+                summary=summary or offer.because,
+            ),
+            by=by,
+        )
+        self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by)])
+        return incident.id
+
+    def window_since(self, table: TableName, since: str | None) -> tuple[TableState, Window]:
+        """The window of a terminal command: `since` is a snapshot id, or None for the proposed window."""
+        offer = self.offer(table)
+        chosen = None if since is None else SnapshotId(int(since)) if since.isdigit() else None
+        if since is not None and chosen is None:
+            raise Refused(f"“{since}” is no snapshot id.", "Expected digits only.", "Copy one from waterline ledger.")
+        return self._observer.table(table), self._window(offer, chosen)
+
+    def _window(self, offer: Offer, since: SnapshotId | None) -> Window:
+        if since is None:
+            return offer.window
+        table = self._observer.table(offer.table)
+        if since not in table.by_id:
+            raise Refused(
+                f"Table {offer.table} lists no snapshot {since}.",
+                "Expected one of the ids that the ledger shows; an expired one is not listed any more.",
+                "See them with `waterline ledger`.",
+            )
+        return Window(since=since, until=offer.window.until)

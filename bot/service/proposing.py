@@ -1,0 +1,234 @@
+"""Proposals and decisions about them: one transition for Slack, terminal and web."""
+
+from collections.abc import Mapping
+
+from ulid import ULID
+
+from bot.actions._requirements import World, check_all
+from bot.actions._scan import ActionModule
+from bot.domain.action import Plan
+from bot.domain.approval import Approval, NotAllowed
+from bot.domain.approval import decide as decide_approval
+from bot.domain.diagnosis import Case
+from bot.domain.entries import Body, ProposalApproved, ProposalEnded, ProposalMade
+from bot.domain.errors import CouldNotLook, Refused, Superseded
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.proposal import StartJob
+from bot.domain.staleness import stale_reason
+from bot.ports import Clock, Directory
+from bot.service.diagnosing import Diagnostician
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+_OPEN = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING}
+
+
+class Proposals:
+    """Propose, approve, reject, expire, supersede."""
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        diagnostician: Diagnostician,
+        actions: Mapping[str, ActionModule],
+        directory: Directory,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._diagnostician = diagnostician
+        self._actions = actions
+        self._directory = directory
+        self._clock = clock
+
+    def propose(self, incident_id: IncidentId, action: str, *, step: StepId | None, by: UserId) -> ProposalId:
+        """Propose an action for the present diagnosis. Raises Refused with what is missing, Superseded, CouldNotLook."""
+        incident = self._store.get(incident_id)
+        module = self._actions[action]
+        observation = self._observer.observe(incident.opened.table)
+        case = self._diagnostician.case(incident, observation)
+        _evidence_is_fresh(incident, case, module)
+        mode, match = _match_for(incident, action)
+        setup = self._observer.setup(incident.opened.table)
+        plan = Plan(
+            incident=incident_id,
+            proposal=ProposalId(str(ULID())),
+            case=case,
+            mode=mode,
+            match=match,
+            evidence=tuple(item.id for item in case.evidence),
+            policy=setup.policy_for(action),
+            by=by,
+            at=self._clock.now(),
+        )
+        proposal = module.propose(plan)
+        self._check(proposal.requirements, incident, job=_job(proposal.effects))
+
+        def decide(now: Incident) -> list[Body]:
+            if not now.is_open:
+                raise Refused(f"Incident {incident_id} is closed.", "", "Open a new one with /waterline open.")
+            busy = next((v for v in now.proposals.values() if v.state in _OPEN), None)
+            if busy is not None and busy.state is ProposalState.PROPOSED:
+                raise Refused(
+                    "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
+                )
+            if busy is not None:
+                raise Refused(f"A proposal is {busy.state.value} already.", "", "Wait for its end.")
+            return [ProposalMade(step=step, proposal=proposal)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        return proposal.id
+
+    def approve(self, incident_id: IncidentId, proposal_id: ProposalId, *, digest: str, by: UserId) -> bool:
+        """One person's yes for what they were shown; True when the proposal is approved now.
+
+        Raises Refused (with whom to ask), Superseded (and then the proposal is), CouldNotLook.
+        """
+        view = self._view(incident_id, proposal_id)
+        members: frozenset[UserId] | None
+        try:
+            members = self._directory.members(view.proposal.policy.groups) if view.proposal.policy.groups else frozenset()
+        except CouldNotLook:
+            members = None
+        self._still_holds(incident_id, view)
+
+        def decide(now: Incident) -> list[Body]:
+            current = now.proposals[proposal_id]
+            _refuse_unless(current, ProposalState.PROPOSED)
+            proposal = current.proposal
+            if digest != proposal.digest:
+                raise Refused("You were shown another content than what is proposed.", "", "Look at the newest message.")
+            at = self._clock.now()
+            decision = decide_approval(
+                proposal.policy, by=by, proposer=proposal.proposed_by, given=tuple(current.approvals),
+                group_members=members, at=at, expires_at=proposal.expires_at,
+            )  # fmt: skip
+            if isinstance(decision, NotAllowed):
+                raise Refused(decision.sentence, "", "")
+            approval = Approval(by=by, at=at, digest=digest)
+            return [ProposalApproved(proposal=proposal_id, approval=approval, complete=decision.complete)]
+
+        after = self._store.write(incident_id, by=by, decide=decide)
+        return after.proposals[proposal_id].state is ProposalState.APPROVED
+
+    def may_decide(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
+        """Raises Refused unless `by` may reject: an approver of the policy, or the proposer who withdraws."""
+        view = self._view(incident_id, proposal_id)
+        policy = view.proposal.policy
+        if by == view.proposal.proposed_by or by in policy.users:
+            return
+        if policy.groups and by in self._directory.members(policy.groups):
+            return
+        decision = decide_approval(
+            policy, by=by, proposer=view.proposal.proposed_by, given=(), group_members=frozenset(),
+            at=self._clock.now(), expires_at=view.proposal.expires_at,
+        )  # fmt: skip
+        raise Refused(decision.sentence if isinstance(decision, NotAllowed) else "You may not decide this.", "", "")
+
+    def reject(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId) -> None:
+        """A no, with a reason; also the proposer may withdraw. Works until execution begins."""
+        if not reason.strip():
+            raise Refused("A rejection needs a reason.", "", "Say in a sentence what should change.")
+        self.may_decide(incident_id, proposal_id, by)
+
+        def decide(now: Incident) -> list[Body]:
+            current = now.proposals[proposal_id]
+            _refuse_unless(current, ProposalState.PROPOSED)
+            return [ProposalEnded(proposal=proposal_id, how="rejected", reason=reason.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def expire_if_due(self, incident_id: IncidentId) -> None:
+        """End every proposal whose term is over and that nobody executes. Safe to call at any time."""
+
+        def decide(now: Incident) -> list[Body]:
+            at = self._clock.now()
+            return [
+                ProposalEnded(
+                    proposal=view.proposal.id,
+                    how="expired",
+                    reason=f"Nobody carried it through before {view.proposal.expires_at:%H:%M} UTC.",
+                )
+                for view in now.proposals.values()
+                if view.may_become(ProposalState.EXPIRED) and at >= view.proposal.expires_at
+            ]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def supersede(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str) -> None:
+        """The world has moved: it can no longer be approved or executed."""
+
+        def decide(now: Incident) -> list[Body]:
+            if not now.proposals[proposal_id].may_become(ProposalState.SUPERSEDED):
+                return []
+            return [ProposalEnded(proposal=proposal_id, how="superseded", reason=reason)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _view(self, incident_id: IncidentId, proposal_id: ProposalId) -> ProposalView:
+        view = self._store.get(incident_id).proposals.get(proposal_id)
+        if view is None:
+            raise Refused("This proposal is not part of the incident.", "", "Look at the newest message in the thread.")
+        return view
+
+    def _still_holds(self, incident_id: IncidentId, view: ProposalView) -> None:
+        if view.state is not ProposalState.PROPOSED:
+            return
+        incident = self._store.get(incident_id)
+        try:
+            self._check(view.proposal.requirements, incident, job=_job(view.proposal.effects))
+        except Superseded as error:
+            self.supersede(incident_id, view.proposal.id, str(error))
+            raise
+
+    def _check(self, requirements: tuple[object, ...], incident: Incident, *, job: str) -> None:
+        ports = self._observer.jobs[job]
+        world = World(
+            table=self._observer.table(incident.opened.table), runs=ports.flink.runs(job), checkpoints=ports.checkpoints
+        )
+        check_all(requirements, world)  # type: ignore[arg-type]
+
+
+def _job(effects: tuple[object, ...]) -> str:
+    return next(effect.job for effect in effects if isinstance(effect, StartJob))
+
+
+def _refuse_unless(view: ProposalView, state: ProposalState) -> None:
+    if view.state is state:
+        return
+    title = view.proposal.title
+    if view.ended is not None:
+        who = f" by <@{view.ended_by}>" if view.ended_by != WATERLINE else ""
+        at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
+        raise Refused(f"“{title}” was {view.ended.how}{who}{at}.", view.ended.reason, "Propose it anew if it is still needed.")
+    last = view.approvals[-1] if view.approvals else None
+    who = f" It was approved by <@{last.by}> at {last.at:%H:%M} UTC." if last else ""
+    raise Refused(f"“{title}” is {view.state.value} already.{who}", "", "")
+
+
+def _match_for(incident: Incident, action: str):  # type: ignore[no-untyped-def]
+    remedy = action.replace("_", "-")
+    matches = incident.diagnosis.matches if incident.diagnosis else ()
+    for mode, match in matches:
+        if match.remedy.value == remedy:
+            return mode, match
+    found = ", ".join(f"{m.code} ({x.remedy.value})" for m, x in matches) or "no match"
+    raise Refused(
+        "Nothing to propose.",
+        f"Expected a diagnosis whose remedy is {remedy}; found {found}.",
+        "Collect the missing evidence and diagnose again.",
+    )
+
+
+def _evidence_is_fresh(incident: Incident, case: Case, module: ActionModule) -> None:
+    for task in module.action.needs:
+        run = incident.latest.get(task)
+        if run is None or run.evidence is None:
+            raise Refused(f"{module.action.title} needs the evidence “{task}”.", "It has no answer yet.", "Run it.")
+        reason = stale_reason(run.evidence, case)
+        if reason is not None:
+            raise Refused(f"The evidence “{task}” is stale.", reason, "Run it again, then propose.")

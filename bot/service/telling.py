@@ -1,0 +1,98 @@
+"""Tells each consumer what the incident means for them: previewed as sent, sent once."""
+
+from collections.abc import Mapping
+
+from bot.domain.entries import Body, NoticeEnded, NoticeQueued, StepDone
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.incident import Incident
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.notice import Notice
+from bot.domain.reads import Consumer, ReadRun
+from bot.domain.table import TableState
+from bot.notices import NoticeTemplate, facts_for, render
+from bot.ports import Clock
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+
+class Telling:
+    """Renders and queues notices; the outbox sends them."""
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        templates: Mapping[str, NoticeTemplate],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._templates = templates
+        self._clock = clock
+
+    def preview(self, incident_id: IncidentId, kind: str) -> tuple[Notice, ...]:
+        """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
+        template = self._templates.get(kind)
+        if template is None:
+            raise Refused(f"There is no notice {kind}.", f"Known are: {', '.join(self._templates)}.", "Use one of these.")
+        incident = self._store.get(incident_id)
+        observation = self._observer.observe(incident.opened.table)
+        setup = self._observer.setup(incident.opened.table)
+        return tuple(
+            self._notice(incident, template, consumer, observation.table, observation.reads, setup.next_update_minutes)
+            for consumer in setup.consumers
+        )
+
+    def send(
+        self, incident_id: IncidentId, notices: tuple[Notice, ...], *, by: str, step: StepId | None
+    ) -> tuple[Notice, ...]:
+        """Queue previewed notices; those queued before are left alone. Returns the newly queued ones."""
+        queued: list[Notice] = []
+
+        def decide(incident: Incident) -> list[Body]:
+            queued[:] = [n for n in notices if n.key(incident_id) not in incident.notices]
+            bodies: list[Body] = [NoticeQueued(notice=notice) for notice in queued]
+            if step is not None and step not in incident.outcomes:
+                names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"
+                bodies.append(StepDone(step=step, key="sent", why=f"told {names}"))
+            return bodies
+
+        self._store.write(incident_id, by=by, decide=decide)
+        return tuple(queued)
+
+    def preview_and_send(self, incident_id: IncidentId, kind: str, *, by: UserId, step: StepId | None) -> None:
+        """Render and queue in one go, for notices that nobody previews (first warning)."""
+        self.send(incident_id, self.preview(incident_id, kind), by=by, step=step)
+
+    def ended(self, incident_id: IncidentId, key: str, *, how: str, detail: str) -> None:
+        """Note that Slack took a notice, or never will."""
+        body = NoticeEnded.model_validate({"key": key, "how": how, "detail": detail})
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            return [body] if view is not None and view.ended is None else []
+
+        self._store.write(incident_id, by="waterline", decide=decide)
+
+    def _notice(
+        self,
+        incident: Incident,
+        template: NoticeTemplate,
+        consumer: Consumer,
+        table: TableState,
+        reads: Seen[ReadRun] | NotSeen,
+        next_update_minutes: int,
+    ) -> Notice:
+        facts = facts_for(
+            incident, consumer, table, reads, now=self._clock.now(), next_update_minutes=next_update_minutes
+        )
+        earlier = [v for v in incident.notices.values() if v.notice.kind == template.kind]
+        same = next((v for v in earlier if v.notice.consumer == consumer.name), None)
+        return same.notice if same is not None else Notice(
+            kind=template.kind, revision=1, consumer=consumer.name, channel=consumer.channel,
+            text=render(template, facts),
+        )  # fmt: skip
+
+
+__all__ = ["CouldNotLook", "Telling"]

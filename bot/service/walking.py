@@ -1,0 +1,161 @@
+"""Moves an incident along its runbook: each step's outcome chooses the next, and says why."""
+
+from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, StepSkipped
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
+from bot.runbook.walk import Walk, walk
+from bot.service.diagnosing import Diagnostician
+from bot.service.incident_store import IncidentStore
+
+
+def walk_of(incident: Incident) -> Walk:
+    """Where the incident stands in its own copy of the runbook."""
+    return walk(incident.opened.runbook, incident.outcomes)
+
+
+class Walker:
+    """What people and evidence do to the walk."""
+
+    def __init__(self, store: IncidentStore, diagnostician: Diagnostician) -> None:
+        self._store = store
+        self._diagnostician = diagnostician
+
+    def evidence_answered(self, incident_id: IncidentId, run: EvidenceRun) -> None:
+        """A step's evidence has its answer: the step is done, and what can follow by itself follows."""
+        evidence = run.evidence
+        if run.step is None or evidence is None:
+            return
+        step = run.step
+        self._store.write(
+            incident_id,
+            by=WATERLINE,
+            decide=lambda _i: [StepDone(step=step, key=evidence.verdict.value, why=evidence.headline)],
+        )
+        self.follow(incident_id)
+
+    def follow(self, incident_id: IncidentId) -> None:
+        """Take the steps that need nobody: a decision on the diagnosis."""
+        incident = self._store.get(incident_id)
+        current = current_step(incident)
+        if not isinstance(current, DecisionStep) or current.on != "diagnosis" or not incident.is_open:
+            return
+        diagnosis = self._diagnostician.diagnose(incident_id)
+        if diagnosis.matches:
+            mode, match = diagnosis.matches[0]
+            key, why = mode.code, match.headline
+        else:
+            missing = "; ".join(m for _mode, told in diagnosis.undecided for m in told.missing)
+            key = "no-match"
+            why = "No failure mode matches." + (f" Still missing: {missing}" if missing else "")
+        step = current.id
+        self.finish(incident_id, step, key=key, why=why, by=WATERLINE)
+
+    def diagnose_again(self, incident_id: IncidentId) -> None:
+        """Diagnose now, and take the walk's diagnosis step anew if it was taken already."""
+        incident = self._store.get(incident_id)
+        step = next(
+            (s for s in incident.opened.runbook.steps if isinstance(s, DecisionStep) and s.on == "diagnosis"), None
+        )
+        diagnosis = self._diagnostician.diagnose(incident_id)
+        if step is not None and step.id in incident.outcomes:
+            matches = diagnosis.matches
+            key = matches[0][0].code if matches else "no-match"
+            why = matches[0][1].headline if matches else "No failure mode matches."
+            self.finish(incident_id, step.id, key=key, why=why, by=WATERLINE)
+
+    def finish(self, incident_id: IncidentId, step: StepId, *, key: str, why: str, by: str) -> None:
+        """Record a step's outcome; the same outcome twice is recorded once."""
+
+        def decide(incident: Incident) -> list[Body]:
+            known = incident.outcomes.get(step)
+            if known is not None and known.key == key and known.why == why:
+                return []
+            return [StepDone(step=step, key=key, why=why)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def choose(self, incident_id: IncidentId, step_id: StepId, key: str, *, by: UserId) -> None:
+        """A person answers a decision or says that a manual step is done. Raises Refused when it is not its turn."""
+
+        def decide(incident: Incident) -> list[Body]:
+            step = _current(incident, step_id)
+            if isinstance(step, DecisionStep):
+                labels = {choice.key: choice.label for choice in step.choices}
+                if key not in labels:
+                    raise Refused("This answer is not one of the step's choices.", "", "Use the card's buttons.")
+                return [StepDone(step=step_id, key=key, why=f"answered: {labels[key]}")]
+            if isinstance(step, ManualStep):
+                return [StepDone(step=step_id, key="done", why="done by hand")]
+            raise Refused("This step is not answered by a person.", "", "Use the card's buttons.")
+
+        self._store.write(incident_id, by=by, decide=decide)
+        self.follow(incident_id)
+
+    def skip(self, incident_id: IncidentId, step_id: StepId, reason: str, *, by: UserId) -> None:
+        """Pass over a step, with a reason. A step that needs approval cannot be skipped."""
+
+        def decide(incident: Incident) -> list[Body]:
+            step = _current(incident, step_id)
+            if isinstance(step, ActionStep):
+                raise Refused(
+                    f"“{step.title}” cannot be skipped: it needs approval.",
+                    "",
+                    "Propose it and have it rejected with a reason, or close the incident with one.",
+                )
+            if not reason.strip():
+                raise Refused("A step is skipped only with a reason.", "", "Say in a sentence why it is not needed.")
+            return [StepSkipped(step=step_id, key=key_when_skipped(step), reason=reason.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        self.follow(incident_id)
+
+    def note(self, incident_id: IncidentId, text: str, *, by: UserId) -> None:
+        """Put a remark into the timeline."""
+        if not text.strip():
+            raise Refused("A note needs words.", "", "Write them after the command: /waterline note TEXT.")
+        self._store.write(incident_id, by=by, decide=lambda i: [NoteAdded(text=text.strip())] if _must_be_open(i) else [])
+
+    def assign(self, incident_id: IncidentId, user: UserId, *, by: UserId) -> None:
+        """Make `user` the responder."""
+
+        def decide(incident: Incident) -> list[Body]:
+            _must_be_open(incident)
+            return [] if incident.responder == user else [ResponderAssigned(user=user)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+
+def current_step(incident: Incident) -> Step | None:
+    """The step that the walk waits at; None at its end."""
+    return walk_of(incident).current
+
+
+def key_when_skipped(step: Step) -> str:
+    """The outcome key that a skipped step counts as: what leads on when nothing was found out."""
+    match step:
+        case EvidenceStep():
+            return "inconclusive"
+        case DecisionStep():
+            return "no-match" if step.on == "diagnosis" else step.choices[-1].key
+        case NoticeStep():
+            return "sent"
+        case ManualStep() | ReviewStep() | ActionStep():
+            return "done"
+
+
+def _current(incident: Incident, step_id: StepId) -> Step:
+    _must_be_open(incident)
+    step = current_step(incident)
+    if step is None or step.id != step_id:
+        now = f"the walk is at “{step.title}”" if step else "the walk is at its end"
+        raise Refused("This step is not the current one any more.", f"Now {now}.", "Use the newest card's buttons.")
+    return step
+
+
+def _must_be_open(incident: Incident) -> bool:
+    if not incident.is_open:
+        raise Refused(f"Incident {incident.id} is closed.", "", "Open a new one with /waterline open.")
+    return True

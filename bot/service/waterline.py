@@ -1,0 +1,68 @@
+"""Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
+
+from bot.domain.entries import Body, WaterlineMoved
+from bot.domain.errors import CommitRefused
+from bot.domain.ids import IncidentId, SnapshotId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.ports import Clock, TableCatalog, TableChange
+from bot.service.incident_store import IncidentStore
+
+TAG = "waterline"
+_ATTEMPTS = 8
+
+
+class Waterline:
+    """Keeps the table's tag and properties in step with the incident."""
+
+    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    def under_review(self, incident_id: IncidentId) -> None:
+        """Put the tag on the trusted snapshot and say that everything above it is under review."""
+        incident = self._store.get(incident_id)
+        if incident.opened.trusted is not None:
+            self._move(incident, incident.opened.trusted, "under-review")
+
+    def trusted(self, incident_id: IncidentId, snapshot: SnapshotId) -> None:
+        """Say that the table is trusted up to `snapshot`."""
+        self._move(self._store.get(incident_id), snapshot, "trusted")
+
+    def _move(self, incident: Incident, snapshot: SnapshotId, status: str) -> None:
+        body = WaterlineMoved.model_validate({"snapshot": snapshot, "status": status})
+        if incident.waterline == body:
+            return
+        self._commit(incident, snapshot, status)
+
+        def decide(now: Incident) -> list[Body]:
+            return [] if now.waterline == body else [body]
+
+        self._store.write(incident.id, by=WATERLINE, decide=decide)
+
+    def _commit(self, incident: Incident, snapshot: SnapshotId, status: str) -> None:
+        """One commit of tag and properties. A refused one surely did nothing and is tried again, a few times:
+        a streaming writer commits all the time, and this change does not care how far it has come."""
+        for attempt in range(_ATTEMPTS):
+            table = self._catalog.load(incident.opened.table)
+            already = table.ref(TAG) == snapshot and table.properties.get("waterline.status") == status
+            if already and table.properties.get("waterline.incident") == incident.id:
+                return
+            change = TableChange(
+                expected_uuid=table.uuid,
+                expected_head=None,
+                set_tags={TAG: snapshot},
+                set_properties={
+                    "waterline.status": status,
+                    "waterline.incident": incident.id,
+                    "waterline.since": self._clock.now().isoformat(timespec="seconds"),
+                },
+            )
+            try:
+                self._catalog.commit(incident.opened.table, change)
+            except CommitRefused:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                continue
+            return

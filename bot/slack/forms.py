@@ -1,0 +1,180 @@
+"""Modals. Those that need a look at the world open at once as a placeholder, and are filled by the worker."""
+
+from collections.abc import Sequence
+
+from slack_sdk.models.blocks import (
+    Block,
+    ContextBlock,
+    DividerBlock,
+    InputBlock,
+    MarkdownTextObject,
+    Option,
+    PlainTextInputElement,
+    PlainTextObject,
+    SectionBlock,
+    StaticSelectElement,
+)
+from slack_sdk.models.views import View
+
+from bot.domain.ids import short
+from bot.domain.notice import Notice
+from bot.domain.runbook import Runbook
+from bot.service.opening import Offer
+from bot.slack.ids import Click, Form
+from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
+from bot.slack.requests import Clicked, Command, Request
+from bot.slack.text import clipped, mrkdwn
+
+_REASONS: dict[str, tuple[Form, str, str, str]] = {
+    Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
+    Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
+    Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
+    Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
+}
+
+
+def form_for(request: Request) -> View | None:
+    """The modal that a request opens at once; None when it opens none."""
+    match request:
+        case Command(verb="open"):
+            return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
+        case Clicked(action=Click.OPEN):
+            return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
+        case Clicked(action=Click.PREVIEW_NOTICE):
+            return placeholder("Preview the notices", open_form_id(request.trigger), "Rendering for each consumer…")
+        case Clicked() if request.action in _REASONS:
+            form, title, label, submit = _REASONS[request.action]
+            return _reason(form, title, label, submit, about=request.value)
+        case _:
+            return None
+
+
+def open_form_id(trigger: str) -> str:
+    """external_id of a placeholder, so that the worker can fill it without its view id."""
+    return f"form-{trigger}"
+
+
+def placeholder(title: str, external_id: str, sentence: str) -> View:
+    """A modal that says what is being looked at."""
+    return View(
+        type="modal",
+        title=clipped(title, MODAL_TITLE),
+        close="Cancel",
+        external_id=external_id,
+        blocks=[SectionBlock(text=MarkdownTextObject(text=f":hourglass_flowing_sand: {mrkdwn(sentence)}"))],
+    )
+
+
+def problem_form(title: str, sentence: str) -> View:
+    """What a placeholder becomes when the look failed."""
+    return View(
+        type="modal",
+        title=clipped(title, MODAL_TITLE),
+        close="Close",
+        blocks=[SectionBlock(text=MarkdownTextObject(text=f":warning: {mrkdwn(clipped(sentence, SECTION_TEXT - 20))}"))],
+    )
+
+
+def choose_table_form(tables: Sequence[str], channel: str) -> View:
+    """Asked when several tables are configured and none was named."""
+    lines = "\n".join(f"• `{COMMAND_HINT} {table}`" for table in tables)
+    return problem_form("Open an incident", f"Say which table, in <#{channel}>:\n{lines}")
+
+
+COMMAND_HINT = "/waterline open"
+
+
+def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
+    """Symptom, severity and the proposed window of a table."""
+    symptoms = [Option(value=book.id, text=clipped(book.title, OPTION_TEXT)) for book in runbooks]
+    severities = [
+        Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
+        Option(value="sev2", text="Sev 2: wrong or missing data, contained"),
+        Option(value="sev3", text="Sev 3: something to look into"),
+    ]
+    window = offer.window
+    proposed = (
+        f"*Proposed window:* {offer.commits} commits, after {short(window.since)} up to {short(window.until)}\n"
+        f"*Trusted until proven otherwise:* {short(offer.trusted)} (`{offer.trusted}`)\n{mrkdwn(offer.because)}"
+    )
+    return View(
+        type="modal",
+        callback_id=Form.OPEN,
+        title="Open an incident",
+        submit="Open",
+        close="Cancel",
+        private_metadata=f"{offer.table}/{channel}",
+        blocks=[
+            SectionBlock(text=MarkdownTextObject(text=f"*Table* `{mrkdwn(offer.table)}`")),
+            _select("runbook", "What do you see?", symptoms, symptoms[0]),
+            _select("severity", "How bad is it?", severities, severities[1]),
+            _line("summary", "In your words", "What was noticed, by whom, since when", optional=True, lines=True),
+            DividerBlock(),
+            SectionBlock(text=MarkdownTextObject(text=proposed)),
+            _line("since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True),
+            ContextBlock(
+                elements=[
+                    MarkdownTextObject(
+                        text="Opening marks the table as under review and warns its consumers. Nothing else is changed."
+                    )
+                ]
+            ),
+        ],
+    )
+
+
+def notice_form(incident_id: str, kind: str, notices: Sequence[Notice], step: str, preview: str) -> View:
+    """The very texts that are about to be sent. `preview` names them."""
+    blocks: list[Block] = []
+    for notice in notices:
+        blocks.append(SectionBlock(text=MarkdownTextObject(text=f"*To {mrkdwn(notice.consumer)}* in <#{notice.channel}>")))
+        blocks += [SectionBlock(text=MarkdownTextObject(text=part)) for part in pages(notice.text)]
+        blocks.append(DividerBlock())
+    return View(
+        type="modal",
+        callback_id=Form.NOTICE,
+        title="Preview the notices",
+        submit=f"Send to {len(notices)}",
+        close="Not yet",
+        private_metadata="/".join((incident_id, kind, step, preview)),
+        blocks=blocks[:-1],
+    )
+
+
+def pages(text: str) -> list[str]:
+    """Rendered mrkdwn in parts that fit a section, cut between lines."""
+    parts: list[str] = [""]
+    for line in text.splitlines():
+        if len(parts[-1]) + len(line) + 1 > SECTION_TEXT - 50:
+            parts.append("")
+        parts[-1] += f"{clipped(line, SECTION_TEXT - 60)}\n"
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> View:
+    return View(
+        type="modal",
+        callback_id=form,
+        title=clipped(title, MODAL_TITLE),
+        submit=submit,
+        close="Cancel",
+        private_metadata=about,
+        blocks=[_line("reason", label, "A sentence for the record", optional=False, lines=True)],
+    )
+
+
+def _select(block_id: str, label: str, options: Sequence[Option], initial: Option) -> InputBlock:
+    return InputBlock(
+        block_id=block_id,
+        label=label,
+        element=StaticSelectElement(action_id=block_id, options=list(options), initial_option=initial),
+    )
+
+
+def _line(block_id: str, label: str, hint: str, *, optional: bool, lines: bool = False) -> InputBlock:
+    return InputBlock(
+        block_id=block_id,
+        label=PlainTextObject(text=label),
+        optional=optional,
+        element=PlainTextInputElement(action_id=block_id, multiline=lines, placeholder=hint, max_length=1000),
+    )

@@ -1,0 +1,46 @@
+"""Names of everything that can be clicked or submitted. Button values are ids, never content."""
+
+from enum import StrEnum
+
+COMMAND = "/waterline"
+
+
+class Click(StrEnum):
+    """action_id of each button. The value is `incident/argument`."""
+
+    RUN = "run-evidence"
+    CANCEL = "cancel-evidence"
+    CHOOSE = "choose"
+    """Value: incident/step/choice."""
+    DONE = "manual-done"
+    SKIP = "skip-step"
+    NOTE = "add-note"
+    TAKE = "take-incident"
+    DIAGNOSE = "diagnose"
+    PROPOSE = "propose"
+    APPROVE = "approve"
+    """Value: incident/proposal/digest."""
+    REJECT = "reject"
+    EXECUTE = "execute"
+    VERIFY = "verify"
+    PREVIEW_NOTICE = "preview-notice"
+    REVIEW = "open-review"
+    CLOSE = "close-incident"
+    OPEN = "open-incident"
+    EXPORT = "export-record"
+
+
+class Form(StrEnum):
+    """callback_id of each modal."""
+
+    OPEN = "form-open"
+    SKIP = "form-skip"
+    NOTE = "form-note"
+    REJECT = "form-reject"
+    CLOSE = "form-close"
+    NOTICE = "form-notice"
+
+
+def value_of(*parts: str) -> str:
+    """The parts as one button value."""
+    return "/".join(parts)

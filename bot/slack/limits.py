@@ -1,0 +1,53 @@
+"""Slack's limits, in one place. Everything that is sent passes `fit` and so is never refused for its size."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from slack_sdk.models.blocks import Block
+
+MESSAGE_BLOCKS = 50
+SECTION_TEXT = 3000
+FIELD_TEXT = 2000
+HEADER_TEXT = 150
+BUTTON_TEXT = 75
+BUTTON_VALUE = 2000
+CONFIRM_TITLE = 100
+CONFIRM_TEXT = 300
+MODAL_TITLE = 24
+OPTION_TEXT = 75
+AGGREGATE_TEXT = 8500
+"""Slack refuses a message of about 12,000 characters over all blocks, undocumented (bolt-js 2509, 2867)."""
+
+_CUT = {"type": "context", "elements": [{"type": "mrkdwn", "text": "_Cut to fit. The record holds all of it._"}]}
+
+
+def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """The blocks as JSON within the limits of a message; what is left out is said to be left out."""
+    fitted: list[dict[str, Any]] = []
+    budget = AGGREGATE_TEXT
+    as_json = [block.to_dict() for block in blocks]
+    for position, block in enumerate(as_json):
+        size = _text_size(block)
+        has_room = size <= budget and len(fitted) < MESSAGE_BLOCKS - 1
+        if not has_room and block["type"] != "actions":
+            if _CUT not in fitted:
+                fitted.append(_CUT)
+            continue
+        if len(fitted) >= MESSAGE_BLOCKS or (position and not fitted):
+            continue
+        budget -= size
+        fitted.append(block)
+    return fitted
+
+
+def _text_size(value: object) -> int:
+    """Characters of all `text` fields of a block."""
+    match value:
+        case dict():
+            own = value.get("text")
+            rest = sum(_text_size(v) for v in value.values() if isinstance(v, dict | list))
+            return (len(own) if isinstance(own, str) else 0) + rest
+        case list():
+            return sum(_text_size(v) for v in value)
+        case _:
+            return 0

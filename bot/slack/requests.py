@@ -1,0 +1,128 @@
+"""Slack's payloads as typed requests: what a person asked for, and where to answer."""
+
+import json
+from typing import Any
+
+from bot.domain.ids import UserId
+from bot.domain.record import Record
+from bot.ports import Delivery
+
+
+class Command(Record):
+    """`/waterline TEXT` typed in a channel."""
+
+    user: UserId
+    channel: str
+    text: str
+    trigger: str
+
+    @property
+    def verb(self) -> str:
+        """The subcommand; `help` when nothing was typed."""
+        return self.text.split(maxsplit=1)[0].lower() if self.text.strip() else "help"
+
+    @property
+    def rest(self) -> str:
+        """What follows the subcommand."""
+        parts = self.text.split(maxsplit=1)
+        return parts[1].strip() if len(parts) > 1 else ""
+
+
+class Clicked(Record):
+    """A button of a message or of App Home."""
+
+    user: UserId
+    channel: str
+    action: str
+    value: str
+    trigger: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The ids in the button's value."""
+        return tuple(self.value.split("/"))
+
+
+class Submitted(Record):
+    """A modal that was submitted. `values` maps block id -> what was entered or chosen."""
+
+    user: UserId
+    form: str
+    about: str
+    """The modal's private_metadata: ids."""
+    values: dict[str, str]
+    view_id: str
+
+
+class HomeOpened(Record):
+    """Somebody looks at App Home."""
+
+    user: UserId
+
+
+Request = Command | Clicked | Submitted | HomeOpened
+
+
+def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
+    """(kind, key): the same for a redelivery of the same thing, different for a second click.
+
+    A slash command and an interaction carry a trigger_id of their own, an event its event_id.
+    """
+    if "command" in body:
+        return "command", f"command/{body['trigger_id']}"
+    kind = str(body.get("type", "unknown"))
+    if kind == "event_callback":
+        return kind, f"event/{body.get('event_id')}"
+    if kind == "view_submission":
+        view = body["view"]
+        return kind, f"view/{view['id']}/{view.get('hash')}"
+    actions = body.get("actions") or [{}]
+    stamp = actions[0].get("action_ts") or ""
+    return kind, f"{kind}/{body.get('trigger_id')}/{stamp}"
+
+
+def parse(delivery: Delivery) -> Request | None:
+    """The request in a stored delivery; None for kinds that ask for nothing (view_closed, other events)."""
+    body = json.loads(delivery.payload)
+    match delivery.kind:
+        case "command":
+            return Command(
+                user=UserId(body["user_id"]),
+                channel=body["channel_id"],
+                text=(body.get("text") or "").strip(),
+                trigger=body["trigger_id"],
+            )
+        case "block_actions":
+            action = body["actions"][0]
+            return Clicked(
+                user=UserId(body["user"]["id"]),
+                channel=(body.get("channel") or {}).get("id") or body.get("container", {}).get("channel_id") or "",
+                action=action["action_id"].split(":")[0],
+                value=action.get("value") or "",
+                trigger=body.get("trigger_id") or "",
+            )
+        case "view_submission":
+            view = body["view"]
+            return Submitted(
+                user=UserId(body["user"]["id"]),
+                form=view["callback_id"],
+                about=view.get("private_metadata") or "",
+                values=_entered(view["state"]["values"]),
+                view_id=view["id"],
+            )
+        case "event_callback" if body.get("event", {}).get("type") == "app_home_opened":
+            return HomeOpened(user=UserId(body["event"]["user"]))
+        case _:
+            return None
+
+
+def _entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
+    """Block id -> entered text or chosen option's value; what was left empty is left out."""
+    entered: dict[str, str] = {}
+    for block_id, elements in state.items():
+        for element in elements.values():
+            chosen = (element.get("selected_option") or {}).get("value")
+            value = element.get("value") or chosen or element.get("selected_user")
+            if value:
+                entered[block_id] = value
+    return entered

@@ -1,0 +1,96 @@
+"""Works through the inbox: parse, one service call, and an answer for every click."""
+
+import secrets
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from bot.domain.errors import WaterlineError
+from bot.ports import Clock, Delivery, Inbox, Outbox, Post
+from bot.slack.requests import Clicked, Command, Request, Submitted, parse
+
+log = structlog.get_logger(__name__)
+Handle = Callable[[Request], str | None]
+"""Does what is asked; returns a sentence for the person who asked, or None when the card answers."""
+
+
+class InboxWorker:
+    """Threads that claim deliveries; each ends with `done`, also when it failed."""
+
+    def __init__(self, inbox: Inbox, outbox: Outbox, clock: Clock, handle: Handle, *, threads: int = 3) -> None:
+        self._inbox = inbox
+        self._outbox = outbox
+        self._clock = clock
+        self._handle = handle
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._waiting = 0
+        self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
+
+    def start(self) -> None:
+        """Give back what a dead worker had taken, then work."""
+        self._inbox.release_all()
+        for thread in self._threads:
+            thread.start()
+
+    def wake(self) -> None:
+        """Something was stored."""
+        with self._wake:
+            self._waiting += 1
+            self._wake.notify()
+
+    def close(self) -> None:
+        """End after the deliveries that are being worked on."""
+        with self._wake:
+            self._stopped = True
+            self._wake.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            delivery = self._inbox.claim(self._clock.now())
+            if delivery is not None:
+                self.work(delivery)
+                continue
+            with self._wake:
+                if not self._stopped and self._waiting == 0:
+                    self._wake.wait(timeout=1.0)
+                self._waiting = 0
+
+    def work(self, delivery: Delivery) -> None:
+        """One delivery to its end."""
+        request: Request | None = None
+        problem: str | None = None
+        try:
+            request = parse(delivery)
+            answer = self._handle(request) if request is not None else None
+        except WaterlineError as error:
+            answer = str(error)
+        except Exception as error:  # noqa: BLE001 - the Slack error handler: answer with a reference id
+            reference = secrets.token_hex(4)
+            log.exception("request failed", reference=reference, key=delivery.key)
+            problem = f"{reference}: {error!r}"
+            answer = f"Something went wrong on our side (reference {reference}). Nothing more was done; try again."
+        if answer is not None and request is not None:
+            self._answer(delivery, request, answer)
+        self._inbox.done(delivery.key, problem)
+
+    def _answer(self, delivery: Delivery, request: Request, text: str) -> None:
+        channel = answer_channel(request)
+        if channel:
+            self._outbox.put(
+                Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
+            )
+
+
+def answer_channel(request: Request) -> str:
+    """Where the person can be answered: the channel they are in; a form carries it as its last id."""
+    match request:
+        case Command() | Clicked():
+            return request.channel
+        case Submitted():
+            return request.about.split("/")[-1] if request.about else ""
+        case _:
+            return ""
