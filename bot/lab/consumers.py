@@ -2,8 +2,8 @@
 
 import os
 import sys
-import time
 from pathlib import Path
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
 
@@ -47,10 +47,11 @@ class Readers:
                 f"Expected one of {', '.join(QUERIES)}; found {unknown[0]}.",
                 "Name one of these.",
             )
-        self._told = home / "run" / f"reads-{os.getpid()}-{time.monotonic_ns()}.jsonl"
+        name = f"consumers.{uuid4().hex[:8]}"
+        self._told = home / "scratch" / f"{name}.jsonl"
         command = [sys.executable, "-m", "bot.lab.consumer_run", str(home.folder), str(self._told), *names]
         env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
-        self._process = Kept(f"consumers-{self._told.stem}", command, home.folder, env, restarts=False)
+        self._process = Kept(name, command, home.folder, env, restarts=False)
 
     def wait(self) -> list[Read]:
         """The runs, when they have ended. Raises: LabError with the end of the log when one failed."""
@@ -64,3 +65,9 @@ class Readers:
         lines = self._told.read_text(encoding="utf-8").splitlines()
         self._told.unlink()
         return [Read.model_validate_json(line) for line in lines]
+
+    def close(self) -> None:
+        """Ends them when they still read; safe to call twice."""
+        self._process.ask_to_end()
+        self._process.wait_for_end()
+        self._told.unlink(missing_ok=True)

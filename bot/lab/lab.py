@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from bot.lab import orders
-from bot.lab.consumers import Read, Readers
+from bot.lab.consumers import QUERIES, Read, Readers
 from bot.lab.flink_cluster import FlinkCluster
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
@@ -42,6 +42,7 @@ class Lab:
         self._processes: list[Kept] = []
         self._cluster: FlinkCluster | None = None
         self._spark: SparkServer | None = None
+        self._readers: Readers | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +79,8 @@ class Lab:
     def reset(self, sink: Sink | None = None) -> LabState:
         """Cancels all jobs, deletes table, checkpoints and lineage, and begins anew on the same cluster."""
         self._sink = sink or self._sink
+        if self._readers is not None:
+            self._readers.close()
         with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
             for job in flink.running():
                 flink.cancel(job)
@@ -108,6 +111,8 @@ class Lab:
 
     def close(self) -> None:
         """Ends all processes; safe to call twice."""
+        if self._readers is not None:
+            self._readers.close()
         for process in self._processes:
             process.ask_to_end()
         for process in self._processes:
@@ -142,9 +147,10 @@ class Lab:
             orders.create_table(catalog)
 
     def _begin(self) -> LabState:
-        """Starts the job and waits until it has committed and Spark listens."""
+        """Starts the job lets the consumers read once, and waits until the job has committed."""
         state = self._new_state()
         self.home.write_state(state)
+        self._readers = Readers(self.home, tuple(QUERIES))
         with World(self.home, self._say) as world:
             job = world.start_job()
             self._say(f"The job runs ({job[:8]}, {state.sink} sink)")

@@ -1,5 +1,6 @@
 """OpenLineage events of consumer runs, one JSON document a line, as the Spark integration writes them."""
 
+import json
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ NAMESPACE = "analytics"
 
 
 @attr.define
-class IcebergScanReport(InputDatasetFacet):  # type: ignore[misc]  # the package ships no types to mypy
+class IcebergScanReport(InputDatasetFacet):
     """Which snapshot a run read: the facet `icebergScanReport` of OpenLineage's Iceberg registry."""
 
     snapshotId: int  # noqa: N815
@@ -59,3 +60,12 @@ def append_event(file: Path, event: RunEvent) -> None:
     """Adds one line; the file is made when it is not there."""
     with file.open("a", encoding="utf-8") as events:
         events.write(Serde.to_json(event) + "\n")
+
+
+def latest_reads(file: Path) -> dict[str, int]:
+    """The snapshot that each consumer read last, by consumer."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    reads = {}
+    for event in map(json.loads, lines):
+        reads[event["job"]["name"]] = event["inputs"][0]["inputFacets"]["icebergScanReport"]["snapshotId"]
+    return reads

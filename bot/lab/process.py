@@ -1,4 +1,7 @@
-"""One kept process of the lab: started at once, logged to a file, gone when the lab is gone."""
+"""One kept process of the lab: started at once, logged to a file, gone when the lab is gone.
+
+What follows a dot in a process's name tells runs apart; they share one log.
+"""
 
 import contextlib
 import os
@@ -18,7 +21,7 @@ class Kept:
 
     def __init__(self, name: str, command: list[str], home: Path, env: dict[str, str], restarts: bool) -> None:
         self.name = name
-        self.log = home / "logs" / f"{name}.log"
+        self.log = home / "logs" / f"{name.partition('.')[0]}.log"
         self.pid_file = home / "run" / f"{name}.pid"
         self.pid_file.unlink(missing_ok=True)
         keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), "4", "1" if restarts else "0"]
@@ -52,6 +55,7 @@ class Kept:
         """Waits for the process to end by itself; the answer is its exit code."""
         code = self._keeper.wait()
         self.ask_to_end()
+        self.wait_for_end()
         return code
 
     def ask_to_end(self) -> None:
@@ -71,12 +75,16 @@ class Kept:
 
 
 def pid_in(pid_file: Path) -> int | None:
-    """The process id in a keeper's pid file, when such a process exists."""
+    """The process id in a keeper's pid file, while that process lives.
+
+    A process that began after the file was written has merely inherited the number.
+    """
     try:
         pid = int(pid_file.read_text(encoding="ascii"))
-    except FileNotFoundError:
+        began = float(psutil.Process(pid).create_time())
+        return pid if began <= pid_file.stat().st_mtime + 1 else None
+    except (FileNotFoundError, psutil.NoSuchProcess):
         return None
-    return pid if psutil.pid_exists(pid) else None
 
 
 def resident_bytes(pids: list[int]) -> int:

@@ -19,17 +19,17 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%
 
 
 class SparkServer:
-    """Starts the server; `is_ready` says when it listens."""
+    """Starts the server at once."""
 
     def __init__(self, home: Home, catalog_name: str, catalog_jdbc_uri: str, warehouse: str) -> None:
-        (self._port,) = free_ports(1)
-        self.remote = f"sc://127.0.0.1:{self._port}"
+        (port,) = free_ports(1)
+        self.remote = f"sc://127.0.0.1:{port}"
         log4j = home / "conf" / "spark-log4j2.properties"
         log4j.write_text(_LOG4J, encoding="utf-8")
         catalog = f"spark.sql.catalog.{catalog_name}"
         settings = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
-            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.connect.grpc.binding.port": str(port),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
@@ -55,8 +55,14 @@ class SparkServer:
 
     def is_ready(self) -> bool | None:
         """True when it listens, None before."""
-        try:
-            socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
-        except OSError:
-            return None
-        return True
+        return listens(self.remote)
+
+
+def listens(remote: str) -> bool | None:
+    """True when something listens at `sc://host:port`, None before."""
+    host, port = remote.removeprefix("sc://").split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except OSError:
+        return None
+    return True

@@ -16,10 +16,11 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from bot.lab.consumers import Readers
+from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
 from bot.lab.flink_rest import FlinkRest, Savepoint
 from bot.lab.home import Home
+from bot.lab.lineage import latest_reads
 from bot.lab.process import pid_in
 from bot.lab.proof import Link, chain_of, open_catalog
 from bot.lab.sql_gateway import SqlGateway
@@ -170,15 +171,25 @@ class World:
             "Tell the story again.",
         )
 
-    def start_readers(self, *consumers: str) -> Readers:
-        """Lets consumers read the table, beside whatever happens meanwhile."""
-        return Readers(self._home, consumers)
+    def await_first_reads(self) -> None:
+        """Waits until each consumer has read once, and notes which snapshot."""
 
-    def note_reads(self, readers: Readers, when: str) -> None:
-        """Waits for the consumers and notes which snapshot each has read."""
-        for read in readers.wait():
-            facts: dict[str, Fact] = {f"{read.consumer}_{when}": read.snapshot_id}
-            self.note(f"{read.consumer} read snapshot …{read.snapshot_id % 1_000_000:06d}", **facts)
+        def everyone() -> dict[str, int] | None:
+            reads = latest_reads(self.state.lineage_path)
+            return reads if set(reads) >= set(QUERIES) else None
+
+        reads = until("the consumers' reads", everyone, 60, str(self._home / "logs"))
+        for consumer, snapshot_id in reads.items():
+            self._note_read(consumer, snapshot_id, "before")
+
+    def consume(self, *consumers: str) -> None:
+        """Lets consumers read the table as it is now, and notes which snapshot each has read."""
+        for read in Readers(self._home, consumers).wait():
+            self._note_read(read.consumer, read.snapshot_id, "after")
+
+    def _note_read(self, consumer: str, snapshot_id: int, when: str) -> None:
+        facts: dict[str, Fact] = {f"{consumer}_{when}": snapshot_id}
+        self.note(f"{consumer} read snapshot …{snapshot_id % 1_000_000:06d}", **facts)
 
     def kill_taskmanager(self) -> int:
         """Kills the TaskManager with SIGKILL; the answer is the process id that is gone."""

@@ -17,8 +17,6 @@ def tell(world: World, early: bool) -> None:
     `early`: returns with the wrong run's first checkpoint; with the V1 sink the table still looks healthy then.
     """
     first = world.running_job()
-    world.await_commits(first, 1)
-    readers = world.start_readers("revenue_daily", "fraud_features")
     world.await_commits(first, 3)
     older = world.savepoint(first)
     world.note(
@@ -28,7 +26,7 @@ def tell(world: World, early: bool) -> None:
         older_checkpoint=older.checkpoint_id,
     )
     world.await_commits(first, 3, after=older.checkpoint_id)
-    world.note_reads(readers, "before")
+    world.await_first_reads()
     good = world.stop(first)
     paired = world.commits_of(first)[-1]
     world.note(
@@ -56,4 +54,4 @@ def _let_it_show(world: World, second: str, good: Savepoint) -> None:
         f"(the table had {good.checkpoint_id})",
         **facts,
     )
-    world.note_reads(world.start_readers("revenue_daily"), "after")
+    world.consume("revenue_daily")

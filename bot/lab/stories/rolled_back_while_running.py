@@ -15,10 +15,8 @@ def tell(world: World, early: bool) -> None:
     `early`: returns right after the rollback.
     """
     first = world.running_job()
-    world.await_commits(first, 2)
-    readers = world.start_readers("revenue_daily", "fraud_features")
     world.await_commits(first, 4)
-    world.note_reads(readers, "before")
+    world.await_first_reads()
     good = world.stop(first)
     paired = world.commits_of(first)[-1]
     second = world.start_job(from_path=good.path)
@@ -41,4 +39,4 @@ def tell(world: World, early: bool) -> None:
         f"Run B went on with checkpoint {commits[0].checkpoint_id} on the older snapshot",
         first_wrong_snapshot=commits[0].snapshot_id,
     )
-    world.note_reads(world.start_readers("revenue_daily"), "after")
+    world.consume("revenue_daily")

@@ -10,7 +10,7 @@ def tell(world: World, early: bool) -> None:
     """Ends with the job committing again under the same id. `early`: returns right after the kill."""
     job = world.running_job()
     before = world.await_commits(job, 3)[-1]
-    world.note_reads(world.start_readers("revenue_daily", "fraud_features"), "before")
+    world.await_first_reads()
     gone = world.kill_taskmanager()
     world.note(f"The TaskManager (process {gone}) was killed", run_a=job, killed_pid=gone)
     if early:
