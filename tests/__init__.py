@@ -1,0 +1,1 @@
+"""Tests read like the runbook: arrange in domain words, act, assert."""

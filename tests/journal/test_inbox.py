@@ -1,0 +1,132 @@
+"""The inbox: stored once, worked on once, and not lost with the worker."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+from bot.adapters.journal_sql import Store, open_store
+from bot.ports import Delivery
+from tests.orders_table import NINE
+
+
+def _delivery(key: str, *, seconds: int = 0) -> Delivery:
+    at = NINE + timedelta(seconds=seconds)
+    return Delivery(key=key, kind="block_actions", payload='{"user": "U1"}', received_at=at)
+
+
+def test_a_redelivery_is_the_same_row(store: Store) -> None:
+    """The same thing delivered three times is worked on once, also when it comes after the work was done."""
+    first = store.inbox.put(_delivery("click-1"))
+    second = store.inbox.put(_delivery("click-1", seconds=1))
+    claimed = store.inbox.claim(NINE)
+    store.inbox.done("click-1")
+    late = store.inbox.put(_delivery("click-1", seconds=300))
+
+    assert (first, second, late) == (True, False, False)
+    assert claimed == _delivery("click-1").model_copy(update={"attempts": 1})
+    assert store.inbox.claim(NINE + timedelta(hours=1)) is None
+
+
+def test_a_click_that_arrives_twice_at_once_is_stored_once(url: str) -> None:
+    """Two sockets that deliver the same click at the same moment make one row."""
+    stores = [open_store(url) for _ in range(4)]
+    together = Barrier(4)
+
+    def put(store: Store) -> bool:
+        together.wait()
+        return store.inbox.put(_delivery("click-1"))
+
+    with ThreadPoolExecutor(4) as threads:
+        stored = list(threads.map(put, stores))
+
+    assert sorted(stored) == [False, False, False, True]
+    for each in stores:
+        each.close()
+
+
+def test_the_oldest_comes_first(store: Store) -> None:
+    """Deliveries are worked on in the order in which they arrived."""
+    for second in (3, 1, 2):
+        store.inbox.put(_delivery(f"at {second}", seconds=second))
+
+    order = [claimed.key for _ in range(3) if (claimed := store.inbox.claim(NINE))]
+
+    assert order == ["at 1", "at 2", "at 3"]
+
+
+def test_no_delivery_is_claimed_twice(url: str) -> None:
+    """Four workers in four connections empty the inbox without taking the same delivery."""
+    stores = [open_store(url, worker=f"replica-{n}") for n in range(4)]
+    keys = [f"k{n:02d}" for n in range(40)]
+    for key in keys:
+        stores[0].inbox.put(_delivery(key))
+
+    def work(store: Store) -> list[str]:
+        taken = []
+        while delivery := store.inbox.claim(NINE):
+            taken.append(delivery.key)
+        return taken
+
+    with ThreadPoolExecutor(4) as threads:
+        taken = [key for each in threads.map(work, stores) for key in each]
+
+    assert sorted(taken) == keys
+    for each in stores:
+        each.close()
+
+
+def test_what_a_dead_worker_had_taken_comes_back_at_its_start(store: Store, url: str) -> None:
+    """After a crash the same delivery is claimed again, with one attempt more; releasing twice is once."""
+    store.inbox.put(_delivery("click-1"))
+    store.inbox.claim(NINE)
+
+    restarted = open_store(url)
+    released = (restarted.inbox.release_all(), restarted.inbox.release_all())
+    again = restarted.inbox.claim(NINE)
+
+    assert released == (1, 0)
+    assert again is not None
+    assert (again.key, again.attempts) == ("click-1", 2)
+    restarted.close()
+
+
+def test_a_starting_replica_leaves_the_others_work_alone(store: Store, url: str) -> None:
+    """Only what was taken under the own name is given back at start."""
+    store.inbox.put(_delivery("click-1"))
+    store.inbox.claim(NINE)
+
+    other = open_store(url, worker="replica-2")
+
+    assert other.inbox.release_all() == 0
+    assert other.inbox.claim(NINE + timedelta(minutes=4, seconds=59)) is None
+    other.close()
+
+
+def test_an_abandoned_delivery_goes_to_another_worker_after_five_minutes(store: Store, url: str) -> None:
+    """A replica that never comes back does not keep what it had taken."""
+    store.inbox.put(_delivery("click-1"))
+    store.inbox.claim(NINE)
+    other = open_store(url, worker="replica-2")
+
+    again = other.inbox.claim(NINE + timedelta(minutes=5))
+
+    assert again is not None
+    assert again.key == "click-1"
+    other.close()
+
+
+def test_a_finished_delivery_keeps_its_payload_only_with_its_problem(store: Store) -> None:
+    """Slack's tokens in a payload do not outlive the work, unless somebody has to look into it."""
+    for key in ("fine", "broken"):
+        store.inbox.put(_delivery(key))
+        store.inbox.claim(NINE)
+
+    store.inbox.done("fine")
+    store.inbox.done("broken", "ref 9f: no such table")
+    with store.engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT key, payload, problem FROM inbox ORDER BY key").all()
+
+    assert [tuple(row) for row in rows] == [
+        ("broken", '{"user": "U1"}', "ref 9f: no such table"),
+        ("fine", "", None),
+    ]

@@ -1,0 +1,218 @@
+"""The outbox: each message once, updates coalesced, channels paused, crashes told."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from bot.adapters.journal_sql import Store, open_store
+from bot.domain.ids import IncidentId, UserId
+from bot.ports import Post
+from tests.orders_table import NINE
+
+LATER = NINE + timedelta(seconds=30)
+
+
+def _card(key: str = "wl-1/card", **changes: object) -> Post:
+    return Post(key=key, incident=IncidentId("wl-1"), channel="C0ORDERS01").model_copy(update=changes)
+
+
+def _sends(store: Store, ts: str | None = "1.1") -> Post:
+    post = store.outbox.claim(NINE)
+    assert post is not None
+    store.outbox.sent(post.key, post.wanted, ts)
+    return post
+
+
+def _state(store: Store, key: str = "wl-1/card") -> str:
+    post = store.outbox.find(key)
+    assert post is not None
+    return post.state
+
+
+def test_a_message_is_put_once(store: Store) -> None:
+    """The same key again changes nothing, before and after it was sent."""
+    put = [store.outbox.put(_card(text="first")), store.outbox.put(_card(text="second"))]
+    sent = _sends(store)
+    put.append(store.outbox.put(_card(text="third")))
+
+    assert put == [True, False, False]
+    assert sent.text == "first"
+    assert store.outbox.claim(LATER) is None
+
+
+def test_touches_are_coalesced_to_the_newest_revision(store: Store) -> None:
+    """Five changes while a message waits are one update."""
+    store.outbox.put(_card())
+    _sends(store)
+    for _ in range(5):
+        store.outbox.touch("wl-1/card")
+
+    update = _sends(store)
+
+    assert (update.wanted, update.shown, update.ts) == (6, 1, "1.1")
+    assert store.outbox.claim(LATER) is None
+
+
+def test_a_touch_while_sending_is_sent_afterwards(store: Store) -> None:
+    """What changes while a revision is on its way is not taken for shown."""
+    store.outbox.put(_card())
+    claimed = store.outbox.claim(NINE)
+    store.outbox.touch("wl-1/card")
+    assert claimed is not None
+    assert store.outbox.claim(NINE) is None
+
+    store.outbox.sent("wl-1/card", claimed.wanted, "1.1")
+    store.outbox.sent("wl-1/card", claimed.wanted, "1.1")
+
+    following = store.outbox.claim(NINE)
+    assert following is not None
+    assert (following.wanted, following.shown) == (2, 1)
+
+
+def test_a_late_word_of_an_old_revision_changes_nothing(store: Store) -> None:
+    """`sent` for a revision that was overtaken neither goes back nor frees a post that is being sent."""
+    store.outbox.put(_card())
+    _sends(store)
+    store.outbox.touch("wl-1/card")
+    store.outbox.claim(NINE)
+
+    store.outbox.sent("wl-1/card", 1, "9.9")
+
+    post = store.outbox.find("wl-1/card")
+    assert post is not None
+    assert (post.state, post.shown, post.ts) == ("sending", 1, "1.1")
+
+
+def test_an_unknown_message_cannot_be_touched(store: Store) -> None:
+    """A change to something that was never to be shown is no message."""
+    store.outbox.touch("wl-9/card")
+
+    assert store.outbox.find("wl-9/card") is None
+    assert store.outbox.claim(NINE) is None
+
+
+def test_an_ephemeral_message_is_never_updated(store: Store) -> None:
+    """Slack cannot update what only one person saw."""
+    store.outbox.put(_card(user=UserId("U0EVE00001"), text="You are not an approver."))
+    _sends(store, ts=None)
+
+    store.outbox.touch("wl-1/card")
+
+    assert _state(store) == "sent"
+    assert store.outbox.claim(LATER) is None
+
+
+def test_a_postponed_message_waits_its_time(store: Store) -> None:
+    """Exactly at its time it is due again; other posts of the channel need not wait."""
+    store.outbox.put(_card())
+    store.outbox.put(_card("wl-1/other"))
+    store.outbox.claim(NINE)
+
+    store.outbox.postpone("wl-1/card", LATER, "network", whole_channel=False)
+
+    other = store.outbox.claim(NINE)
+    assert other is not None
+    assert other.key == "wl-1/other"
+    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
+    again = store.outbox.claim(LATER)
+    assert again is not None
+    assert (again.key, again.tries, again.problem) == ("wl-1/card", 2, "network")
+
+
+def test_a_paused_channel_holds_all_its_posts(store: Store) -> None:
+    """After a 429 nothing goes to that channel until its time, and everything else goes on; twice."""
+    for key, channel in (("a", "C1"), ("b", "C1"), ("c", "C2")):
+        store.outbox.put(_card(key, channel=channel))
+
+    store.outbox.claim(NINE)
+    store.outbox.postpone("a", LATER, "429", whole_channel=True)
+
+    elsewhere = store.outbox.claim(NINE)
+    assert elsewhere is not None
+    assert elsewhere.key == "c"
+    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
+    assert [post.key for _ in range(2) if (post := store.outbox.claim(LATER))] == ["a", "b"]
+    store.outbox.postpone("a", LATER + timedelta(seconds=60), "429", whole_channel=True)
+    store.outbox.put(_card("d", channel="C1"))
+    assert store.outbox.claim(LATER + timedelta(seconds=59)) is None
+
+
+def test_a_reply_waits_for_its_thread(store: Store) -> None:
+    """A reply never goes out before the message that it belongs to."""
+    store.outbox.put(_card("wl-1/reply", thread_of="wl-1/card"))
+    store.outbox.put(_card())
+
+    order = [_sends(store).key for _ in range(2)]
+
+    assert order == ["wl-1/card", "wl-1/reply"]
+
+
+@pytest.mark.parametrize("root", ["failed", "absent"])
+def test_a_reply_whose_thread_will_never_begin_goes_out_alone(store: Store, root: str) -> None:
+    """What is to be said is said, even where its thread's message was refused."""
+    store.outbox.put(_card("wl-1/reply", thread_of="wl-1/card"))
+    if root == "failed":
+        store.outbox.put(_card())
+        store.outbox.claim(NINE)
+        store.outbox.failed("wl-1/card", "invalid_blocks")
+
+    claimed = store.outbox.claim(NINE)
+
+    assert claimed is not None
+    assert claimed.key == "wl-1/reply"
+
+
+def test_a_refused_message_is_not_repeated(store: Store) -> None:
+    """It stays with its problem; neither time nor a change brings it back."""
+    store.outbox.put(_card())
+    store.outbox.claim(NINE)
+
+    store.outbox.failed("wl-1/card", "channel_not_found")
+    store.outbox.touch("wl-1/card")
+
+    post = store.outbox.find("wl-1/card")
+    assert post is not None
+    assert (post.state, post.problem) == ("failed", "channel_not_found")
+    assert store.outbox.claim(LATER) is None
+
+
+def test_no_post_is_claimed_twice(url: str) -> None:
+    """Four senders empty the outbox without taking the same post."""
+    stores = [open_store(url, worker=f"replica-{n}") for n in range(4)]
+    keys = [f"wl-1/{n:02d}" for n in range(40)]
+    for key in keys:
+        stores[0].outbox.put(_card(key))
+
+    def send(store: Store) -> list[str]:
+        taken = []
+        while post := store.outbox.claim(NINE):
+            taken.append(post.key)
+        return taken
+
+    with ThreadPoolExecutor(4) as threads:
+        taken = [key for each in threads.map(send, stores) for key in each]
+
+    assert sorted(taken) == keys
+    for each in stores:
+        each.close()
+
+
+def test_what_was_being_sent_at_a_crash_is_told_at_the_next_start(store: Store, url: str) -> None:
+    """It may or may not have arrived: it is named until somebody says how it ended, and not sent blindly."""
+    for key in ("a", "b", "c"):
+        store.outbox.put(_card(key))
+    _sends(store)
+    store.outbox.claim(NINE)
+
+    restarted = open_store(url)
+    replica = open_store(url, worker="replica-2")
+
+    assert [post.key for post in restarted.outbox.interrupted()] == ["b"]
+    assert [post.key for post in restarted.outbox.interrupted()] == ["b"]
+    assert replica.outbox.interrupted() == ()
+    restarted.outbox.postpone("b", NINE, "interrupted", whole_channel=False)
+    assert restarted.outbox.interrupted() == ()
+    assert [post.key for _ in range(2) if (post := restarted.outbox.claim(NINE))] == ["b", "c"]
+    restarted.close()
+    replica.close()
