@@ -44,7 +44,7 @@ def form_for(request: Request) -> View | None:
             return placeholder("Preview the notices", open_form_id(request.trigger), "Rendering for each consumer…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
-            return _reason(form, title, label, submit, about=request.value)
+            return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
         case _:
             return None
 
@@ -73,15 +73,6 @@ def problem_form(title: str, sentence: str) -> View:
         close="Close",
         blocks=[SectionBlock(text=MarkdownTextObject(text=f":warning: {mrkdwn(clipped(sentence, SECTION_TEXT - 20))}"))],
     )
-
-
-def choose_table_form(tables: Sequence[str], channel: str) -> View:
-    """Asked when several tables are configured and none was named."""
-    lines = "\n".join(f"• `{COMMAND_HINT} {table}`" for table in tables)
-    return problem_form("Open an incident", f"Say which table, in <#{channel}>:\n{lines}")
-
-
-COMMAND_HINT = "/waterline open"
 
 
 def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
@@ -123,7 +114,7 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
     )
 
 
-def notice_form(incident_id: str, kind: str, notices: Sequence[Notice], step: str, preview: str) -> View:
+def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Notice], channel: str) -> View:
     """The very texts that are about to be sent. `preview` names them."""
     blocks: list[Block] = []
     for notice in notices:
@@ -136,7 +127,7 @@ def notice_form(incident_id: str, kind: str, notices: Sequence[Notice], step: st
         title="Preview the notices",
         submit=f"Send to {len(notices)}",
         close="Not yet",
-        private_metadata="/".join((incident_id, kind, step, preview)),
+        private_metadata="/".join((incident_id, step, preview, channel)),
         blocks=blocks[:-1],
     )
 

@@ -1,0 +1,43 @@
+"""All use cases of one running Waterline, built by `bot.bootstrap` and handed to each surface."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bot.domain.evidence import Task
+from bot.ports import Clock
+from bot.service.background import Background
+from bot.service.closing import Closing
+from bot.service.diagnosing import Diagnostician
+from bot.service.duties import Duties
+from bot.service.evidence_desk import EvidenceDesk
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from bot.service.opening import Opening
+from bot.service.proposing import Proposals
+from bot.service.telling import Telling
+from bot.service.verifying import Verifier
+from bot.service.walking import Walker
+from bot.service.waterline import Waterline
+
+
+@dataclass(frozen=True)
+class Services:
+    """The application without its surfaces."""
+
+    clock: Clock
+    store: IncidentStore
+    observer: Observer
+    opening: Opening
+    desk: EvidenceDesk
+    diagnostician: Diagnostician
+    walker: Walker
+    proposals: Proposals
+    executions: Executions
+    verifier: Verifier
+    telling: Telling
+    waterline: Waterline
+    closing: Closing
+    duties: Duties
+    background: Background
+    tasks: Mapping[str, Task]

@@ -1,0 +1,1 @@
+"""Pure functions from the state of an incident to Block Kit."""

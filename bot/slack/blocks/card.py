@@ -1,0 +1,141 @@
+"""The runbook card: one message per incident that always shows the present step and how it came there."""
+
+from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, MarkdownTextObject, SectionBlock
+
+from bot.domain.evidence import Progress, Task
+from bot.domain.execution import ProposalState
+from bot.domain.ids import short
+from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
+from bot.service.walking import walk_of
+from bot.slack.blocks.parts import SIGN, actions, button, clock, confirm, context, header, measures, section, size
+from bot.slack.ids import Click
+from bot.slack.text import clipped, from_markdown, mrkdwn
+
+_SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
+_PATH_SHOWN = 8
+
+
+def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress | None) -> tuple[str, list[Block]]:
+    """(notification text, blocks). `progress` is of the current step's running task, if one runs here."""
+    walk = walk_of(incident)
+    blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
+    if walk.taken:
+        blocks.append(context(*_path(incident)))
+    blocks.append(DividerBlock())
+    if not incident.is_open:
+        blocks.append(
+            section(f":lock: *Closed* by <@{incident.closed_by}>: {mrkdwn(incident.closed_reason or '')}")
+        )
+        return f"{incident.id} on {incident.opened.table} is closed", blocks
+    if walk.current is None:
+        blocks.append(section(":checkered_flag: *The runbook is at its end.* Close the incident when you are done."))
+    else:
+        if walk.because:
+            blocks.append(context(f":arrow_right: {mrkdwn(walk.because)}"))
+        blocks += _step(incident, walk.current, tasks, progress)
+    blocks += [actions(_step_buttons(incident, walk.current)), actions(_standing_buttons(incident))]
+    title = walk.current.title if walk.current else "at its end"
+    return f"{incident.id} on {incident.opened.table}: {title}", blocks
+
+
+def _facts(incident: Incident) -> SectionBlock:
+    responder = f"<@{incident.responder}>" if incident.responder else "nobody yet"
+    status = incident.waterline.status if incident.waterline else "not marked yet"
+    return SectionBlock(
+        fields=[
+            MarkdownTextObject(text=f"*Table*\n`{mrkdwn(incident.opened.table)}`"),
+            MarkdownTextObject(text=f"*Severity*\n{_SEVERITY[incident.opened.severity]}"),
+            MarkdownTextObject(text=f"*Trusted snapshot*\n{short(incident.trusted)} ({mrkdwn(status)})"),
+            MarkdownTextObject(text=f"*Responder*\n{responder}"),
+        ]
+    )
+
+
+def _path(incident: Incident) -> list[str]:
+    """One line a step taken, the newest last."""
+    taken = walk_of(incident).taken
+    lines = []
+    for item in taken[-_PATH_SHOWN:]:
+        sign = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
+        lines.append(f"{sign} {mrkdwn(item.step.title)}: *{mrkdwn(item.outcome.key)}*, {mrkdwn(item.outcome.why)}")
+    hidden = len(taken) - _PATH_SHOWN
+    return ([f"{hidden} earlier steps are in the record"] if hidden > 0 else []) + [clipped(line, 500) for line in lines]
+
+
+def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Progress | None) -> list[Block]:
+    number = 1 + len(walk_of(incident).taken)
+    blocks: list[Block] = [section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}")]
+    if isinstance(step, EvidenceStep):
+        task = tasks.get(step.task)
+        if task is not None:
+            blocks.append(context(f":mag: {mrkdwn(task.question)} Reads {mrkdwn(task.cost)}."))
+        run = incident.latest_run_of(step.id)
+        if run is not None:
+            blocks.append(section(_run_line(run, progress)))
+    elif isinstance(step, ActionStep):
+        view = incident.current_proposal
+        if view is not None and view.step == step.id:
+            blocks.append(section(f"Proposal: *{view.state.value}*. It is in this channel, with its own buttons."))
+    return blocks
+
+
+def _run_line(run: EvidenceRun, progress: Progress | None) -> str:
+    if run.evidence is not None:
+        told = measures(run.evidence.measures)
+        return (
+            f"{SIGN[run.evidence.verdict]} *{run.evidence.verdict.value}*: {mrkdwn(run.evidence.headline)}"
+            + (f"\n{told}" if told else "")
+        )
+    if run.ended is not None:
+        return f":no_entry_sign: {run.ended.how}: {mrkdwn(run.ended.message)}"
+    if progress is None:
+        return f":hourglass_flowing_sand: Asked by <@{run.by}> at {clock(run.requested_at)}, starting…"
+    done = f"{progress.tasks_done} of {progress.tasks_total} Spark tasks, {size(progress.bytes_read)} read"
+    return f":hourglass_flowing_sand: Running: {done}"
+
+
+def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
+    if step is None:
+        sure = confirm("Close the incident?", "The record stays. Consumers are not told again.", "Go on")
+        return [button("Close…", Click.CLOSE, incident.id, style="primary", confirm=sure)]
+    match step:
+        case EvidenceStep():
+            run = incident.latest_run_of(step.id)
+            if run is not None and run.is_running:
+                main = [button("Cancel", Click.CANCEL, incident.id, run.run, style="danger")]
+            else:
+                main = [button("Run evidence" if run is None else "Run again", Click.RUN, incident.id, step.task, step.id, style="primary")]
+        case DecisionStep(on="diagnosis"):
+            main = [button("Diagnose", Click.DIAGNOSE, incident.id, style="primary")]
+        case DecisionStep():
+            main = [button(c.label, Click.CHOOSE, incident.id, step.id, c.key) for c in step.choices]
+        case ActionStep():
+            main = _propose_button(incident, step)
+        case ManualStep():
+            main = [button("Done", Click.DONE, incident.id, step.id, style="primary")]
+        case NoticeStep():
+            main = [button("Preview and send…", Click.PREVIEW_NOTICE, incident.id, step.notice, step.id, style="primary")]
+        case ReviewStep():
+            main = [button("Open the review", Click.REVIEW, incident.id, step.id, style="primary")]
+    return main if isinstance(step, ActionStep) else [*main, button("Skip…", Click.SKIP, incident.id, step.id)]
+
+
+def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
+    view = incident.current_proposal
+    pending = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING, ProposalState.APPLIED}
+    if view is not None and view.step == step.id and view.state in pending:
+        return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
+    label = "Propose" if view is None else "Propose anew"
+    return [
+        button(label, Click.PROPOSE, incident.id, step.action, step.id, style="primary"),
+        button("Diagnose again", Click.DIAGNOSE, incident.id),
+    ]
+
+
+def _standing_buttons(incident: Incident) -> list[ButtonElement]:
+    return [
+        button("Take it", Click.TAKE, incident.id),
+        button("Add a note…", Click.NOTE, incident.id),
+        button("Export the record", Click.EXPORT, incident.id),
+    ]

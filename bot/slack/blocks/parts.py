@@ -1,0 +1,89 @@
+"""Small pieces that every message is made of."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import humanize
+from slack_sdk.models.blocks import (
+    ActionsBlock,
+    ButtonElement,
+    ConfirmObject,
+    ContextBlock,
+    HeaderBlock,
+    MarkdownTextObject,
+    PlainTextObject,
+    SectionBlock,
+)
+
+from bot.domain.evidence import Measure, Verdict
+from bot.slack.ids import Click, value_of
+from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
+from bot.slack.text import clipped, mrkdwn
+
+SIGN = {Verdict.CONFIRMED: ":red_circle:", Verdict.RULED_OUT: ":large_green_circle:", Verdict.INCONCLUSIVE: ":grey_question:"}
+"""A verdict at a glance; the word stands beside it, so nothing hangs on the colour."""
+
+
+def header(text: str) -> HeaderBlock:
+    """A plain headline."""
+    return HeaderBlock(text=PlainTextObject(text=clipped(text, HEADER_TEXT), emoji=True))
+
+
+def section(text: str) -> SectionBlock:
+    """A paragraph of mrkdwn that is escaped already."""
+    return SectionBlock(text=MarkdownTextObject(text=clipped(text, SECTION_TEXT)))
+
+
+def context(*lines: str) -> ContextBlock:
+    """Small print, at most ten lines, escaped already."""
+    return ContextBlock(elements=[MarkdownTextObject(text=clipped(line, 1900)) for line in lines[:10]])
+
+
+def button(
+    label: str, click: Click, *ids: str, style: str | None = None, confirm: ConfirmObject | None = None
+) -> ButtonElement:
+    """A button whose value is ids only. Several of one kind in a message differ in what follows the colon."""
+    value = value_of(*ids)
+    return ButtonElement(
+        text=PlainTextObject(text=clipped(label, BUTTON_TEXT), emoji=True),
+        action_id=f"{click.value}:{ids[-1][-40:]}" if ids else click.value,
+        value=value,
+        style=style,
+        confirm=confirm,
+    )
+
+
+def actions(buttons: Sequence[ButtonElement]) -> ActionsBlock:
+    """A row of buttons."""
+    return ActionsBlock(elements=list(buttons))
+
+
+def confirm(title: str, text: str, yes: str, *, style: str = "primary") -> ConfirmObject:
+    """Asked before a click counts; text is plain."""
+    return ConfirmObject(
+        title=PlainTextObject(text=clipped(title, CONFIRM_TITLE)),
+        text=PlainTextObject(text=clipped(text, CONFIRM_TEXT)),
+        confirm=PlainTextObject(text=clipped(yes, 30)),
+        deny=PlainTextObject(text="Not now"),
+        style=style,
+    )
+
+
+def number(value: float) -> str:
+    """12,345 or 3.2."""
+    return humanize.intcomma(int(value)) if float(value).is_integer() else f"{value:,.1f}"
+
+
+def measures(items: Sequence[Measure]) -> str:
+    """`extra rows 220 · keys 220`, one line."""
+    return " · ".join(f"{mrkdwn(m.name)} *{number(m.value)}* {mrkdwn(m.unit)}".strip() for m in items)
+
+
+def clock(at: datetime) -> str:
+    """14:02:11 UTC."""
+    return f"{at:%H:%M:%S} UTC"
+
+
+def size(count: int) -> str:
+    """3.2 MB."""
+    return humanize.naturalsize(count)

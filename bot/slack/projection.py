@@ -1,0 +1,87 @@
+"""Journal -> outbox: which messages exist and which of them show something that has changed.
+
+Messages are views over the record. The projection may run twice over the same entry: keys make it idempotent.
+"""
+
+import threading
+
+from bot.domain import entries as e
+from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.journal import Entry
+from bot.ports import Cursor, Outbox, Post
+from bot.service.incident_store import IncidentStore
+
+_NAME = "slack"
+
+
+class Projection:
+    """Puts and touches posts for every new entry of an incident."""
+
+    def __init__(self, store: IncidentStore, outbox: Outbox, cursor: Cursor) -> None:
+        self._store = store
+        self._outbox = outbox
+        self._cursor = cursor
+        self._lock = threading.Lock()
+
+    def catch_up_all(self) -> None:
+        """At start: what was journalled and not yet projected."""
+        for incident in self._store.all():
+            self.catch_up(incident.id)
+
+    def catch_up(self, incident_id: IncidentId) -> None:
+        """Project every entry after the cursor."""
+        with self._lock:
+            seen = self._cursor.get(_NAME, incident_id)
+            incident = self._store.get(incident_id)
+            for entry in incident.entries[seen:]:
+                self._project(incident, entry)
+            if incident.seq > seen:
+                self._outbox.touch(card_key(incident_id))
+                self._cursor.set(_NAME, incident_id, incident.seq)
+
+    def progressed(self, incident_id: IncidentId) -> None:
+        """A running task came further: only the card shows it."""
+        self._outbox.touch(card_key(incident_id))
+
+    def _project(self, incident: Incident, entry: Entry) -> None:
+        body = entry.body
+        match body:
+            case e.IncidentOpened():
+                self._outbox.put(Post(key=card_key(incident.id), incident=incident.id, channel=body.channel))
+            case e.EvidenceRecorded() | e.EvidenceEnded():
+                self._in_thread(incident, f"evidence/{body.run}")
+            case e.Diagnosed():
+                self._in_thread(incident, f"diagnosis/{entry.seq}")
+            case e.ProposalMade():
+                key = f"{incident.id}/proposal/{body.proposal.id}"
+                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+            case e.ExecutionStarted():
+                key = f"{incident.id}/proposal/{body.proposal}"
+                self._in_thread(incident, f"execution/{body.proposal}", of=key)
+                self._outbox.touch(key)
+            case e.ProposalApproved() | e.ProposalEnded():
+                self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
+            case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
+                self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
+                self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
+            case e.NoticeQueued():
+                notice = body.notice
+                key = f"notice/{notice.key(incident.id)}"
+                self._outbox.put(
+                    Post(key=f"{incident.id}/{key}", incident=incident.id, channel=notice.channel, text=notice.text)
+                )
+            case e.EvidenceRequested() | e.StepDone():
+                pass
+            case _:
+                self._in_thread(incident, f"line/{entry.seq}")
+
+    def _in_thread(self, incident: Incident, name: str, *, of: str | None = None) -> None:
+        thread = of or card_key(incident.id)
+        key = f"{incident.id}/{name}"
+        self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel, thread_of=thread))
+
+
+def card_key(incident_id: IncidentId) -> str:
+    """Key of the incident's card."""
+    return f"{incident_id}/card"

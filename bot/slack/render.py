@@ -1,0 +1,72 @@
+"""A post's key -> what it shows now. Everything but fixed texts is rendered from the journal when it is sent."""
+
+from slack_sdk.models.blocks import Block
+
+from bot.domain.entries import Diagnosed
+from bot.domain.ids import EvidenceId, ProposalId
+from bot.domain.incident import Incident
+from bot.domain.timeline import sentence
+from bot.ports import Post
+from bot.service.services import Services
+from bot.service.walking import current_step
+from bot.slack.blocks.card import card_message
+from bot.slack.blocks.diagnosis import diagnosis_message
+from bot.slack.blocks.evidence import evidence_message
+from bot.slack.blocks.parts import clock, context, section
+from bot.slack.blocks.proposal import execution_message, proposal_message
+from bot.slack.forms import pages
+from bot.slack.text import mrkdwn
+
+
+def render(post: Post, services: Services) -> tuple[str, list[Block]]:
+    """(text, blocks) of a post. KeyError if its key is of no known shape."""
+    if post.text is not None:
+        is_notice = "/notice/" in post.key
+        text = post.text if is_notice else mrkdwn(post.text)
+        return text, [section(part) for part in pages(text)]
+    assert post.incident is not None
+    incident = services.store.get(post.incident)
+    _id, kind, *rest = post.key.split("/")
+    return _RENDERERS[kind](incident, services, rest[0] if rest else "")
+
+
+def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
+    step = current_step(incident)
+    run = incident.latest_run_of(step.id) if step else None
+    progress = services.desk.progress(run.run) if run is not None else None
+    return card_message(incident, dict(services.tasks), progress)
+
+
+def _evidence(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
+    run = incident.runs[EvidenceId(name)]
+    return evidence_message(run, services.tasks[run.task])
+
+
+def _diagnosis(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    body = incident.entries[int(name) - 1].body
+    assert isinstance(body, Diagnosed)
+    return diagnosis_message(body.diagnosis)
+
+
+def _proposal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return proposal_message(incident, incident.proposals[ProposalId(name)])
+
+
+def _execution(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return execution_message(incident, incident.proposals[ProposalId(name)])
+
+
+def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    entry = incident.entries[int(name) - 1]
+    text = mrkdwn(sentence(entry))
+    return text, [context(f"{clock(entry.at)} · {text}")]
+
+
+_RENDERERS = {
+    "card": _card,
+    "evidence": _evidence,
+    "diagnosis": _diagnosis,
+    "proposal": _proposal,
+    "execution": _execution,
+    "line": _line,
+}

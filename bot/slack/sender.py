@@ -1,0 +1,156 @@
+"""Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.ports import Clock, Outbox, Post
+from bot.service.services import Services
+from bot.slack.limits import fit
+from bot.slack.render import render
+
+log = structlog.get_logger(__name__)
+_PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+_AGAIN = timedelta(seconds=5)
+_EVENT = "waterline_post"
+
+
+class Sender:
+    """One thread that claims posts and sends them."""
+
+    def __init__(
+        self,
+        client: WebClient,
+        outbox: Outbox,
+        services: Services,
+        clock: Clock,
+        *,
+        pace: timedelta,
+        on_end: Callable[[Post, str | None], None],
+    ) -> None:
+        self._client = client
+        self._outbox = outbox
+        self._services = services
+        self._clock = clock
+        self._pace = pace
+        self._on_end = on_end
+        self._wake = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._loop, name="outbox")
+
+    def start(self) -> None:
+        """Look after what a crash interrupted, then send."""
+        for post in self._outbox.interrupted():
+            self._recover(post)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something was put or touched."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """End after the message that is being sent."""
+        self._stopped = True
+        self._wake.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            post = self._outbox.claim(self._clock.now())
+            if post is not None:
+                self._send(post)
+                continue
+            self._wake.wait(timeout=0.25)
+            self._wake.clear()
+
+    def _send(self, post: Post) -> None:
+        try:
+            ts = self._call(post)
+        except SlackApiError as error:
+            self._refused(post, error)
+            return
+        except (SlackClientError, OSError) as error:
+            self._outbox.postpone(post.key, self._clock.now() + _AGAIN, str(error), whole_channel=False)
+            return
+        except Exception as error:  # noqa: BLE001 - the outermost frame of this thread: one bad message must not stop the rest
+            log.exception("message could not be rendered", key=post.key)
+            self._end(post, f"it could not be rendered: {error!r}")
+            return
+        self._outbox.sent(post.key, post.wanted, ts)
+        if post.ts is None and post.user is None:
+            self._on_end(post, None)
+        pause = self._clock.now() + self._pace
+        self._outbox.postpone(post.key, pause, "", whole_channel=True)
+
+    def _call(self, post: Post) -> str | None:
+        text, blocks = render(post, self._services)
+        body = fit(blocks)
+        if post.user is not None:
+            self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
+            return None
+        if post.ts is not None:
+            self._client.chat_update(channel=post.channel, ts=post.ts, text=text, blocks=body)
+            return post.ts
+        root = self._outbox.find(post.thread_of) if post.thread_of else None
+        answer = self._client.chat_postMessage(
+            channel=post.channel,
+            text=text,
+            blocks=body,
+            thread_ts=root.ts if root else None,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": _EVENT, "event_payload": {"key": post.key}},
+        )
+        return str(answer["ts"])
+
+    def _refused(self, post: Post, error: SlackApiError) -> None:
+        code = str(error.response.get("error"))
+        if code in _PASSING or error.response.status_code >= 429:
+            seconds = int(error.response.headers.get("Retry-After", 5))
+            until = self._clock.now() + timedelta(seconds=seconds)
+            self._outbox.postpone(post.key, until, code, whole_channel=True)
+            return
+        if code in {"message_not_found", "cant_update_message"} and post.ts is not None:
+            code = "the message was deleted in Slack"
+        details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
+        log.warning("message refused", key=post.key, error=code, details=details)
+        self._end(post, f"Slack refused it: {code} {details}".strip())
+
+    def _end(self, post: Post, problem: str) -> None:
+        self._outbox.failed(post.key, problem)
+        if post.user is None:
+            self._on_end(post, problem)
+
+    def _recover(self, post: Post) -> None:
+        """A post that was being sent when the process ended: look for it before sending it again."""
+        found = None if post.user is not None else self._find(post)
+        if found is not None:
+            self._outbox.sent(post.key, post.shown + 1, found)
+            if post.wanted > post.shown + 1:
+                self._outbox.touch(post.key)
+            return
+        self._outbox.postpone(post.key, self._clock.now(), "interrupted", whole_channel=False)
+
+    def _find(self, post: Post) -> str | None:
+        """The ts of a message that carries this post's key; None if there is none or we may not read history."""
+        if post.ts is not None:
+            return None
+        root = self._outbox.find(post.thread_of) if post.thread_of else None
+        try:
+            if root is not None and root.ts is not None:
+                answer = self._client.conversations_replies(
+                    channel=post.channel, ts=root.ts, limit=100, include_all_metadata=True
+                )
+            else:
+                answer = self._client.conversations_history(channel=post.channel, limit=50, include_all_metadata=True)
+        except (SlackApiError, SlackClientError, OSError):
+            return None
+        for message in answer.get("messages") or []:
+            payload = (message.get("metadata") or {}).get("event_payload") or {}
+            if payload.get("key") == post.key:
+                return str(message["ts"])
+        return None
