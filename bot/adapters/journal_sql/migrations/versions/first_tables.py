@@ -13,19 +13,21 @@ def upgrade() -> None:
     """From nothing."""
     op.create_table(
         "incidents",
-        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("last_seq", sa.Integer, nullable=False),
-        sa.Column("last_hash", sa.String(64), nullable=False),
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, comment="The n of wl-n."),
+        sa.Column("last_seq", sa.Integer, nullable=False, comment="Compared and swapped by each append."),
+        sa.Column("last_hash", sa.String(64), nullable=False, comment="Anchor of the chain: a cut tail is seen by it."),
     )
     op.create_table(
         "journal",
         sa.Column("incident_id", sa.String(32), primary_key=True),
         sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("kind", sa.String(64), nullable=False),
-        sa.Column("once", sa.String(300), nullable=True, unique=True),
-        sa.Column("at", sa.String(32), nullable=False),
+        sa.Column(
+            "once", sa.String(300), nullable=True, unique=True, comment="Set where an entry may exist only once."
+        ),
+        sa.Column("at", sa.String(32), nullable=False, comment="Text exactly as hashed."),
         sa.Column("by", sa.String(64), nullable=False),
-        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("body", sa.Text, nullable=False, comment="JSON text exactly as hashed."),
         sa.Column("prev_hash", sa.String(64), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
     )
@@ -35,7 +37,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(64), nullable=False),
         sa.Column("payload", sa.Text, nullable=False),
         sa.Column("received_at", sa.String(32), nullable=False),
-        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False, comment="waiting | taken | done"),
         sa.Column("taken_at", sa.String(32), nullable=True),
         sa.Column("worker", sa.String(64), nullable=True),
         sa.Column("attempts", sa.Integer, nullable=False),
@@ -44,19 +46,25 @@ def upgrade() -> None:
     op.create_index("ix_inbox_state", "inbox", ["state", "received_at"])
     op.create_table(
         "outbox",
-        sa.Column("position", _POSITION, primary_key=True, autoincrement=True),
+        sa.Column(
+            "position",
+            _POSITION,
+            primary_key=True,
+            autoincrement=True,
+            comment="Order of being put: posts go out in this order.",
+        ),
         sa.Column("key", sa.String(300), nullable=False, unique=True),
         sa.Column("incident", sa.String(32), nullable=True),
         sa.Column("channel", sa.String(64), nullable=False),
         sa.Column("thread_of", sa.String(300), nullable=True),
-        sa.Column("recipient", sa.String(64), nullable=True),
+        sa.Column("recipient", sa.String(64), nullable=True, comment="Set for an ephemeral message."),
         sa.Column("text", sa.Text, nullable=True),
         sa.Column("ts", sa.String(32), nullable=True),
         sa.Column("wanted", sa.Integer, nullable=False),
         sa.Column("shown", sa.Integer, nullable=False),
-        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False, comment="queued | sending | sent | failed"),
         sa.Column("worker", sa.String(64), nullable=True),
-        sa.Column("due_at", sa.String(32), nullable=True),
+        sa.Column("due_at", sa.String(32), nullable=True, comment="Not before."),
         sa.Column("tries", sa.Integer, nullable=False),
         sa.Column("problem", sa.Text, nullable=True),
     )
