@@ -1,0 +1,153 @@
+"""Savepoints and retained checkpoints in the folders where Flink keeps them."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from pyarrow import ArrowException
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
+
+from bot.adapters.checkpoint_parsing import told_by
+from bot.domain.errors import CouldNotLook
+from bot.domain.flink import CheckpointKind, StoredCheckpoint
+from bot.domain.ids import JobId
+
+_METADATA = "_metadata"
+_JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
+_CHECKPOINT_FOLDER = re.compile(r"chk-\d+")
+_TROUBLE = (OSError, ArrowException, ValueError)
+
+
+class CheckpointFiles:
+    """Reads one job's two folders, each an absolute path or a URI (`file:`, `s3:`, `gs:`, …).
+
+    A look costs one listing a folder and one read of each `_metadata`; no state is read.
+    """
+
+    def __init__(self, checkpoint_dir: str | None, savepoint_dir: str | None) -> None:
+        """None: there is no such folder, and nothing is looked for."""
+        self._checkpoint_dir = checkpoint_dir
+        self._savepoint_dir = savepoint_dir
+
+    def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
+        """See the port. A `chk-N` without `_metadata` is not complete (yet) and is left out; a savepoint
+        without one is listed with that problem. Raises CouldNotLook, also for a folder that is missing."""
+        found: list[StoredCheckpoint] = []
+        if self._checkpoint_dir is not None:
+            found += self._retained(self._checkpoint_dir, runs, job)
+        if self._savepoint_dir is not None:
+            found += self._savepoints(self._savepoint_dir, job)
+        return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
+
+    def read(self, path: str) -> StoredCheckpoint:
+        """One restore point: its folder, or its `_metadata` file. Raises CouldNotLook if there is none."""
+        folder = path.removesuffix(f"/{_METADATA}").rstrip("/")
+        try:
+            files, bare = _opened(folder)
+            stored = _read(files, bare)
+        except _TROUBLE as error:
+            raise _could_not_look(f"Restore point {path}", error) from error
+        if stored is None:
+            raise CouldNotLook(
+                f"There is no restore point at {path}.",
+                f"Expected a file {_METADATA} in it; there is none.",
+                "Check the path; Flink deletes checkpoints that newer ones replace.",
+            )
+        return stored
+
+    def _retained(self, root: str, runs: Sequence[JobId], job: str) -> Iterator[StoredCheckpoint]:
+        try:
+            files, bare = _opened(root)
+            jobs = [f for f in _folders(files, bare) if _JOB_FOLDER.fullmatch(f.base_name)]
+            for folder in jobs:
+                if runs and folder.base_name not in runs:
+                    continue
+                for each in _folders(files, folder.path, may_be_gone=True):
+                    stored = _read(files, each.path) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
+                    if stored is not None:
+                        yield stored
+        except _TROUBLE as error:
+            raise _could_not_look(f"The checkpoint folder of {job}, {root},", error) from error
+
+    def _savepoints(self, root: str, job: str) -> Iterator[StoredCheckpoint]:
+        try:
+            files, bare = _opened(root)
+            for each in _folders(files, bare):
+                if each.base_name.startswith("savepoint-"):
+                    yield _read(files, each.path) or _incomplete(files, each)
+        except _TROUBLE as error:
+            raise _could_not_look(f"The savepoint folder of {job}, {root},", error) from error
+
+
+def _opened(path: str) -> tuple[FileSystem, str]:
+    """Flink writes `file:/a/b`; people write `/a/b` or `file:///a/b`."""
+    if path.startswith("file:"):
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    opened: tuple[FileSystem, str] = FileSystem.from_uri(path)
+    return opened
+
+
+def _folders(files: FileSystem, path: str, *, may_be_gone: bool = False) -> list[FileInfo]:
+    listed = files.get_file_info(FileSelector(path, allow_not_found=may_be_gone))
+    return sorted((i for i in listed if i.type is FileType.Directory), key=lambda info: info.base_name)
+
+
+def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
+    """None where there is no `_metadata`, also when Flink deleted it while we looked."""
+    path = f"{folder}/{_METADATA}"
+    info = files.get_file_info(path)
+    if info.type is not FileType.File:
+        return None
+    try:
+        with files.open_input_stream(path) as stream:
+            content = stream.read()
+    except FileNotFoundError:
+        return None
+    told = told_by(content)
+    parent, name = folder.rsplit("/", 2)[-2:]
+    from_folder = JobId(parent) if _JOB_FOLDER.fullmatch(parent) else None
+    by_name = CheckpointKind.SAVEPOINT if name.startswith("savepoint-") else CheckpointKind.CHECKPOINT
+    return StoredCheckpoint(
+        path=_as_flink_writes(files, folder),
+        kind=by_name if told.kind is CheckpointKind.UNKNOWN else told.kind,
+        checkpoint_id=told.checkpoint_id,
+        job_id=told.job_id or from_folder,
+        written_at=_written_at(info),
+        pending_manifests=told.pending_manifests,
+        operator_ids=told.operator_ids,
+        digest=hashlib.sha256(content).hexdigest(),
+        problem=told.problem,
+    )
+
+
+def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:
+    return StoredCheckpoint(
+        path=_as_flink_writes(files, folder.path),
+        kind=CheckpointKind.SAVEPOINT,
+        checkpoint_id=None,
+        job_id=None,
+        written_at=_written_at(folder),
+        problem="It has no _metadata: the savepoint failed, or is still being taken.",
+    )
+
+
+def _as_flink_writes(files: FileSystem, path: str) -> str:
+    scheme = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
+    return scheme.get(files.type_name, "") + path
+
+
+def _written_at(info: FileInfo) -> datetime:
+    """An object store has no time for a folder: then the beginning of time, so that it sorts last."""
+    at: datetime | None = info.mtime
+    return at.astimezone(UTC) if at is not None else datetime.fromtimestamp(0, UTC)
+
+
+def _could_not_look(what: str, error: Exception) -> CouldNotLook:
+    said = str(error).strip().partition("\n")[0]
+    return CouldNotLook(
+        f"{what} could not be read.",
+        f"Expected a folder as Flink writes it; found {type(error).__name__}: {said[:300]}.",
+        "Check the path in the configuration, and that it is mounted and readable here; "
+        "create the folder if Flink has not yet written to it.",
+    )

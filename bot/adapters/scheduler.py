@@ -1,0 +1,63 @@
+"""Timers over APScheduler 3: late is better than lost, and one run at a time a key."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.date import DateTrigger
+from apscheduler.triggers.interval import IntervalTrigger
+
+from bot.ports import Clock
+
+_log = structlog.get_logger(__name__)
+
+
+class SchedulerTimers:
+    """Runs things later on a few threads. Kept in memory: whoever starts the bot sets them anew."""
+
+    def __init__(self, clock: Clock, threads: int = 4) -> None:
+        """Timers may be set before `start`; `clock` decides what is past."""
+        self._clock = clock
+        # APScheduler drops a job that is late by its grace time; None lets it run however late.
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": ThreadPoolExecutor(threads)},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._scheduler.add_listener(_report, EVENT_JOB_ERROR)
+
+    def start(self) -> None:
+        """Begin to run what is due."""
+        self._scheduler.start()
+
+    def close(self) -> None:
+        """Stop; what is running now is awaited. Without effect if it never started."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=True)
+
+    def at(self, key: str, when: datetime, do: Callable[[], None]) -> None:
+        """See the port."""
+        due_in = max(when - self._clock.now(), timedelta(0))
+        trigger = DateTrigger(run_date=datetime.now(UTC) + due_in, timezone=UTC)
+        self._scheduler.add_job(do, trigger, id=key, name=key, replace_existing=True)
+
+    def every(self, key: str, seconds: float, do: Callable[[], None]) -> None:
+        """See the port; the first time after `seconds`. A run that takes longer makes the next one late."""
+        trigger = IntervalTrigger(seconds=seconds, timezone=UTC)
+        self._scheduler.add_job(do, trigger, id=key, name=key, replace_existing=True)
+
+    def cancel(self, key: str) -> None:
+        """See the port. What runs already is not interrupted."""
+        try:
+            self._scheduler.remove_job(key)
+        except JobLookupError:
+            return
+
+
+def _report(event: JobExecutionEvent) -> None:
+    """A timer that failed must not end the others; the service journals what concerns an incident."""
+    _log.error("timer failed", key=event.job_id, error=repr(event.exception), trace=event.traceback)
