@@ -1,5 +1,6 @@
 """The SQL gateway's REST interface: open a session, run statements, learn the job's id."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import httpx
@@ -32,6 +33,10 @@ class _Rows(BaseModel):
 class _Result(BaseModel):
     job_id: str | None = Field(default=None, alias="jobID")
     results: _Rows = _Rows()
+
+
+class _Refusal(BaseModel):
+    errors: list[str]
 
 
 class SqlGateway:
@@ -85,7 +90,14 @@ class SqlGateway:
         if not answer.is_success:
             raise LabError(
                 f"Flink refused the statement {statement[:60]!r}.",
-                f"Expected it to run; the gateway answered {answer.status_code}: {answer.text[:4000]}.",
+                f"Expected it to run; the gateway answered {answer.status_code}: {_reasons(answer)}",
                 "Read the gateway's log in the lab's logs folder.",
             )
         return _Result.model_validate_json(answer.content)
+
+
+def _reasons(answer: httpx.Response) -> str:
+    """The exceptions that the gateway names, innermost last; its first words when it names none."""
+    text = "\n".join(_Refusal.model_validate_json(answer.content).errors)
+    named = dict.fromkeys(re.findall(r"^(?:Caused by: )?(?:\w+\.)+(\w+(?:Exception|Error): [^\n]+)", text, re.M))
+    return "; ".join(list(named)[-4:]) or text[:400]

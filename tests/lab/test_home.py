@@ -1,0 +1,50 @@
+"""A home is the lab's own folder, fresh or used, and never somebody else's."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.lab.errors import LabError
+from bot.lab.home import Home, free_ports
+
+
+def test_a_used_home_begins_anew(tmp_path: Path) -> None:
+    """What an earlier lab left does not leak into the next one."""
+    home = Home(tmp_path / "lab")
+    home.prepare()
+    home.story_file.write_text("{}", encoding="utf-8")
+    (home / "warehouse" / "sales").mkdir()
+
+    home.prepare()
+
+    assert not home.story_file.exists()
+    assert list((home / "warehouse").iterdir()) == []
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    """A mistyped --home deletes nothing."""
+    thesis = tmp_path / "thesis.tex"
+    thesis.write_text("years of work", encoding="utf-8")
+
+    with pytest.raises(LabError) as refused:
+        Home(tmp_path).prepare()
+
+    assert "thesis.tex" in refused.value.found
+    assert thesis.exists()
+
+
+def test_without_a_lab_its_state_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """A command against a lab that does not run says how to start one."""
+    home = Home(tmp_path)
+
+    with pytest.raises(LabError) as refused:
+        home.state()
+
+    assert "waterline lab up" in refused.value.next_step
+
+
+def test_free_ports_are_all_different() -> None:
+    """Two processes of one lab never want the same port."""
+    ports = free_ports(20)
+
+    assert len(set(ports)) == 20

@@ -1,0 +1,66 @@
+"""The jars are pinned, and nothing else is run."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from bot.lab.errors import LabError
+from bot.lab.jars import PINS, Jar, parse_pins, verify
+
+CONTENT = b"not really a jar"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_a_pin_says_who_needs_it_its_coordinates_and_its_checksum() -> None:
+    """A line of the list holds everything that is needed to fetch and to verify."""
+    text = f"# heading\n\nflink org.apache.flink:flink-shaded-asm-9:9.6-20.0 {SHA256}\n"
+
+    (jar,) = parse_pins(text)
+
+    assert jar.file_name == "flink-shaded-asm-9-9.6-20.0.jar"
+    assert (jar.needed_by, jar.group, jar.sha256) == ("flink", "org.apache.flink", SHA256)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "flink org.apache.flink:flink-core:2.1.1",
+        f"flink org.apache.flink:flink-core {SHA256}",
+        f"hive org.apache.flink:flink-core:2.1.1 {SHA256}",
+        "flink org.apache.flink:flink-core:2.1.1 abc",
+    ],
+)
+def test_a_line_that_does_not_pin_is_refused_with_its_number(line: str) -> None:
+    """Nobody fetches a jar without a checksum by a slip of the pen."""
+    text = f"# heading\n{line}\n"
+
+    with pytest.raises(LabError) as refused:
+        parse_pins(text)
+
+    assert "line 2" in refused.value.found
+
+
+def test_the_projects_own_list_names_each_file_once() -> None:
+    """Two pins of one file could not both be right."""
+    jars = parse_pins(PINS.read_text(encoding="utf-8"))
+
+    names = [jar.file_name for jar in jars]
+
+    assert len(set(names)) == len(names)
+    assert {"flink-runtime-2.1.1.jar", "iceberg-spark-runtime-4.1_2.13-1.12.0.jar"} <= set(names)
+
+
+def test_a_jar_with_another_checksum_is_refused(tmp_path: Path) -> None:
+    """What was tampered with, or cut short, is not run."""
+    pin = Jar(needed_by="flink", group="g", artifact="a", version="1", sha256=SHA256)
+    whole, cut = tmp_path / "whole.jar", tmp_path / "cut.jar"
+    whole.write_bytes(CONTENT)
+    cut.write_bytes(CONTENT[:-1])
+
+    verify(pin, whole)
+    with pytest.raises(LabError) as refused:
+        verify(pin, cut)
+
+    assert SHA256 in refused.value.found
+    assert str(cut) in refused.value.next_step

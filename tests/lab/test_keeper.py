@@ -1,0 +1,121 @@
+"""Nothing outlives the lab, however the lab ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bot.lab.home import Home
+from bot.lab.process import KEEPER, Kept, pid_in
+from bot.lab.waiting import until
+
+_A_LAB = """
+import sys, time
+from pathlib import Path
+from bot.lab.process import Kept
+kept = Kept("sleeper", ["sleep", "120"], Path(sys.argv[1]), {}, restarts=True)
+time.sleep(120)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A prepared home."""
+    prepared = Home(tmp_path / "lab")
+    prepared.prepare()
+    return prepared.folder
+
+
+@pytest.fixture
+def keep(home: Path) -> Iterator[Callable[..., Kept]]:
+    """Starts kept processes and ends them after the test."""
+    started: list[Kept] = []
+
+    def start(command: list[str], restarts: bool = False) -> Kept:
+        started.append(Kept("sleeper", command, home, {}, restarts))
+        return started[-1]
+
+    yield start
+    for kept in started:
+        kept.ask_to_end()
+        kept.wait_for_end()
+
+
+def running(pid_file: Path) -> int:
+    """The process id, once it runs."""
+    return until("the process", lambda: pid_in(pid_file), 20, "the keeper")
+
+
+def gone(pid: int) -> bool | None:
+    """True once no such process lives."""
+    return True if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else None
+
+
+def test_a_kept_process_ends_with_the_lab(keep: Callable[..., Kept]) -> None:
+    """Closing the lab ends its processes; closing it twice does no harm."""
+    kept = keep(["sleep", "120"])
+    pid = running(kept.pid_file)
+
+    for _ in range(2):
+        kept.ask_to_end()
+        kept.wait_for_end()
+
+    assert gone(pid)
+    assert kept.pid is None
+
+
+def test_a_kept_process_ends_when_the_lab_is_killed(home: Path) -> None:
+    """kill -9 of the Python process leaves nothing behind."""
+    lab = subprocess.Popen([sys.executable, "-c", _A_LAB, str(home)], env={**os.environ, "PYTHONPATH": os.getcwd()})
+    pid = running(home / "run" / "sleeper.pid")
+
+    lab.kill()
+    lab.wait()
+
+    assert until("its end", lambda: gone(pid), 10, "the process table")
+
+
+def test_a_kept_process_ends_when_its_keeper_is_killed(keep: Callable[..., Kept]) -> None:
+    """The kernel does what the keeper no longer can."""
+    kept = keep(["sleep", "120"])
+    pid = running(kept.pid_file)
+    keeper = psutil.Process(pid).parent()
+    assert keeper is not None
+    assert str(KEEPER) in keeper.cmdline()
+
+    keeper.kill()
+
+    assert until("its end", lambda: gone(pid), 10, "the process table")
+
+
+def test_a_process_that_must_not_be_missing_comes_back(keep: Callable[..., Kept]) -> None:
+    """A killed TaskManager is replaced, by another process."""
+    kept = keep(["sleep", "120"], restarts=True)
+    first = running(kept.pid_file)
+
+    os.kill(first, signal.SIGKILL)
+    until("its end", lambda: gone(first), 10, "the process table")
+    second = running(kept.pid_file)
+
+    assert second != first
+    kept.check()
+
+
+def test_a_pid_file_of_an_earlier_boot_names_no_process(tmp_path: Path) -> None:
+    """A number that another process has inherited is not taken for the lab's."""
+    pid_file = tmp_path / "old.pid"
+    pid_file.write_text(str(os.getpid()), encoding="ascii")
+    before_we_began = psutil.Process().create_time() - 3600
+    os.utime(pid_file, (before_we_began, before_we_began))
+
+    found = pid_in(pid_file)
+
+    assert found is None
+    os.utime(pid_file, (time.time(), time.time()))
+    assert pid_in(pid_file) == os.getpid()

@@ -1,0 +1,156 @@
+"""The lab on a real cluster: what the stories leave behind, and what holds without them."""
+
+import secrets
+
+import psutil
+import pytest
+
+from bot.lab.errors import LabError
+from bot.lab.lineage import latest_reads
+from bot.lab.world import World
+from tests.lab_fixtures import FreshLab
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def quiet(_: str) -> None:
+    """Nobody listens."""
+
+
+def test_a_planned_restart_is_exactly_once(fresh_lab: FreshLab) -> None:
+    """The source goes back to where the savepoint left it: no position is missing, none is there twice."""
+    lab = fresh_lab("v2")
+    with World(lab.home, quiet) as world:
+        first = world.running_job()
+        world.await_commits(first, 2)
+        savepoint = world.stop(first)
+
+        second = world.start_job(from_path=savepoint.path)
+        commits = world.await_commits(second, 2)
+
+    proof = lab.proof()
+    assert commits[0].checkpoint_id == savepoint.checkpoint_id + 1
+    assert commits[0].parent_id == next(link for link in reversed(proof.chain) if link.job_id == first).snapshot_id
+    assert proof.is_exactly_once
+
+
+def test_a_start_without_a_savepoint_begins_with_the_first_position(fresh_lab: FreshLab) -> None:
+    """The position lives in the job's state and nowhere else, and a replayed row is the same row."""
+    lab = fresh_lab("v2")
+    with World(lab.home, quiet) as world:
+        first = world.running_job()
+        world.await_commits(first, 2)
+        world.stop(first)
+        second = world.start_job()
+        world.await_commits(second, 2)
+
+        rows = world.table.scan().to_arrow().to_pylist()
+
+    first_rows = [row for row in rows if row["source_position"] == 1]
+    assert len(first_rows) == 2
+    assert first_rows[0] == first_rows[1]
+
+
+def test_a_pinned_job_id_is_used_once(fresh_lab: FreshLab) -> None:
+    """Submitting the same start twice is refused, while the job runs and after it was cancelled."""
+    lab = fresh_lab("v2")
+    job_id = secrets.token_hex(16)
+    with World(lab.home, quiet) as world:
+        savepoint = world.stop(world.running_job())
+
+        started = world.start_job(savepoint.path, job_id)
+        with pytest.raises(LabError, match="DuplicateJobSubmissionException"):
+            world.start_job(savepoint.path, job_id)
+        world.flink.cancel(job_id)
+        with pytest.raises(LabError, match="DuplicateJobSubmissionException"):
+            world.start_job(savepoint.path, job_id)
+
+        assert started == job_id
+        assert world.flink.running() == []
+
+
+def test_restored_from_an_older_savepoint_the_v2_sink_shows_duplicates(fresh_lab: FreshLab) -> None:
+    """The replay is committed at once; the good savepoint still pairs with its snapshot."""
+    lab = fresh_lab("v2")
+
+    told = lab.tell("restored-from-older-savepoint")
+
+    proof = lab.proof()
+    by_id = {link.snapshot_id: link for link in proof.chain}
+    paired = by_id[int(told.facts["paired_snapshot"])]
+    wrong = by_id[int(told.facts["first_wrong_snapshot"])]
+    assert proof.duplicates > 0
+    assert proof.missing == ()
+    assert (paired.job_id, paired.checkpoint_id) == (told.facts["run_a"], told.facts["good_checkpoint"])
+    assert (wrong.job_id, wrong.parent_id) == (told.facts["run_b"], paired.snapshot_id)
+    assert wrong.checkpoint_id == int(told.facts["older_checkpoint"]) + 1
+    assert lab.home.story_file.exists()
+
+
+def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab: FreshLab) -> None:
+    """revenue_daily has read duplicates; fraud_features has not run since before the fault."""
+    lab = fresh_lab("v2")
+
+    told = lab.tell("restored-from-older-savepoint")
+
+    chain = [link.snapshot_id for link in lab.proof().chain]
+    trusted = chain.index(int(told.facts["paired_snapshot"]))
+    reads = latest_reads(lab.state.lineage_path)
+    assert chain.index(reads["fraud_features"]) < trusted < chain.index(reads["revenue_daily"])
+
+
+def test_restored_from_an_older_savepoint_the_v1_sink_is_silent_first(fresh_lab: FreshLab) -> None:
+    """Checkpoints complete and the table looks healthy; then all comes late under a higher checkpoint id."""
+    lab = fresh_lab("v1")
+
+    told = lab.tell("restored-from-older-savepoint", early=True)
+    silent = lab.proof()
+    with World(lab.home, quiet) as world:
+        late = world.await_commits(str(told.facts["run_b"]), 1)[0]
+
+    assert silent.is_exactly_once
+    assert silent.chain[-1].snapshot_id == told.facts["paired_snapshot"]
+    assert (late.checkpoint_id or 0) > int(told.facts["good_checkpoint"])
+    assert lab.proof().duplicates > 0
+
+
+def test_rolled_back_while_running_leaves_a_hole(fresh_lab: FreshLab) -> None:
+    """The job appends above the older snapshot; nothing is there twice, and a range is missing."""
+    lab = fresh_lab("v2")
+
+    told = lab.tell("rolled-back-while-running")
+
+    proof = lab.proof()
+    wrong = next(link for link in proof.chain if link.snapshot_id == told.facts["first_wrong_snapshot"])
+    assert wrong.parent_id == told.facts["paired_snapshot"]
+    assert proof.duplicates == 0
+    assert proof.missing_positions > 0
+
+
+def test_a_killed_taskmanager_is_replaced_and_nothing_is_wrong(fresh_lab: FreshLab) -> None:
+    """Flink recovers by itself: the same job goes on, exactly once."""
+    lab = fresh_lab("v2")
+
+    told = lab.tell("task-manager-killed")
+
+    proof = lab.proof()
+    assert told.facts["new_pid"] != told.facts["killed_pid"]
+    assert {link.job_id for link in proof.chain} == {told.facts["run_a"]}
+    assert proof.is_exactly_once
+
+
+def test_the_lab_listens_on_loopback_only_and_stays_small(fresh_lab: FreshLab) -> None:
+    """A demo opens no door to the network and fits into 3 GiB."""
+    lab = fresh_lab("v2")
+
+    heard = {
+        each.laddr.ip
+        for pid in lab.state.pids.values()
+        if psutil.pid_exists(pid)
+        for each in psutil.Process(pid).net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN
+    }
+
+    assert heard
+    assert {ip.removeprefix("::ffff:") for ip in heard} == {"127.0.0.1"}
+    assert lab.resident_bytes() < 3 * 2**30

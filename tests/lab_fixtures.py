@@ -1,0 +1,35 @@
+"""A real cluster for slow tests: one for the whole session, a new table and job for each test.
+
+Use: `from tests.lab_fixtures import fresh_lab, lab_cluster` in a conftest, then `fresh_lab("v1")` in the test.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from bot.lab.lab import Lab, Sink
+
+FreshLab = Callable[[Sink], Lab]
+
+
+@pytest.fixture(scope="session")
+def lab_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshLab]:
+    """Starts the lab at the first call; each later call gives it a new table and a new job (about 2 s)."""
+    with Lab(tmp_path_factory.mktemp("lab")) as lab:
+        is_running = False
+
+        def begin(sink: Sink) -> Lab:
+            nonlocal is_running
+            if not is_running:
+                lab.start()
+                is_running = True
+            lab.reset(sink)
+            return lab
+
+        yield begin
+
+
+@pytest.fixture
+def fresh_lab(lab_cluster: FreshLab) -> FreshLab:
+    """A running job with either sink on an otherwise empty table: `lab = fresh_lab("v2")`."""
+    return lab_cluster
