@@ -1,5 +1,7 @@
 """Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
 
+from itertools import pairwise
+
 from bot.diagnosis._case import in_window, rewinds_in
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun
@@ -40,7 +42,7 @@ def _is_hole(case: Case, lost: Rollback) -> bool:
 def _fall(case: Case) -> str | None:
     inside = {s.snapshot_id for s in in_window(case)}
     commits = flink_commits(case.observation.table)
-    for before, after in zip(commits, commits[1:], strict=False):
+    for before, after in pairwise(commits):
         if after.snapshot_id in inside and (after.checkpoint_id or 0) <= (before.checkpoint_id or 0):
             return (
                 f"The checkpoint ids on main do not rise: {short(before.snapshot_id)} carries "

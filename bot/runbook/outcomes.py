@@ -1,0 +1,76 @@
+"""How each kind of step can end: the keys that its branches may name, and how a sentence says them."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from bot.domain.evidence import Verdict
+from bot.domain.runbook import (
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    ManualStep,
+    NoticeStep,
+    ReviewStep,
+    Step,
+    StepOutcome,
+)
+
+NO_MATCH = "no-match"
+SKIPPED = "skipped"
+"""Key of a step that was skipped with a reason; goes to `next`, or to a branch of that name."""
+_VERDICTS = {
+    Verdict.CONFIRMED.value: "was confirmed",
+    Verdict.RULED_OUT.value: "was ruled out",
+    Verdict.INCONCLUSIVE.value: "was inconclusive",
+}
+_PROPOSAL = {
+    "applied": "the proposal was applied",
+    "refused": "the proposal was refused",
+    "unknown": "nobody knows yet whether the proposal was applied",
+    "rejected": "the proposal was rejected",
+    "expired": "the proposal expired",
+    "superseded": "the proposal was superseded",
+}
+
+
+def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
+    """Every key that can occur. A decision is answered and an action needs approval: neither can be skipped."""
+    match step:
+        case EvidenceStep():
+            return (*_VERDICTS, SKIPPED)
+        case DecisionStep(on="diagnosis"):
+            return (*sorted(codes), NO_MATCH)
+        case DecisionStep():
+            return tuple(choice.key for choice in step.choices)
+        case ActionStep():
+            return tuple(_PROPOSAL)
+        case ManualStep() | ReviewStep():
+            return ("done", SKIPPED)
+        case NoticeStep():
+            return ("sent", SKIPPED)
+        case _:
+            assert_never(step)
+
+
+def because(step: Step, outcome: StepOutcome) -> str:
+    """Why the walk took its branch, a clause without full stop: `the diagnosis is F2`."""
+    if outcome.skipped or outcome.key == SKIPPED:
+        return (
+            f"*{step.title}* was skipped: {outcome.why.rstrip('.')}" if outcome.why else f"*{step.title}* was skipped"
+        )
+    match step:
+        case EvidenceStep():
+            return f"*{step.title}* {_VERDICTS.get(outcome.key, f'answered {outcome.key}')}"
+        case DecisionStep(on="diagnosis"):
+            return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
+        case DecisionStep():
+            label = next((c.label for c in step.choices if c.key == outcome.key), outcome.key)
+            return f"the answer was “{label}”"
+        case ActionStep():
+            return _PROPOSAL.get(outcome.key, f"the proposal is {outcome.key}")
+        case ManualStep() | ReviewStep():
+            return f"*{step.title}* is done"
+        case NoticeStep():
+            return f"*{step.title}* was sent"
+        case _:
+            assert_never(step)
