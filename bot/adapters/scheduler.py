@@ -13,6 +13,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.ports import Clock
 
+_OVERLAPPING = 1000
 _log = structlog.get_logger(__name__)
 
 
@@ -43,7 +44,9 @@ class SchedulerTimers:
         """See the port."""
         due_in = max(when - self._clock.now(), timedelta(0))
         trigger = DateTrigger(run_date=datetime.now(UTC) + due_in, timezone=UTC)
-        self._scheduler.add_job(do, trigger, id=key, name=key, replace_existing=True)
+        # A timer that sets itself again may be due before its first run has ended; with the default of one
+        # instance APScheduler would skip that second run, and a date never comes back.
+        self._scheduler.add_job(do, trigger, id=key, name=key, replace_existing=True, max_instances=_OVERLAPPING)
 
     def every(self, key: str, seconds: float, do: Callable[[], None]) -> None:
         """See the port; the first time after `seconds`. A run that takes longer makes the next one late."""

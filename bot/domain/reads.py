@@ -1,5 +1,7 @@
 """Who read which snapshot: observed runs of consumers."""
 
+from pydantic import Field
+
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc
 
@@ -18,7 +20,10 @@ class ReadRun(Record):
 class Consumer(Record):
     """A declared consumer and where it is told."""
 
-    name: str
-    channel: str
-    """Slack channel id."""
-    owner: str | None = None
+    name: str = Field(
+        description="The consumer's name, equal to its job's name in lineage events.", examples=["revenue_daily"]
+    )
+    channel: str = Field(description="Slack channel id where it is told.", examples=["C0REVENUE1"])
+    owner: str | None = Field(
+        default=None, description="Who answers for it: a Slack user id, or a name.", examples=["U0DANA0001"]
+    )
