@@ -1,0 +1,169 @@
+"""Drives one person through the same HTTP endpoints as the page: types, clicks, fills, reads, waits."""
+
+import time
+from collections.abc import Callable
+from datetime import date
+
+from bot.workspace.form_filling import raw_value
+from bot.workspace.payload import Payload
+from bot.workspace.people import Person
+from bot.workspace.persons.forms import Raw, RawValues
+from bot.workspace.persons.outcome import Outcome
+from bot.workspace.reading import Reading
+from bot.workspace.seen import Control, NotShown, SeenMessage, SeenView, listed
+
+PATIENCE_S = 5.0
+Place = SeenMessage | SeenView | str | None
+
+
+class Actor:
+    """One person at their screen.
+
+    `in_` names where to click: a message that was read before (as it was on the screen then), a view, a channel,
+    or nothing for the top modal and then the newest message anywhere that shows the control.
+    """
+
+    def __init__(self, url: str, person: Person) -> None:
+        self.person = person
+        self._screen = Reading(url, person)
+        self._filled: RawValues = {}
+
+    @property
+    def id(self) -> str:
+        """The person's Slack id."""
+        return self.person.id
+
+    def types(self, text: str, channel: str = "orders-oncall", thread_ts: str | None = None) -> Outcome:
+        """Type into the composer and press Enter; a slash command waits for its acknowledgement."""
+        asked = {"channel": channel, "text": text, "thread_ts": thread_ts}
+        return self._act("say", asked)
+
+    def says(self, text: str, channel: str = "orders-oncall", thread_ts: str | None = None) -> SeenMessage:
+        """Post a message."""
+        outcome = self.types(text, channel, thread_ts)
+        return next(m for m in self._screen.everything(channel) if m.ts == outcome.ts)
+
+    def clicks(self, label: str, in_: Place = None, *, confirm: bool = True, within_s: float = PATIENCE_S) -> Outcome:
+        """Click the button with that visible label; `confirm` answers its confirmation dialog, if it has one."""
+        place, control = self._find(label, in_, within_s)
+        if not confirm:
+            if "confirm" not in control.element:
+                raise NotShown(f"{label!r} asks for no confirmation, so there is none to decline.")
+            return Outcome(outcome="cancelled")
+        return self._click(place, control, None)
+
+    def chooses(self, control: str, option: str | list[str], in_: Place = None) -> Outcome:
+        """Choose in a menu, found by its label or action id; the option by its visible text or value."""
+        place, found = self._find(control, in_, PATIENCE_S)
+        return self._click(place, found, raw_value(found, option, self._screen.person_id))
+
+    def reacts(self, name: str, to: SeenMessage) -> Outcome:
+        """Add a reaction, or take it back."""
+        return self._act("react", {"channel": to.channel, "ts": to.ts, "name": name})
+
+    @property
+    def modal(self) -> SeenView:
+        """The modal on top; waits a little for one to open."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not (modals := self._screen.modals()):
+            if not self._screen.waits_until(deadline):
+                raise NotShown(f"{self.person.display_name} has no modal open. Look at the last answers and the wire.")
+        return modals[-1]
+
+    @property
+    def has_modal(self) -> bool:
+        """Whether a modal is open now."""
+        return bool(self._screen.modals())
+
+    def fills(self, values: dict[str, str | list[str] | date]) -> "Actor":
+        """Fill in the inputs of the modal on top, by label, block id or action id."""
+        modal = self.modal
+        for name, value in values.items():
+            control = modal.control(name)
+            if control is None:
+                raise NotShown(f"The modal {modal.title!r} has no field {name!r}. It has: {listed(modal.fields)}.")
+            raw = raw_value(control, value, self._screen.person_id)
+            self._filled.setdefault(control.block_id, {})[control.action_id] = raw
+        return self
+
+    def submits(self) -> Outcome:
+        """Submit the modal on top; `errors` of the outcome are what it objects to, by block id."""
+        outcome = self._act("submit", {"view_id": self.modal.id, "values": self._filled})
+        if outcome.outcome == "acked":
+            self._filled = {}
+        return outcome
+
+    def dismisses(self, *, whole_stack: bool = False) -> Outcome:
+        """Close the modal on top."""
+        self._filled = {}
+        return self._act("close", {"view_id": self.modal.id, "whole_stack": whole_stack})
+
+    def home(self) -> SeenView:
+        """Open the app's Home and wait for what the app publishes then."""
+        before = self._screen.home()
+        self._act("look", {"channel": None})
+        deadline = time.monotonic() + PATIENCE_S / 2
+        while (now := self._screen.home()) is None or (before and now.hash == before.hash):
+            if not self._screen.waits_until(deadline):
+                break
+        if now is None:
+            raise NotShown(f"The app published no Home for {self.person.display_name}. Does it handle app_home_opened?")
+        return now
+
+    def messages(self, channel: str = "orders-oncall", thread_ts: str | None = None) -> list[SeenMessage]:
+        """What this person sees in a channel or thread, oldest first, with their own ephemeral messages."""
+        return self._screen.messages(channel, thread_ts)
+
+    def last_message(self, channel: str = "orders-oncall") -> SeenMessage:
+        """The newest message in a channel or its threads."""
+        if messages := self._screen.everything(channel):
+            return messages[-1]
+        raise NotShown(f"{self.person.display_name} sees no message in {channel}.")
+
+    def waits_for(
+        self,
+        what: str | Callable[[SeenMessage], bool],
+        channel: str = "orders-oncall",
+        timeout: float = PATIENCE_S,
+        *,
+        after: SeenMessage | None = None,
+    ) -> SeenMessage:
+        """The newest message (threads too) that shows a text or meets a condition; raises NotShown at the deadline."""
+        deadline = time.monotonic() + timeout
+        while True:
+            messages = self._screen.everything(channel)
+            for message in reversed(messages):
+                is_new = after is None or message.ts > after.ts
+                if is_new and (what in message.plain if isinstance(what, str) else what(message)):
+                    return message
+            if not self._screen.waits_until(deadline):
+                wanted = repr(what) if isinstance(what, str) else "what was awaited"
+                raise NotShown(
+                    f"{self.person.display_name} did not see {wanted} in {channel} within {timeout} s. "
+                    f"The last messages there: {listed(messages[-5:])}."
+                )
+
+    def _find(self, label: str, in_: Place, within_s: float) -> tuple[SeenMessage | SeenView, Control]:
+        deadline = time.monotonic() + within_s
+        while True:
+            places = [in_] if isinstance(in_, SeenMessage | SeenView) else self._screen.places(in_)
+            for place in places:
+                if (control := place.control(label)) is not None:
+                    return place, control
+            if isinstance(in_, SeenMessage | SeenView) or not self._screen.waits_until(deadline):
+                shown = [f"{place!r}" for place in places if place.controls]
+                raise NotShown(
+                    f"{self.person.display_name} sees nothing called {label!r} to click. "
+                    f"Shown: {listed(shown[:6])}. Wait for the message, or use a label that is shown."
+                )
+
+    def _click(self, place: SeenMessage | SeenView, control: Control, raw: Raw) -> Outcome:
+        at: Payload = {"block_id": control.block_id, "action_id": control.action_id, "raw": raw}
+        if isinstance(place, SeenView):
+            at |= {"view_id": place.id, "values": self._filled}
+        else:
+            at |= {"channel": place.channel, "ts": place.ts, "rev": place.rev}
+        return self._act("click", {"at": at})
+
+    def _act(self, name: str, asked: Payload) -> Outcome:
+        return Outcome.model_validate(self._screen.post(name, asked))

@@ -1,0 +1,132 @@
+"""chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink."""
+
+from bot.workspace.api.call import Call
+from bot.workspace.api.method import Method
+from bot.workspace.api.posting import Content, content_of
+from bot.workspace.message import StoredMessage
+from bot.workspace.payload import Payload
+from bot.workspace.people import Channel
+from bot.workspace.refusal import SlackRefusal
+from bot.workspace.world import World
+
+POST_TEXT = 40_000
+UPDATE_TEXT = 4_000
+
+
+def post_message(world: World, call: Call) -> Payload:
+    """Post as the bot, into a channel, a thread or a conversation with one person."""
+    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
+    content = content_of(call, text_limit=POST_TEXT)
+    _pace(world, channel)
+    message = world.conversations.add(
+        _message(world, call, channel, content).model_copy(
+            update={"broadcast": call.flag("reply_broadcast"), "metadata": content.metadata}
+        )
+    )
+    shown = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)
+    return {"channel": channel.id, "ts": message.ts, "message": shown, **content.warning()}
+
+
+def post_ephemeral(world: World, call: Call) -> Payload:
+    """Post what only one member of the channel sees."""
+    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
+    person = call.required("user", "user_not_found")
+    if person not in world.directory.people:
+        raise SlackRefusal("user_not_found")
+    if person not in channel.members:
+        raise SlackRefusal("user_not_in_channel")
+    content = content_of(call, text_limit=POST_TEXT)
+    message = _message(world, call, channel, content).model_copy(update={"ephemeral_to": person})
+    world.conversations.add(message)
+    return {"message_ts": message.ts, **content.warning()}
+
+
+def update(world: World, call: Call) -> Payload:
+    """Replace a message of the bot's own; blocks that are not given stay, an empty list removes them."""
+    message = _own(world, call, "cant_update_message")
+    if world.directory.channels[message.channel].is_archived:
+        raise SlackRefusal("is_archived")
+    content = content_of(call, text_limit=UPDATE_TEXT, keeps=message)
+    message = world.conversations.change(
+        message,
+        text=content.text,
+        blocks=content.blocks,
+        attachments=content.attachments,
+        edited_ts=world.conversations.next_ts(),
+        metadata=content.metadata or message.metadata,
+    )
+    shown = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)
+    return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": shown}
+
+
+def delete(world: World, call: Call) -> Payload:
+    """Delete a message of the bot's own."""
+    message = _own(world, call, "cant_delete_message")
+    world.conversations.remove(message)
+    return {"channel": message.channel, "ts": message.ts}
+
+
+def permalink(world: World, call: Call) -> Payload:
+    """The address of a message."""
+    channel = world.directory.channel_for_bot(call.required("channel", "channel_not_found"))
+    message = world.conversations.find(channel.id, call.required("message_ts", "message_not_found"))
+    if message is None or message.ephemeral_to:
+        raise SlackRefusal("message_not_found")
+    return {"channel": channel.id, "permalink": world.permalink(channel.id, message.ts)}
+
+
+def _own(world: World, call: Call, not_own: str) -> StoredMessage:
+    channel = world.directory.channel_for_bot(call.required("channel", "channel_not_found"))
+    message = world.conversations.find(channel.id, call.required("ts", "message_not_found"))
+    if message is None or message.ephemeral_to:
+        raise SlackRefusal("message_not_found")
+    if message.bot_id != world.cast.app.bot_id:
+        raise SlackRefusal(not_own)
+    return message
+
+
+def _message(world: World, call: Call, channel: Channel, content: Content) -> StoredMessage:
+    return StoredMessage(
+        channel=channel.id,
+        ts=world.conversations.next_ts(),
+        user=world.cast.app.user_id,
+        bot_id=world.cast.app.bot_id,
+        subtype="bot_message" if call.given("username") else None,
+        text=content.text,
+        blocks=content.blocks,
+        attachments=content.attachments,
+        thread_ts=_thread(world, call, channel),
+    )
+
+
+def _thread(world: World, call: Call, channel: Channel) -> str | None:
+    thread_ts = call.text("thread_ts")
+    if not thread_ts:
+        return None
+    root = world.conversations.find(channel.id, thread_ts)
+    if root is None:
+        raise SlackRefusal("thread_not_found")
+    if root.ephemeral_to:
+        raise SlackRefusal("cannot_reply_to_message")
+    return root.thread_ts or root.ts
+
+
+def _pace(world: World, channel: Channel) -> None:
+    limit = world.rules.posts_per_minute
+    if limit is None:
+        return
+    since = world.clock.seconds() - 60
+    bot = world.cast.app.bot_id
+    recent = [m for m in world.conversations.in_channel(channel.id) if m.bot_id == bot and float(m.ts) > since]
+    if len(recent) >= limit:
+        wait_s = max(1, round(float(recent[-limit].ts) - since))
+        raise SlackRefusal("ratelimited", status=429, headers={"Retry-After": str(wait_s)})
+
+
+METHODS = {
+    "chat.postMessage": Method(post_message, scope="chat:write"),
+    "chat.postEphemeral": Method(post_ephemeral, scope="chat:write"),
+    "chat.update": Method(update, scope="chat:write"),
+    "chat.delete": Method(delete, scope="chat:write"),
+    "chat.getPermalink": Method(permalink),
+}

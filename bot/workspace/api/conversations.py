@@ -1,0 +1,145 @@
+"""conversations.list, info, members, open, history, replies."""
+
+from bot.workspace.api.call import Call
+from bot.workspace.api.method import Method
+from bot.workspace.message import StoredMessage
+from bot.workspace.payload import Payload
+from bot.workspace.people import Channel
+from bot.workspace.refusal import SlackRefusal
+from bot.workspace.world import World
+
+PAGE = 100
+MOST = 1_000
+
+
+def list_all(world: World, call: Call) -> Payload:
+    """The channels that the bot may know of."""
+    kinds = call.text("types", "public_channel").split(",")
+    bot = world.cast.app.user_id
+    found = [
+        channel
+        for channel in world.directory.channels.values()
+        if _kind(channel) in kinds
+        and (not channel.is_private or bot in channel.members)
+        and not (call.flag("exclude_archived") and channel.is_archived)
+    ]
+    start, end, cursor = _window(call, len(found))
+    return {"channels": [_shown(world, c) for c in found[start:end]], "response_metadata": {"next_cursor": cursor}}
+
+
+def info(world: World, call: Call) -> Payload:
+    """One channel."""
+    channel = _by_id(world, call)
+    shown = _shown(world, channel)
+    if call.flag("include_num_members"):
+        shown["num_members"] = len(channel.members)
+    return {"channel": shown}
+
+
+def members(world: World, call: Call) -> Payload:
+    """Who is in a channel."""
+    found = sorted(_by_id(world, call).members)
+    start, end, cursor = _window(call, len(found))
+    return {"members": found[start:end], "response_metadata": {"next_cursor": cursor}}
+
+
+def open_direct(world: World, call: Call) -> Payload:
+    """The conversation of the bot with one person."""
+    people = call.required("users", "users_list_not_supplied").split(",")
+    if len(people) != 1:
+        raise SlackRefusal("too_many_users")
+    channel = world.directory.direct_message(people[0])
+    return {"channel": {"id": channel.id, **({"is_im": True} if call.flag("return_im") else {})}}
+
+
+def history(world: World, call: Call) -> Payload:
+    """The messages of a channel, newest first, without replies and without ephemeral messages."""
+    channel = _readable(world, call)
+    found = [m for m in world.conversations.in_channel(channel.id) if not m.in_thread or m.broadcast]
+    return _slice(world, call, [m for m in reversed(found) if m.ephemeral_to is None])
+
+
+def replies(world: World, call: Call) -> Payload:
+    """A thread, its root first."""
+    channel = _readable(world, call)
+    root = world.conversations.find(channel.id, call.required("ts", "thread_not_found"))
+    if root is None or root.ephemeral_to:
+        raise SlackRefusal("thread_not_found")
+    found = [m for m in world.conversations.replies(channel.id, root.ts) if m.ephemeral_to is None]
+    return _slice(world, call, [root, *found])
+
+
+def _slice(world: World, call: Call, messages: list[StoredMessage]) -> Payload:
+    oldest, latest = _stamp(call, "oldest", 0.0), _stamp(call, "latest", float("inf"))
+    bounds = (oldest, latest) if call.flag("inclusive") else ()
+    kept = [m for m in messages if oldest < float(m.ts) < latest or float(m.ts) in bounds]
+    start, end, cursor = _window(call, len(kept))
+    with_metadata = call.flag("include_all_metadata")
+    team, app_id = world.cast.team_id, world.cast.app.app_id
+    shown = [m.on_the_wire(team=team, app_id=app_id, with_metadata=with_metadata) for m in kept[start:end]]
+    more = {"response_metadata": {"next_cursor": cursor}} if cursor else {}
+    return {"messages": shown, "has_more": bool(cursor), **more}
+
+
+def _window(call: Call, count: int) -> tuple[int, int, str]:
+    start = _cursor(call)
+    end = start + max(1, min(call.number("limit", PAGE), MOST))
+    return start, end, f"after-{end}" if end < count else ""
+
+
+def _cursor(call: Call) -> int:
+    position = call.text("cursor").removeprefix("after-") or "0"
+    if not position.isdigit():
+        raise SlackRefusal("invalid_cursor")
+    return int(position)
+
+
+def _stamp(call: Call, name: str, otherwise: float) -> float:
+    try:
+        return float(call.text(name) or otherwise)
+    except ValueError as error:
+        raise SlackRefusal(f"invalid_ts_{name}") from error
+
+
+def _by_id(world: World, call: Call) -> Channel:
+    ref = call.required("channel", "channel_not_found")
+    if ref not in world.directory.channels:
+        raise SlackRefusal("channel_not_found")
+    return world.directory.channel_for_bot(ref)
+
+
+def _readable(world: World, call: Call) -> Channel:
+    channel = _by_id(world, call)
+    if world.cast.app.user_id not in channel.members:
+        raise SlackRefusal("not_in_channel")
+    return channel
+
+
+def _kind(channel: Channel) -> str:
+    if channel.is_im:
+        return "im"
+    return "private_channel" if channel.is_private else "public_channel"
+
+
+def _shown(world: World, channel: Channel) -> Payload:
+    return {
+        "id": channel.id,
+        "name": channel.name,
+        "is_channel": not channel.is_im,
+        "is_im": channel.is_im,
+        "is_private": channel.is_private,
+        "is_archived": channel.is_archived,
+        "is_member": world.cast.app.user_id in channel.members,
+        "topic": {"value": channel.topic, "creator": "", "last_set": 0},
+        "purpose": {"value": "", "creator": "", "last_set": 0},
+    }
+
+
+METHODS = {
+    "conversations.list": Method(list_all, scope="channels:read"),
+    "conversations.info": Method(info, scope="channels:read"),
+    "conversations.members": Method(members, scope="channels:read"),
+    "conversations.open": Method(open_direct, scope="im:write"),
+    "conversations.history": Method(history, scope="channels:history"),
+    "conversations.replies": Method(replies, scope="channels:history"),
+}

@@ -1,0 +1,112 @@
+"""users.* and usergroups.*: who people are and which groups they are in."""
+
+from bot.workspace.api.call import Call
+from bot.workspace.api.method import Method
+from bot.workspace.payload import Payload
+from bot.workspace.people import Person, UserGroup
+from bot.workspace.refusal import SlackRefusal
+from bot.workspace.world import World
+
+
+def info(world: World, call: Call) -> Payload:
+    """One person, or the bot."""
+    user = call.required("user", "user_not_found")
+    if user == world.cast.app.user_id:
+        return {"user": _bot(world)}
+    if user not in world.directory.people:
+        raise SlackRefusal("user_not_found")
+    return {"user": _shown(world, world.directory.people[user])}
+
+
+def list_all(world: World, _call: Call) -> Payload:
+    """Everybody."""
+    people = [_shown(world, person) for person in world.directory.people.values()]
+    return {"members": [*people, _bot(world)], "response_metadata": {"next_cursor": ""}}
+
+
+def conversations(world: World, call: Call) -> Payload:
+    """The channels that a person, or the bot, is in."""
+    user = call.text("user", world.cast.app.user_id)
+    found = [
+        {"id": channel.id, "name": channel.name, "is_private": channel.is_private, "is_archived": channel.is_archived}
+        for channel in world.directory.channels.values()
+        if user in channel.members and not channel.is_im
+    ]
+    return {"channels": found, "response_metadata": {"next_cursor": ""}}
+
+
+def groups(world: World, call: Call) -> Payload:
+    """The user groups of the workspace."""
+    with_members = call.flag("include_users")
+    return {"usergroups": [_group(world, group, with_members) for group in world.directory.groups.values()]}
+
+
+def group_members(world: World, call: Call) -> Payload:
+    """The ids of a user group's members."""
+    group = world.directory.groups.get(call.required("usergroup", "no_such_subteam"))
+    if group is None:
+        raise SlackRefusal("no_such_subteam")
+    return {"users": list(group.members)}
+
+
+def _shown(world: World, person: Person) -> Payload:
+    avatar = f"{world.url}/avatar/{person.id}.svg"
+    return {
+        "id": person.id,
+        "team_id": world.cast.team_id,
+        "name": person.name,
+        "real_name": person.display_name,
+        "deleted": False,
+        "is_bot": False,
+        "is_app_user": False,
+        "tz": "UTC",
+        "tz_label": "Coordinated Universal Time",
+        "tz_offset": 0,
+        "profile": {
+            "display_name": person.display_name,
+            "real_name": person.display_name,
+            "title": person.title,
+            "email": f"{person.name}@example.com",
+            "image_48": avatar,
+            "image_192": avatar,
+        },
+    }
+
+
+def _bot(world: World) -> Payload:
+    app = world.cast.app
+    return {
+        "id": app.user_id,
+        "team_id": world.cast.team_id,
+        "name": app.name,
+        "real_name": app.display_name,
+        "deleted": False,
+        "is_bot": True,
+        "is_app_user": False,
+        "tz": "UTC",
+        "profile": {"display_name": app.display_name, "real_name": app.display_name, "bot_id": app.bot_id},
+    }
+
+
+def _group(world: World, group: UserGroup, with_members: bool) -> Payload:
+    shown: Payload = {
+        "id": group.id,
+        "team_id": world.cast.team_id,
+        "handle": group.handle,
+        "name": group.name,
+        "is_usergroup": True,
+        "date_delete": 0,
+        "user_count": len(group.members),
+    }
+    if with_members:
+        shown["users"] = list(group.members)
+    return shown
+
+
+METHODS = {
+    "users.info": Method(info, scope="users:read"),
+    "users.list": Method(list_all, scope="users:read"),
+    "users.conversations": Method(conversations, scope="channels:read"),
+    "usergroups.list": Method(groups, scope="usergroups:read"),
+    "usergroups.users.list": Method(group_members, scope="usergroups:read"),
+}

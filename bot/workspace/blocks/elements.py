@@ -1,0 +1,136 @@
+"""Interactive elements: buttons, menus, pickers, inputs; and the rule that action ids differ within a block."""
+
+from collections.abc import Callable
+
+from bot.workspace.blocks.findings import Findings
+from bot.workspace.blocks.objects import (
+    PLACEHOLDER,
+    check_confirm,
+    check_initial,
+    check_options,
+    check_static_options,
+)
+from bot.workspace.payload import Payload
+
+ID_LENGTH = 255
+_BASE = frozenset({"type", "action_id", "confirm", "focus_on_load", "placeholder"})
+Check = Callable[[Payload, str, Findings], None]
+
+
+def _button(element: Payload, at: str, found: Findings) -> None:
+    found.unknown_fields(
+        element, _BASE - {"placeholder"} | {"text", "value", "url", "style", "accessibility_label"}, at
+    )
+    found.text(element, "text", at, most=75, kinds=("plain_text",))
+    found.string(element, "value", at, most=2000)
+    found.string(element, "url", at, most=3000)
+    found.string(element, "accessibility_label", at, most=75)
+    if element.get("style") not in (None, "primary", "danger"):
+        found.add(f"{at}/style", "must be one of primary, danger")
+
+
+def _static_select(element: Payload, at: str, found: Findings) -> None:
+    found.unknown_fields(element, _BASE | {"options", "option_groups", "initial_option"}, at)
+    check_static_options(element, at, found)
+
+
+def _multi_static_select(element: Payload, at: str, found: Findings) -> None:
+    fields = {"options", "option_groups", "initial_options", "max_selected_items"}
+    found.unknown_fields(element, _BASE | fields, at)
+    check_static_options(element, at, found)
+    found.whole(element, "max_selected_items", at, least=1, most=1000)
+
+
+def _picker(*fields: str) -> Check:
+    def check(element: Payload, at: str, found: Findings) -> None:
+        found.unknown_fields(element, _BASE | set(fields), at)
+
+    return check
+
+
+def _overflow(element: Payload, at: str, found: Findings) -> None:
+    found.unknown_fields(element, _BASE - {"placeholder"} | {"options"}, at)
+    check_options(element, at, found, least=1, most=5)
+
+
+def _radio_buttons(element: Payload, at: str, found: Findings) -> None:
+    found.unknown_fields(element, _BASE - {"placeholder"} | {"options", "initial_option"}, at)
+    check_options(element, at, found, least=1, most=10, rich=True)
+    check_initial(element, at, found)
+
+
+def _checkboxes(element: Payload, at: str, found: Findings) -> None:
+    found.unknown_fields(element, _BASE - {"placeholder"} | {"options", "initial_options"}, at)
+    check_options(element, at, found, least=1, most=10, rich=True)
+    check_initial(element, at, found)
+
+
+def _plain_text_input(element: Payload, at: str, found: Findings) -> None:
+    fields = {"initial_value", "multiline", "min_length", "max_length", "dispatch_action_config"}
+    found.unknown_fields(element, _BASE - {"confirm"} | fields, at)
+    found.string(element, "initial_value", at, most=3000)
+    found.flag(element, "multiline", at)
+    found.whole(element, "min_length", at, least=0, most=3000)
+    found.whole(element, "max_length", at, least=1, most=3000)
+
+
+def _number_input(element: Payload, at: str, found: Findings) -> None:
+    fields = {"initial_value", "is_decimal_allowed", "min_value", "max_value", "dispatch_action_config"}
+    found.unknown_fields(element, _BASE - {"confirm"} | fields, at)
+    if "is_decimal_allowed" not in element:
+        found.add(at, "missing required field: is_decimal_allowed")
+
+
+def _image(element: Payload, at: str, found: Findings) -> None:
+    found.string(element, "image_url", at, most=3000, required="slack_file" not in element)
+    found.string(element, "alt_text", at, most=2000, required=True)
+
+
+CHECKS: dict[str, Check] = {
+    "button": _button,
+    "static_select": _static_select,
+    "multi_static_select": _multi_static_select,
+    "users_select": _picker("initial_user"),
+    "multi_users_select": _picker("initial_users", "max_selected_items"),
+    "channels_select": _picker("initial_channel", "response_url_enabled"),
+    "conversations_select": _picker(
+        "initial_conversation", "default_to_current_conversation", "response_url_enabled", "filter"
+    ),
+    "datepicker": _picker("initial_date"),
+    "timepicker": _picker("initial_time", "timezone"),
+    "overflow": _overflow,
+    "radio_buttons": _radio_buttons,
+    "checkboxes": _checkboxes,
+    "plain_text_input": _plain_text_input,
+    "number_input": _number_input,
+    "image": _image,
+}
+IN_ACTIONS = frozenset(CHECKS) - {"plain_text_input", "number_input", "image"}
+IN_SECTION = IN_ACTIONS | {"image"}
+IN_INPUT = IN_ACTIONS - {"button", "overflow"} | {"plain_text_input", "number_input"}
+
+
+def check_element(element: Payload, at: str, found: Findings, *, allowed: frozenset[str]) -> None:
+    """One element of a kind that its block allows."""
+    kind = element.get("type")
+    if kind not in CHECKS:
+        found.add(f"{at}/type", f"unsupported type: {kind}")
+        return
+    if kind not in allowed:
+        found.add(f"{at}/type", f"{kind} is not allowed here")
+        return
+    CHECKS[kind](element, at, found)
+    if kind != "image":
+        found.string(element, "action_id", at, most=ID_LENGTH)
+        check_confirm(element, at, found)
+        found.text(element, "placeholder", at, most=PLACEHOLDER, kinds=("plain_text",), required=False)
+
+
+def check_action_ids(elements: list[tuple[Payload, str]], found: Findings) -> None:
+    """Action ids differ within one block."""
+    seen: set[object] = set()
+    for element, at in elements:
+        action_id = element.get("action_id")
+        if action_id is not None and action_id in seen:
+            found.add(f"{at}/action_id", f"must be unique in its block, found {action_id!r} twice")
+        seen.add(action_id)

@@ -1,0 +1,141 @@
+"""The faults by name: what `/_control/faults/NAME` and `Workspace.faults` do to the world."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from bot.workspace.faults import ApiFault
+from bot.workspace.message import StoredMessage
+from bot.workspace.payload import Payload
+from bot.workspace.refusal import CannotDo
+from bot.workspace.requests import FaultRequest
+from bot.workspace.world import World
+
+Act = Callable[[World, FaultRequest], Awaitable[Payload]]
+
+
+async def _ratelimited(world: World, asked: FaultRequest) -> Payload:
+    fault = ApiFault(
+        kind="ratelimited", method=asked.method, times=asked.times, retry_after_s=max(1, round(asked.seconds))
+    )
+    world.faults.arm(fault)
+    return {"armed": asked.times}
+
+
+async def _error(world: World, asked: FaultRequest) -> Payload:
+    world.faults.arm(ApiFault(kind="error", method=asked.method, times=asked.times, error=asked.error))
+    return {"armed": asked.times}
+
+
+async def _error_after_effect(world: World, asked: FaultRequest) -> Payload:
+    fault = ApiFault(kind="error-after-effect", method=asked.method, times=asked.times, error=asked.error)
+    world.faults.arm(fault)
+    return {"armed": asked.times}
+
+
+async def _hold(world: World, asked: FaultRequest) -> Payload:
+    world.faults.arm(ApiFault(kind="hold", method=asked.method, times=asked.times, hold_s=asked.seconds))
+    return {"armed": asked.times}
+
+
+async def _double_click(world: World, asked: FaultRequest) -> Payload:
+    world.faults.double_clicks += asked.times
+    return {"armed": world.faults.double_clicks}
+
+
+async def _double_delivery(world: World, asked: FaultRequest) -> Payload:
+    world.faults.double_deliveries += asked.times
+    return {"armed": world.faults.double_deliveries}
+
+
+async def _redeliver(world: World, _asked: FaultRequest) -> Payload:
+    ack = await world.deliveries.redeliver_last()
+    return {"outcome": ack.outcome if ack else "nothing was delivered yet"}
+
+
+async def _drop_sockets(world: World, _asked: FaultRequest) -> Payload:
+    return {"cut": world.sockets.drop()}
+
+
+async def _disconnect(world: World, asked: FaultRequest) -> Payload:
+    return {"told": await world.sockets.announce_disconnect(asked.reason)}
+
+
+async def _refuse_connections(world: World, _asked: FaultRequest) -> Payload:
+    world.faults.refuse_connections = True
+    return {"refusing": True}
+
+
+async def _archive(world: World, asked: FaultRequest) -> Payload:
+    world.directory.archive(world.directory.channel(asked.channel).id)
+    world.live.tell("channels", {})
+    return {"archived": asked.channel}
+
+
+async def _remove_member(world: World, asked: FaultRequest) -> Payload:
+    member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
+    world.directory.leave(world.directory.channel(asked.channel).id, member)
+    world.live.tell("channels", {})
+    return {"removed": member}
+
+
+async def _add_member(world: World, asked: FaultRequest) -> Payload:
+    member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
+    world.directory.join(world.directory.channel(asked.channel).id, member)
+    world.live.tell("channels", {})
+    return {"added": member}
+
+
+async def _revoke_token(world: World, _asked: FaultRequest) -> Payload:
+    world.faults.revoked.add(world.bot_token)
+    return {"revoked": True}
+
+
+async def _delete_message(world: World, asked: FaultRequest) -> Payload:
+    world.conversations.remove(_message(world, asked))
+    return {"deleted": asked.ts}
+
+
+async def _edit_message(world: World, asked: FaultRequest) -> Payload:
+    edited_ts = world.conversations.next_ts()
+    world.conversations.change(_message(world, asked), text=asked.text, blocks=(), edited_ts=edited_ts)
+    return {"edited": asked.ts}
+
+
+async def _time_passes(world: World, asked: FaultRequest) -> Payload:
+    world.clock.advance(timedelta(seconds=asked.seconds))
+    return {"now": world.clock.now().isoformat()}
+
+
+async def _disarm(world: World, _asked: FaultRequest) -> Payload:
+    world.faults.disarm()
+    return {"disarmed": True}
+
+
+def _message(world: World, asked: FaultRequest) -> StoredMessage:
+    channel = world.directory.channel(asked.channel)
+    message = world.conversations.find(channel.id, asked.ts)
+    if message is None:
+        raise CannotDo("message_not_found", f"No message {asked.ts} in #{channel.name}. Name one that is there.")
+    return message
+
+
+ACTS: dict[str, Act] = {
+    "ratelimited": _ratelimited,
+    "error": _error,
+    "error-after-effect": _error_after_effect,
+    "hold": _hold,
+    "double-click": _double_click,
+    "double-delivery": _double_delivery,
+    "redeliver": _redeliver,
+    "drop-sockets": _drop_sockets,
+    "disconnect": _disconnect,
+    "refuse-connections": _refuse_connections,
+    "archive": _archive,
+    "remove-member": _remove_member,
+    "add-member": _add_member,
+    "revoke-token": _revoke_token,
+    "delete-message": _delete_message,
+    "edit-message": _edit_message,
+    "time-passes": _time_passes,
+    "disarm": _disarm,
+}

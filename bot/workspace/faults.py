@@ -1,0 +1,69 @@
+"""Ways in which Slack, the network and people misbehave on demand."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ApiFault(BaseModel):
+    """What happens to the next calls of one method, or of any."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Literal["ratelimited", "error", "error-after-effect", "hold"]
+    method: str | None = None
+    times: int = 1
+    error: str = "internal_error"
+    retry_after_s: int = 1
+    hold_s: float = 0.0
+
+
+class Faults:
+    """The faults that are armed; each is used up by what it spoils."""
+
+    def __init__(self) -> None:
+        self._on_api: list[ApiFault] = []
+        self.double_clicks = 0
+        self.double_deliveries = 0
+        self.refuse_connections = False
+        self.revoked: set[str] = set()
+
+    def arm(self, fault: ApiFault) -> None:
+        """Spoil the next calls."""
+        self._on_api.append(fault)
+
+    def next_for(self, method: str) -> ApiFault | None:
+        """The fault that this call meets, counted down."""
+        for index, fault in enumerate(self._on_api):
+            if fault.method in (None, method):
+                if fault.times <= 1:
+                    del self._on_api[index]
+                else:
+                    self._on_api[index] = fault.model_copy(update={"times": fault.times - 1})
+                return fault
+        return None
+
+    def armed(self) -> tuple[ApiFault, ...]:
+        """The faults on Web API calls that are still to come."""
+        return tuple(self._on_api)
+
+    def take_double_click(self) -> bool:
+        """True when this click is to be two clicks."""
+        if self.double_clicks:
+            self.double_clicks -= 1
+            return True
+        return False
+
+    def take_double_delivery(self) -> bool:
+        """True when this delivery is to arrive twice."""
+        if self.double_deliveries:
+            self.double_deliveries -= 1
+            return True
+        return False
+
+    def disarm(self) -> None:
+        """Everything works again."""
+        self._on_api.clear()
+        self.double_clicks = self.double_deliveries = 0
+        self.refuse_connections = False
+        self.revoked.clear()

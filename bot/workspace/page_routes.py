@@ -1,0 +1,142 @@
+"""What the page and the actors call: reading as a person, acting as a person, and the live connection."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from bot.workspace.page_reading import channel_messages, home_of, modals_of, overview
+from bot.workspace.people import Person
+from bot.workspace.persons import clicks, commands, modals, speech
+from bot.workspace.persons.outcome import Outcome
+from bot.workspace.refusal import CannotDo
+from bot.workspace.requests import ClickAt, CloseView, Here, React, Say, SubmitView
+from bot.workspace.world import World
+
+Asked = TypeVar("Asked", bound=BaseModel)
+LONGEST_WAIT_S = 20.0
+
+
+def page_routes(world: World) -> list[BaseRoute]:
+    """`/_page/…`: everything that a person can see and do."""
+
+    async def say(asked: Say) -> Outcome:
+        person = world.directory.person(asked.person)
+        if asked.text.startswith("/"):
+            return await commands.run_command(world, person, asked.channel, asked.text, asked.thread_ts)
+        message = speech.say(world, person, asked.channel, asked.text, asked.thread_ts)
+        return Outcome(outcome="done", ts=message.ts)
+
+    async def click(asked: ClickAt) -> Outcome:
+        return await clicks.click(world, world.directory.person(asked.person), asked.at)
+
+    async def submit(asked: SubmitView) -> Outcome:
+        return await modals.submit(world, world.directory.person(asked.person), asked.view_id, asked.values)
+
+    async def close(asked: CloseView) -> Outcome:
+        person = world.directory.person(asked.person)
+        return await modals.close(world, person, asked.view_id, whole_stack=asked.whole_stack)
+
+    async def react(asked: React) -> Outcome:
+        person = world.directory.person(asked.person)
+        speech.react(world, person, asked.channel, asked.ts, asked.name)
+        return Outcome(outcome="done")
+
+    async def look(asked: Here) -> Outcome:
+        person = world.directory.person(asked.person)
+        if asked.channel is None:
+            speech.open_home(world, person)
+        else:
+            world.conversations.read(world.directory.channel(asked.channel).id, person.id)
+        return Outcome(outcome="done")
+
+    return [
+        Route("/_page/overview", _reading(world, overview)),
+        Route("/_page/messages", _reading(world, channel_messages)),
+        Route("/_page/modals", _reading(world, modals_of)),
+        Route("/_page/home", _reading(world, home_of)),
+        Route("/_page/changes", _changes(world)),
+        Route("/_page/say", acting(Say, say), methods=["POST"]),
+        Route("/_page/click", acting(ClickAt, click), methods=["POST"]),
+        Route("/_page/submit", acting(SubmitView, submit), methods=["POST"]),
+        Route("/_page/close", acting(CloseView, close), methods=["POST"]),
+        Route("/_page/react", acting(React, react), methods=["POST"]),
+        Route("/_page/look", acting(Here, look), methods=["POST"]),
+        WebSocketRoute("/_page/live", _live(world)),
+    ]
+
+
+def acting(
+    model: type[Asked], act: Callable[[Asked], Awaitable[BaseModel]]
+) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that reads `model` from JSON and answers what came of it; 409 for what the client would not do."""
+
+    async def endpoint(request: Request) -> Response:
+        if not request.headers.get("content-type", "").startswith("application/json"):
+            return JSONResponse({"code": "not_json", "message": "Send JSON, as application/json."}, 415)
+        try:
+            outcome = await act(model.model_validate_json(await request.body()))
+        except ValidationError as error:
+            return JSONResponse({"code": "invalid", "message": str(error)}, 400)
+        except CannotDo as refused:
+            return JSONResponse({"code": refused.code, "message": str(refused)}, 409)
+        return JSONResponse(outcome.model_dump(mode="json"))
+
+    return endpoint
+
+
+def _reading(
+    world: World, read: Callable[[World, Person, Request], dict[str, object]]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            person = world.directory.person(request.query_params.get("as", ""))
+            return JSONResponse({"version": world.live.version, **read(world, person, request)})
+        except CannotDo as refused:
+            return JSONResponse({"code": refused.code, "message": str(refused)}, 409)
+
+    return endpoint
+
+
+def _changes(world: World) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        since = int(request.query_params.get("since", "0"))
+        wait_s = min(float(request.query_params.get("wait", "1")), LONGEST_WAIT_S)
+        return JSONResponse({"version": await world.live.wait_past(since, wait_s)})
+
+    return endpoint
+
+
+def _live(world: World) -> Callable[[WebSocket], Awaitable[None]]:
+    async def endpoint(socket: WebSocket) -> None:
+        person = world.directory.person(socket.query_params.get("as", "")).id
+        await socket.accept()
+        queue = world.live.open_page(person)
+        gone = asyncio.ensure_future(_until_gone(socket))
+        try:
+            while not gone.done():
+                change = asyncio.ensure_future(queue.get())
+                await asyncio.wait({gone, change}, return_when=asyncio.FIRST_COMPLETED)
+                if change.done():
+                    await socket.send_json(change.result())
+                else:
+                    change.cancel()
+        except (WebSocketDisconnect, RuntimeError):
+            return
+        finally:
+            gone.cancel()
+            world.live.close_page(queue)
+
+    return endpoint
+
+
+async def _until_gone(socket: WebSocket) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await socket.receive_text()

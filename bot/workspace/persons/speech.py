@@ -1,0 +1,98 @@
+"""A person says something, reacts, or opens the app's Home."""
+
+import re
+
+from bot.workspace.message import StoredMessage
+from bot.workspace.payload import Payload
+from bot.workspace.people import Channel, Person
+from bot.workspace.persons.names import escaped, with_marks
+from bot.workspace.refusal import CannotDo
+from bot.workspace.world import World
+
+MOST = 40_000
+
+
+def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: str | None = None) -> StoredMessage:
+    """Post what a person typed, and send the events that follow from it."""
+    channel = channel_to_write(world, person, channel_ref)
+    if not text.strip() or len(text) > MOST:
+        raise CannotDo("no_text", f"Nothing was said. A message has 1 to {MOST} characters, this one {len(text)}.")
+    root = world.conversations.find(channel.id, thread_ts) if thread_ts else None
+    if thread_ts and root is None:
+        raise CannotDo("thread_not_found", f"No message {thread_ts} in #{channel.name}. Answer one that is there.")
+    message = world.conversations.add(
+        StoredMessage(
+            channel=channel.id,
+            ts=world.conversations.next_ts(),
+            user=person.id,
+            text=with_marks(escaped(text), world.directory, labelled=False),
+            thread_ts=(root.thread_ts or root.ts) if root else None,
+        )
+    )
+    _post_events(world, channel, message)
+    return message
+
+
+def react(world: World, person: Person, channel_ref: str, ts: str, name: str) -> StoredMessage:
+    """Add a reaction of a person's, or take it back when it was there."""
+    channel = channel_to_write(world, person, channel_ref)
+    message = world.conversations.find(channel.id, ts)
+    if message is None:
+        raise CannotDo("message_not_found", f"No message {ts} in #{channel.name}. React to one that is there.")
+    adding = person.id not in dict(message.reactions).get(name, ())
+    changed = world.conversations.react(message, name, person.id, add=adding)
+    if world.cast.app.user_id in channel.members:
+        world.deliveries.post_event(
+            {
+                "type": "reaction_added" if adding else "reaction_removed",
+                "user": person.id,
+                "reaction": name,
+                "item": {"type": "message", "channel": channel.id, "ts": ts},
+                "item_user": message.user,
+                "event_ts": world.conversations.next_ts(),
+            }
+        )
+    return changed
+
+
+def open_home(world: World, person: Person) -> None:
+    """A person opens the app's Home; the app is told so."""
+    home = world.views.home(person.id)
+    event: Payload = {
+        "type": "app_home_opened",
+        "user": person.id,
+        "channel": world.directory.direct_message(person.id).id,
+        "tab": "home",
+        "event_ts": world.conversations.next_ts(),
+    }
+    if home is not None:
+        event["view"] = home.on_the_wire(world.cast)
+    world.deliveries.post_event(event)
+
+
+def channel_to_write(world: World, person: Person, ref: str) -> Channel:
+    """The channel, when that person may write there."""
+    channel = world.directory.channel(ref)
+    if person.id not in channel.members:
+        raise CannotDo(
+            "not_in_channel",
+            f"{person.display_name} cannot write in #{channel.name}: only its members can. Use a channel they are in.",
+        )
+    if channel.is_archived:
+        raise CannotDo("is_archived", f"#{channel.name} is archived, so nobody can write there. Use another channel.")
+    return channel
+
+
+def _post_events(world: World, channel: Channel, message: StoredMessage) -> None:
+    app = world.cast.app
+    if app.user_id not in channel.members:
+        return
+    event = {
+        **message.on_the_wire(team=world.cast.team_id, app_id=app.app_id),
+        "channel": channel.id,
+        "channel_type": "im" if channel.is_im else "channel",
+        "event_ts": message.ts,
+    }
+    world.deliveries.post_event(event)
+    if re.search(f"<@{app.user_id}>", message.text):
+        world.deliveries.post_event({**event, "type": "app_mention"})

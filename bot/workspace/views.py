@@ -1,0 +1,148 @@
+"""Open modals and App Home pages: a stack of modals per person, one Home per person, a hash per revision."""
+
+import secrets
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.workspace.clock import WorkspaceClock
+from bot.workspace.live import Live
+from bot.workspace.payload import Payload
+from bot.workspace.people import Cast
+from bot.workspace.refusal import SlackRefusal
+
+
+class OpenView(BaseModel):
+    """One revision of a modal or of an App Home."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    person: str
+    given: Payload
+    hash: str
+    root_id: str
+    previous_id: str | None = None
+
+    def on_the_wire(self, cast: Cast, values: Payload | None = None) -> Payload:
+        """The view as an app reads it, with what was filled in so far."""
+        plain = {"close": None, "submit": None, "private_metadata": "", "callback_id": "", "external_id": ""}
+        flags = {"clear_on_close": False, "notify_on_close": False}
+        title = {"type": "plain_text", "text": "View Title", "emoji": True}
+        return {
+            **plain,
+            **flags,
+            "title": title,
+            **self.given,
+            "id": self.id,
+            "team_id": cast.team_id,
+            "app_id": cast.app.app_id,
+            "app_installed_team_id": cast.team_id,
+            "bot_id": cast.app.bot_id,
+            "hash": self.hash,
+            "root_view_id": self.root_id,
+            "previous_view_id": self.previous_id,
+            "state": {"values": values or {}},
+        }
+
+
+class Views:
+    """Who has which modals open, and what each Home shows."""
+
+    def __init__(self, clock: WorkspaceClock, live: Live, cast: Cast) -> None:
+        self._clock = clock
+        self._live = live
+        self._cast = cast
+        self._stacks: dict[str, list[OpenView]] = {}
+        self._homes: dict[str, OpenView] = {}
+
+    def stack(self, person: str) -> tuple[OpenView, ...]:
+        """The modals a person has open, the visible one last."""
+        return tuple(self._stacks.get(person, ()))
+
+    def home(self, person: str) -> OpenView | None:
+        """The Home that was published for a person."""
+        return self._homes.get(person)
+
+    def find(self, view_id: str | None, external_id: str | None = None) -> OpenView | None:
+        """The open view with that id or external id."""
+        everything = [view for stack in self._stacks.values() for view in stack] + list(self._homes.values())
+        for view in everything:
+            if view.id == view_id or (external_id and view.given.get("external_id") == external_id):
+                return view
+        return None
+
+    def open(self, person: str, given: Payload) -> OpenView:
+        """Show a modal on top of nothing."""
+        view_id = _view_id()
+        self._stacks[person] = [OpenView(id=view_id, person=person, given=given, hash=self._hash(), root_id=view_id)]
+        return self._told(person)
+
+    def push(self, person: str, given: Payload, depth: int) -> OpenView:
+        """Show a modal on top of the open one; refuses beyond Slack's depth."""
+        stack = self._stacks.get(person, [])
+        if not stack:
+            return self.open(person, given)
+        if len(stack) >= depth:
+            raise SlackRefusal("push_limit_reached")
+        below = stack[-1]
+        stack.append(
+            OpenView(
+                id=_view_id(),
+                person=person,
+                given=given,
+                hash=self._hash(),
+                root_id=below.root_id,
+                previous_id=below.id,
+            )
+        )
+        return self._told(person)
+
+    def update(self, view: OpenView, given: Payload, expected_hash: str | None) -> OpenView:
+        """Replace an open view; refuses with `hash_conflict` when it has changed since that hash."""
+        if expected_hash and expected_hash != view.hash:
+            raise SlackRefusal("hash_conflict")
+        newer = view.model_copy(update={"given": given, "hash": self._hash()})
+        if self._homes.get(view.person) is view:
+            self._homes[view.person] = newer
+            self._tell_home(view.person)
+            return newer
+        stack = self._stacks[view.person]
+        stack[stack.index(view)] = newer
+        self._told(view.person)
+        return newer
+
+    def publish(self, person: str, given: Payload, expected_hash: str | None) -> OpenView:
+        """Show a person's App Home."""
+        if existing := self._homes.get(person):
+            return self.update(existing, given, expected_hash)
+        if expected_hash:
+            raise SlackRefusal("hash_conflict")
+        view_id = _view_id()
+        home = OpenView(id=view_id, person=person, given=given, hash=self._hash(), root_id=view_id)
+        self._homes[person] = home
+        self._tell_home(person)
+        return home
+
+    def close(self, person: str, view: OpenView | None = None) -> None:
+        """Close one view, or all of a person's."""
+        self._stacks[person] = [] if view is None else [v for v in self._stacks[person] if v.id != view.id]
+        self.tell_stack(person)
+
+    def tell_stack(self, person: str) -> None:
+        """Show a person's page the modals that are open now."""
+        shown = [view.on_the_wire(self._cast) for view in self.stack(person)]
+        self._live.tell("modals", {"views": shown}, (person,))
+
+    def _told(self, person: str) -> OpenView:
+        self.tell_stack(person)
+        return self._stacks[person][-1]
+
+    def _tell_home(self, person: str) -> None:
+        self._live.tell("home", {"view": self._homes[person].on_the_wire(self._cast)}, (person,))
+
+    def _hash(self) -> str:
+        return f"{int(self._clock.seconds())}.{secrets.token_hex(4)}"
+
+
+def _view_id() -> str:
+    return "V0" + secrets.token_hex(5).upper()
