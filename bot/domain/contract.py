@@ -17,7 +17,7 @@ class TableContract(Record):
     )
     position: str | None = Field(
         default=None,
-        description="Column that holds the source position: an integer, one more for each record of a source partition.",
+        description="Column of the source position: an integer, one more for each record of a source partition.",
         examples=["source_position"],
     )
     position_partition: str | None = Field(
