@@ -36,7 +36,7 @@ class Background:
         with self._locks[f"{incident}/{what}"]:
             try:
                 do()
-            except Exception as error:  # noqa: BLE001 - the outermost frame of a thread: journal it, answer with an id
+            except Exception as error:
                 reference = secrets.token_hex(4)
                 log.exception("work failed", incident=incident, what=what, reference=reference)
                 text = f"{what.capitalize()} failed: {error} (reference {reference}). The incident goes on."

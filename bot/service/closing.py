@@ -36,7 +36,9 @@ class Closing:
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> None:
         """End it. Raises Refused without a reason, twice, or while a proposal is undecided or under way."""
         if not reason.strip():
-            raise Refused("An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON.")
+            raise Refused(
+                "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
+            )
 
         def decide(now: Incident) -> list[Body]:
             if not now.is_open:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from bot.diagnosis import ModeModule, diagnose
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Diagnosed
 from bot.domain.evidence import Evidence, Observation
@@ -51,9 +52,7 @@ class Diagnostician:
         return diagnose(case, self._modes), evidence
 
 
-def build_case(
-    setup: TableSetup, observation: Observation, window: Window, evidence: tuple[Evidence, ...]
-) -> Case:
+def build_case(setup: TableSetup, observation: Observation, window: Window, evidence: tuple[Evidence, ...]) -> Case:
     """Findings by kind, the window stretched to the present head."""
     found = {item.finding.kind: item.finding for item in evidence if item.finding is not None}
     ledger, duplicates = found.get("ledger"), found.get("duplicates")

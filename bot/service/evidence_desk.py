@@ -48,9 +48,7 @@ class EvidenceDesk:
             if not incident.is_open:
                 raise Refused(f"Incident {incident_id} is closed.", "", "Open a new one with /waterline open.")
             if any(r.task == task and r.is_running for r in incident.runs.values()):
-                raise Refused(
-                    f"{self._collector.task(task).title} is running already.", "", "Its answer appears here."
-                )
+                raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its answer appears here.")
             return [EvidenceRequested(run=run, task=task, step=step)]
 
         self._store.write(incident_id, by=by, decide=decide)

@@ -108,11 +108,15 @@ class Executions:
         if view.state is ProposalState.EXECUTING:
             self._effect_ended(incident_id, view.proposal.id, index, "unknown", sentence)
             what = describe(view.proposal.effects[index])
-            text = f"{what}: whether it happened is not known. {sentence} It will be looked at again; nothing is repeated."
+            text = (
+                f"{what}: whether it happened is not known. {sentence} It will be looked at again; nothing is repeated."
+            )
             self._end(incident_id, view.proposal.id, "unknown", text)
         return False
 
-    def _effect_ended(self, incident_id: IncidentId, proposal_id: ProposalId, index: int, how: str, detail: str) -> None:
+    def _effect_ended(
+        self, incident_id: IncidentId, proposal_id: ProposalId, index: int, how: str, detail: str
+    ) -> None:
         body = EffectEnded.model_validate({"proposal": proposal_id, "index": index, "how": how, "detail": detail})
         self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [body])
 
@@ -130,7 +134,9 @@ class Executions:
             who = f"<@{view.executed_by}>" if view.executed_by else "somebody"
             raise Refused(f"“{title}” was started by {who} at {view.execution_started_at:%H:%M:%S} UTC.", "", "")
         if view.state is not ProposalState.APPROVED:
-            raise Refused(f"“{title}” is {view.state.value}, so it cannot be carried out.", "", "It needs approval first.")
+            raise Refused(
+                f"“{title}” is {view.state.value}, so it cannot be carried out.", "", "It needs approval first."
+            )
         if self._clock.now() >= view.proposal.expires_at:
             raise Refused(f"“{title}” expired at {view.proposal.expires_at:%H:%M} UTC.", "", "Propose it again.")
         allowed = {view.proposal.proposed_by, *(a.by for a in view.approvals)}

@@ -61,9 +61,7 @@ class IncidentStore:
             )
         return found[-1]
 
-    def write(
-        self, incident_id: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]
-    ) -> Incident:
+    def write(self, incident_id: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]) -> Incident:
         """Append what `decide` answers for the present state, all or nothing; returns the state after it.
 
         `decide` may be called several times when others append at the same moment; it must only decide.

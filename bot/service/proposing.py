@@ -46,7 +46,7 @@ class Proposals:
         self._clock = clock
 
     def propose(self, incident_id: IncidentId, action: str, *, step: StepId | None, by: UserId) -> ProposalId:
-        """Propose an action for the present diagnosis. Raises Refused with what is missing, Superseded, CouldNotLook."""
+        """Propose an action for the diagnosis. Raises Refused (with what is missing), Superseded, CouldNotLook."""
         incident = self._store.get(incident_id)
         module = self._actions[action]
         observation = self._observer.observe(incident.opened.table)
@@ -91,7 +91,9 @@ class Proposals:
         view = self._view(incident_id, proposal_id)
         members: frozenset[UserId] | None
         try:
-            members = self._directory.members(view.proposal.policy.groups) if view.proposal.policy.groups else frozenset()
+            members = (
+                self._directory.members(view.proposal.policy.groups) if view.proposal.policy.groups else frozenset()
+            )
         except CouldNotLook:
             members = None
         self._still_holds(incident_id, view)
@@ -101,7 +103,9 @@ class Proposals:
             _refuse_unless(current, ProposalState.PROPOSED)
             proposal = current.proposal
             if digest != proposal.digest:
-                raise Refused("You were shown another content than what is proposed.", "", "Look at the newest message.")
+                raise Refused(
+                    "You were shown another content than what is proposed.", "", "Look at the newest message."
+                )
             at = self._clock.now()
             decision = decide_approval(
                 proposal.policy, by=by, proposer=proposal.proposed_by, given=tuple(current.approvals),
@@ -204,7 +208,9 @@ def _refuse_unless(view: ProposalView, state: ProposalState) -> None:
     if view.ended is not None:
         who = f" by <@{view.ended_by}>" if view.ended_by != WATERLINE else ""
         at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
-        raise Refused(f"“{title}” was {view.ended.how}{who}{at}.", view.ended.reason, "Propose it anew if it is still needed.")
+        raise Refused(
+            f"“{title}” was {view.ended.how}{who}{at}.", view.ended.reason, "Propose it anew if it is still needed."
+        )
     last = view.approvals[-1] if view.approvals else None
     who = f" It was approved by <@{last.by}> at {last.at:%H:%M} UTC." if last else ""
     raise Refused(f"“{title}” is {view.state.value} already.{who}", "", "")

@@ -1,9 +1,10 @@
 """Tells each consumer what the incident means for them: previewed as sent, sent once."""
 
+import hashlib
 from collections.abc import Mapping
 
 from bot.domain.entries import Body, NoticeEnded, NoticeQueued, StepDone
-from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen, Seen
@@ -30,12 +31,15 @@ class Telling:
         self._observer = observer
         self._templates = templates
         self._clock = clock
+        self._previews: dict[str, tuple[Notice, ...]] = {}
 
     def preview(self, incident_id: IncidentId, kind: str) -> tuple[Notice, ...]:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
         template = self._templates.get(kind)
         if template is None:
-            raise Refused(f"There is no notice {kind}.", f"Known are: {', '.join(self._templates)}.", "Use one of these.")
+            raise Refused(
+                f"There is no notice {kind}.", f"Known are: {', '.join(self._templates)}.", "Use one of these."
+            )
         incident = self._store.get(incident_id)
         observation = self._observer.observe(incident.opened.table)
         setup = self._observer.setup(incident.opened.table)
@@ -61,9 +65,25 @@ class Telling:
         self._store.write(incident_id, by=by, decide=decide)
         return tuple(queued)
 
-    def preview_and_send(self, incident_id: IncidentId, kind: str, *, by: UserId, step: StepId | None) -> None:
-        """Render and queue in one go, for notices that nobody previews (first warning)."""
-        self.send(incident_id, self.preview(incident_id, kind), by=by, step=step)
+    def keep_preview(self, incident_id: IncidentId, kind: str) -> tuple[str, tuple[Notice, ...]]:
+        """(name, notices): what is previewed is kept under its name, so that exactly this is sent."""
+        notices = self.preview(incident_id, kind)
+        name = hashlib.sha256("".join(n.model_dump_json() for n in notices).encode()).hexdigest()[:16]
+        self._previews[name] = notices
+        return name, notices
+
+    def send_preview(
+        self, incident_id: IncidentId, name: str, *, by: UserId, step: StepId | None
+    ) -> tuple[Notice, ...]:
+        """Queue what was previewed under this name. Raises Refused if the bot was restarted since."""
+        notices = self._previews.get(name)
+        if notices is None:
+            raise Refused(
+                "This preview is not known any more.",
+                "What is sent is exactly what was previewed, and the bot was restarted since.",
+                "Preview the notices again. Nothing was sent.",
+            )
+        return self.send(incident_id, notices, by=by, step=step)
 
     def ended(self, incident_id: IncidentId, key: str, *, how: str, detail: str) -> None:
         """Note that Slack took a notice, or never will."""
@@ -93,6 +113,3 @@ class Telling:
             kind=template.kind, revision=1, consumer=consumer.name, channel=consumer.channel,
             text=render(template, facts),
         )  # fmt: skip
-
-
-__all__ = ["CouldNotLook", "Telling"]

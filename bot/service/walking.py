@@ -1,5 +1,6 @@
 """Moves an incident along its runbook: each step's outcome chooses the next, and says why."""
 
+from bot.domain.diagnosis import Diagnosis
 from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, StepSkipped
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
@@ -42,28 +43,26 @@ class Walker:
         current = current_step(incident)
         if not isinstance(current, DecisionStep) or current.on != "diagnosis" or not incident.is_open:
             return
-        diagnosis = self._diagnostician.diagnose(incident_id)
-        if diagnosis.matches:
-            mode, match = diagnosis.matches[0]
-            key, why = mode.code, match.headline
-        else:
-            missing = "; ".join(m for _mode, told in diagnosis.undecided for m in told.missing)
-            key = "no-match"
-            why = "No failure mode matches." + (f" Still missing: {missing}" if missing else "")
-        step = current.id
-        self.finish(incident_id, step, key=key, why=why, by=WATERLINE)
+        key, why = outcome_of(self._diagnostician.diagnose(incident_id))
+        self.finish(incident_id, current.id, key=key, why=why, by=WATERLINE)
 
     def diagnose_again(self, incident_id: IncidentId) -> None:
-        """Diagnose now, and take the walk's diagnosis step anew if it was taken already."""
+        """Diagnose now; the walk's diagnosis step is taken, or taken anew, if the walk has come to it."""
         incident = self._store.get(incident_id)
+        _must_be_open(incident)
+        walk = walk_of(incident)
+        reached = {passed.step for passed in walk.passed} | {walk.current}
         step = next(
-            (s for s in incident.opened.runbook.steps if isinstance(s, DecisionStep) and s.on == "diagnosis"), None
+            (
+                s
+                for s in incident.opened.runbook.steps
+                if isinstance(s, DecisionStep) and s.on == "diagnosis" and s.id in reached
+            ),
+            None,
         )
         diagnosis = self._diagnostician.diagnose(incident_id)
-        if step is not None and step.id in incident.outcomes:
-            matches = diagnosis.matches
-            key = matches[0][0].code if matches else "no-match"
-            why = matches[0][1].headline if matches else "No failure mode matches."
+        if step is not None:
+            key, why = outcome_of(diagnosis)
             self.finish(incident_id, step.id, key=key, why=why, by=WATERLINE)
 
     def finish(self, incident_id: IncidentId, step: StepId, *, key: str, why: str, by: str) -> None:
@@ -116,7 +115,9 @@ class Walker:
         """Put a remark into the timeline."""
         if not text.strip():
             raise Refused("A note needs words.", "", "Write them after the command: /waterline note TEXT.")
-        self._store.write(incident_id, by=by, decide=lambda i: [NoteAdded(text=text.strip())] if _must_be_open(i) else [])
+        self._store.write(
+            incident_id, by=by, decide=lambda i: [NoteAdded(text=text.strip())] if _must_be_open(i) else []
+        )
 
     def assign(self, incident_id: IncidentId, user: UserId, *, by: UserId) -> None:
         """Make `user` the responder."""
@@ -128,9 +129,19 @@ class Walker:
         self._store.write(incident_id, by=by, decide=decide)
 
 
+def outcome_of(diagnosis: Diagnosis) -> tuple[str, str]:
+    """(outcome key, why) of a decision on this diagnosis: the first match's code, or `no-match`."""
+    if diagnosis.matches:
+        mode, match = diagnosis.matches[0]
+        return mode.code, match.headline
+    missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
+    return "no-match", "No failure mode matches." + (f" Still missing: {missing}" if missing else "")
+
+
 def current_step(incident: Incident) -> Step | None:
     """The step that the walk waits at; None at its end."""
-    return walk_of(incident).current
+    current = walk_of(incident).current
+    return None if current is None else incident.opened.runbook.step(current)
 
 
 def key_when_skipped(step: Step) -> str:

@@ -71,7 +71,9 @@ def problem_form(title: str, sentence: str) -> View:
         type="modal",
         title=clipped(title, MODAL_TITLE),
         close="Close",
-        blocks=[SectionBlock(text=MarkdownTextObject(text=f":warning: {mrkdwn(clipped(sentence, SECTION_TEXT - 20))}"))],
+        blocks=[
+            SectionBlock(text=MarkdownTextObject(text=f":warning: {mrkdwn(clipped(sentence, SECTION_TEXT - 20))}"))
+        ],
     )
 
 
@@ -102,7 +104,9 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
             _line("summary", "In your words", "What was noticed, by whom, since when", optional=True, lines=True),
             DividerBlock(),
             SectionBlock(text=MarkdownTextObject(text=proposed)),
-            _line("since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True),
+            _line(
+                "since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True
+            ),
             ContextBlock(
                 elements=[
                     MarkdownTextObject(
@@ -118,7 +122,9 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
     """The very texts that are about to be sent. `preview` names them."""
     blocks: list[Block] = []
     for notice in notices:
-        blocks.append(SectionBlock(text=MarkdownTextObject(text=f"*To {mrkdwn(notice.consumer)}* in <#{notice.channel}>")))
+        blocks.append(
+            SectionBlock(text=MarkdownTextObject(text=f"*To {mrkdwn(notice.consumer)}* in <#{notice.channel}>"))
+        )
         blocks += [SectionBlock(text=MarkdownTextObject(text=part)) for part in pages(notice.text)]
         blocks.append(DividerBlock())
     return View(

@@ -76,7 +76,7 @@ class Sender:
         except (SlackClientError, OSError) as error:
             self._outbox.postpone(post.key, self._clock.now() + _AGAIN, str(error), whole_channel=False)
             return
-        except Exception as error:  # noqa: BLE001 - the outermost frame of this thread: one bad message must not stop the rest
+        except Exception as error:
             log.exception("message could not be rendered", key=post.key)
             self._end(post, f"it could not be rendered: {error!r}")
             return

@@ -18,11 +18,21 @@ Handle = Callable[[Request], str | None]
 class InboxWorker:
     """Threads that claim deliveries; each ends with `done`, also when it failed."""
 
-    def __init__(self, inbox: Inbox, outbox: Outbox, clock: Clock, handle: Handle, *, threads: int = 3) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        outbox: Outbox,
+        clock: Clock,
+        handle: Handle,
+        *,
+        on_answer: Callable[[], None],
+        threads: int = 3,
+    ) -> None:
         self._inbox = inbox
         self._outbox = outbox
         self._clock = clock
         self._handle = handle
+        self._on_answer = on_answer
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
@@ -68,7 +78,7 @@ class InboxWorker:
             answer = self._handle(request) if request is not None else None
         except WaterlineError as error:
             answer = str(error)
-        except Exception as error:  # noqa: BLE001 - the Slack error handler: answer with a reference id
+        except Exception as error:
             reference = secrets.token_hex(4)
             log.exception("request failed", reference=reference, key=delivery.key)
             problem = f"{reference}: {error!r}"
@@ -83,6 +93,7 @@ class InboxWorker:
             self._outbox.put(
                 Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
             )
+            self._on_answer()
 
 
 def answer_channel(request: Request) -> str:

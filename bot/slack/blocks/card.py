@@ -7,7 +7,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
-from bot.service.walking import walk_of
+from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.parts import SIGN, actions, button, clock, confirm, context, header, measures, section, size
 from bot.slack.ids import Click
 from bot.slack.text import clipped, from_markdown, mrkdwn
@@ -18,24 +18,23 @@ _PATH_SHOWN = 8
 
 def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress | None) -> tuple[str, list[Block]]:
     """(notification text, blocks). `progress` is of the current step's running task, if one runs here."""
-    walk = walk_of(incident)
+    walk, current = walk_of(incident), current_step(incident)
     blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
-    if walk.taken:
+    if walk.passed:
         blocks.append(context(*_path(incident)))
     blocks.append(DividerBlock())
     if not incident.is_open:
-        blocks.append(
-            section(f":lock: *Closed* by <@{incident.closed_by}>: {mrkdwn(incident.closed_reason or '')}")
-        )
+        blocks.append(section(f":lock: *Closed* by <@{incident.closed_by}>: {mrkdwn(incident.closed_reason or '')}"))
         return f"{incident.id} on {incident.opened.table} is closed", blocks
-    if walk.current is None:
+    if current is None:
         blocks.append(section(":checkered_flag: *The runbook is at its end.* Close the incident when you are done."))
     else:
-        if walk.because:
-            blocks.append(context(f":arrow_right: {mrkdwn(walk.because)}"))
-        blocks += _step(incident, walk.current, tasks, progress)
-    blocks += [actions(_step_buttons(incident, walk.current)), actions(_standing_buttons(incident))]
-    title = walk.current.title if walk.current else "at its end"
+        for why in (walk.stuck, walk.reason):
+            if why:
+                blocks.append(context(f":arrow_right: {from_markdown(why)}"))
+        blocks += _step(incident, current, tasks, progress)
+    blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
+    title = current.title if current else "at its end"
     return f"{incident.id} on {incident.opened.table}: {title}", blocks
 
 
@@ -54,18 +53,23 @@ def _facts(incident: Incident) -> SectionBlock:
 
 def _path(incident: Incident) -> list[str]:
     """One line a step taken, the newest last."""
-    taken = walk_of(incident).taken
+    passed = walk_of(incident).passed
     lines = []
-    for item in taken[-_PATH_SHOWN:]:
+    for item in passed[-_PATH_SHOWN:]:
         sign = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
-        lines.append(f"{sign} {mrkdwn(item.step.title)}: *{mrkdwn(item.outcome.key)}*, {mrkdwn(item.outcome.why)}")
-    hidden = len(taken) - _PATH_SHOWN
-    return ([f"{hidden} earlier steps are in the record"] if hidden > 0 else []) + [clipped(line, 500) for line in lines]
+        title = incident.opened.runbook.step(item.step).title
+        lines.append(f"{sign} {mrkdwn(title)}: *{mrkdwn(item.outcome.key)}*, {mrkdwn(item.outcome.why)}")
+    hidden = len(passed) - _PATH_SHOWN
+    return ([f"{hidden} earlier steps are in the record"] if hidden > 0 else []) + [
+        clipped(line, 500) for line in lines
+    ]
 
 
 def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Progress | None) -> list[Block]:
-    number = 1 + len(walk_of(incident).taken)
-    blocks: list[Block] = [section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}")]
+    number = 1 + len(walk_of(incident).passed)
+    blocks: list[Block] = [
+        section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}")
+    ]
     if isinstance(step, EvidenceStep):
         task = tasks.get(step.task)
         if task is not None:
@@ -83,9 +87,8 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
 def _run_line(run: EvidenceRun, progress: Progress | None) -> str:
     if run.evidence is not None:
         told = measures(run.evidence.measures)
-        return (
-            f"{SIGN[run.evidence.verdict]} *{run.evidence.verdict.value}*: {mrkdwn(run.evidence.headline)}"
-            + (f"\n{told}" if told else "")
+        return f"{SIGN[run.evidence.verdict]} *{run.evidence.verdict.value}*: {mrkdwn(run.evidence.headline)}" + (
+            f"\n{told}" if told else ""
         )
     if run.ended is not None:
         return f":no_entry_sign: {run.ended.how}: {mrkdwn(run.ended.message)}"
@@ -105,7 +108,16 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
             if run is not None and run.is_running:
                 main = [button("Cancel", Click.CANCEL, incident.id, run.run, style="danger")]
             else:
-                main = [button("Run evidence" if run is None else "Run again", Click.RUN, incident.id, step.task, step.id, style="primary")]
+                main = [
+                    button(
+                        "Run evidence" if run is None else "Run again",
+                        Click.RUN,
+                        incident.id,
+                        step.task,
+                        step.id,
+                        style="primary",
+                    )
+                ]
         case DecisionStep(on="diagnosis"):
             main = [button("Diagnose", Click.DIAGNOSE, incident.id, style="primary")]
         case DecisionStep():
@@ -115,7 +127,9 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
         case ManualStep():
             main = [button("Done", Click.DONE, incident.id, step.id, style="primary")]
         case NoticeStep():
-            main = [button("Preview and send…", Click.PREVIEW_NOTICE, incident.id, step.notice, step.id, style="primary")]
+            main = [
+                button("Preview and send…", Click.PREVIEW_NOTICE, incident.id, step.notice, step.id, style="primary")
+            ]
         case ReviewStep():
             main = [button("Open the review", Click.REVIEW, incident.id, step.id, style="primary")]
     return main if isinstance(step, ActionStep) else [*main, button("Skip…", Click.SKIP, incident.id, step.id)]

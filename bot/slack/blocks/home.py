@@ -36,7 +36,9 @@ def _line(incident: Incident) -> str:
     step = current_step(incident)
     where = step.title if step else "runbook at its end"
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
-    return f"• *{incident.id}* `{mrkdwn(incident.opened.table)}` in <#{incident.opened.channel}>: {mrkdwn(where)}, {who}"
+    return (
+        f"• *{incident.id}* `{mrkdwn(incident.opened.table)}` in <#{incident.opened.channel}>: {mrkdwn(where)}, {who}"
+    )
 
 
 def _table(table: TableName, incidents: Sequence[Incident]) -> str:

@@ -20,7 +20,11 @@ from bot.slack.ids import Click, value_of
 from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
 from bot.slack.text import clipped, mrkdwn
 
-SIGN = {Verdict.CONFIRMED: ":red_circle:", Verdict.RULED_OUT: ":large_green_circle:", Verdict.INCONCLUSIVE: ":grey_question:"}
+SIGN = {
+    Verdict.CONFIRMED: ":red_circle:",
+    Verdict.RULED_OUT: ":large_green_circle:",
+    Verdict.INCONCLUSIVE: ":grey_question:",
+}
 """A verdict at a glance; the word stands beside it, so nothing hangs on the colour."""
 
 

@@ -93,7 +93,9 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
                 "Approve",
             )
             return [
-                button("Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure),
+                button(
+                    "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
+                ),
                 button("Reject…", Click.REJECT, incident.id, proposal.id, style="danger"),
             ]
         case ProposalState.APPROVED:

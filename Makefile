@@ -1,0 +1,52 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+help: ## Show what can be done here
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+install: $(VENV)/installed ## Install everything into .venv, and fetch the jars (once)
+
+$(VENV)/installed: requirements.lock pyproject.toml deploy/require-system
+	@bash deploy/require-system
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/waterline lab jars
+	@touch $@
+
+demo: install ## The whole story in a page that looks like Slack: a real Flink job damages a real table
+	$(BIN)/waterline demo
+
+walk: install ## The same story, walked by scripted people and printed as a transcript
+	$(BIN)/waterline demo --walk
+
+test: install check ## Check the code and run the fast tests
+	$(BIN)/pytest -m "not slow"
+
+test-slow: install ## Run the scenarios on a real Flink cluster
+	$(BIN)/pytest -m slow --timeout=600
+
+check: install ## Format, lint, types, floors, runbooks and messages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/waterline lint
+
+fix: install ## Format and mend what the linter can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## Measure: acknowledgement under load, first card, warm evidence
+	$(BIN)/python -m tests.bench
+
+lock: ## Pin every package anew (needs uv)
+	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
+
+clean: ## Remove what was installed and built here
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
+
+.PHONY: help install demo walk test test-slow check fix bench lock clean

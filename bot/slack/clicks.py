@@ -1,0 +1,111 @@
+"""Buttons: one service call each. Whatever cannot be done is answered with a sentence."""
+
+from collections.abc import Callable
+
+from bot.domain.errors import WaterlineError
+from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
+from bot.service.services import Services
+from bot.slack.commands import Commands
+from bot.slack.forms import notice_form, open_form_id, problem_form
+from bot.slack.ids import Click
+from bot.slack.requests import Clicked
+from bot.slack.views import Views
+
+_OLD = "This button belongs to an older version of the message. Use the newest card of the incident."
+
+
+class Clicks:
+    """Answers clicks; a returned sentence is shown to the person only."""
+
+    def __init__(self, services: Services, commands: Commands, views: Views) -> None:
+        self._services = services
+        self._commands = commands
+        self._views = views
+
+    def handle(self, click: Clicked) -> str | None:
+        """Do what the button says."""
+        do = _BUTTONS.get(click.action)
+        return _OLD if do is None else do(self, click, *click.parts)
+
+    def _run(self, click: Clicked, incident: str, task: str, step: str) -> None:
+        self._services.desk.request(IncidentId(incident), task, step=StepId(step), by=click.user)
+
+    def _cancel(self, _click: Clicked, incident: str, run: str) -> str:
+        self._services.desk.cancel(IncidentId(incident), EvidenceId(run))
+        return "Cancelled. It can be run again at any time."
+
+    def _choose(self, click: Clicked, incident: str, step: str, key: str) -> None:
+        self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
+
+    def _done(self, click: Clicked, incident: str, step: str) -> None:
+        self._services.walker.choose(IncidentId(incident), StepId(step), "done", by=click.user)
+
+    def _take(self, click: Clicked, incident: str) -> str:
+        self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
+        return f"You are the responder of {incident}."
+
+    def _diagnose(self, _click: Clicked, incident: str) -> None:
+        self._services.walker.diagnose_again(IncidentId(incident))
+
+    def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
+        self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
+
+    def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
+        complete = self._services.proposals.approve(
+            IncidentId(incident), ProposalId(proposal), digest=digest, by=click.user
+        )
+        if complete:
+            return "Approved. The proposer or an approver can carry it out now."
+        return "Your approval counts. Another approver is needed."
+
+    def _execute(self, click: Clicked, incident: str, proposal: str) -> str:
+        self._services.executions.begin(IncidentId(incident), ProposalId(proposal), by=click.user)
+        self._services.duties.settle(IncidentId(incident))
+        return "Started. Follow it in the proposal's thread."
+
+    def _verify(self, _click: Clicked, incident: str, proposal: str) -> str:
+        self._services.duties.verify_again(IncidentId(incident), ProposalId(proposal))
+        return "Verifying again. The result appears in the proposal's thread."
+
+    def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
+        try:
+            preview, notices = self._services.telling.keep_preview(IncidentId(incident), kind)
+            view = notice_form(incident, step, preview, notices, click.channel)
+        except WaterlineError as error:
+            view = problem_form("Preview the notices", str(error))
+        self._views.fill(open_form_id(click.trigger), view)
+
+    def _review(self, click: Clicked, incident: str, step: str) -> None:
+        self._services.closing.open_review(IncidentId(incident), by=click.user, step=StepId(step))
+
+    def _open(self, click: Clicked, *table: str) -> None:
+        self._commands.fill_open_form(click, table[0] if table else "")
+
+    def _export(self, click: Clicked, incident: str) -> str:
+        self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel)
+        return "The record is in the thread, as Markdown and HTML."
+
+    def _form(self, _click: Clicked, *_ids: str) -> None:
+        """The form was opened by the listener; its submission does the work."""
+
+
+_BUTTONS: dict[str, Callable[..., str | None]] = {
+    Click.RUN: Clicks._run,
+    Click.CANCEL: Clicks._cancel,
+    Click.CHOOSE: Clicks._choose,
+    Click.DONE: Clicks._done,
+    Click.TAKE: Clicks._take,
+    Click.DIAGNOSE: Clicks._diagnose,
+    Click.PROPOSE: Clicks._propose,
+    Click.APPROVE: Clicks._approve,
+    Click.EXECUTE: Clicks._execute,
+    Click.VERIFY: Clicks._verify,
+    Click.PREVIEW_NOTICE: Clicks._preview_notice,
+    Click.REVIEW: Clicks._review,
+    Click.OPEN: Clicks._open,
+    Click.EXPORT: Clicks._export,
+    Click.SKIP: Clicks._form,
+    Click.NOTE: Clicks._form,
+    Click.REJECT: Clicks._form,
+    Click.CLOSE: Clicks._form,
+}

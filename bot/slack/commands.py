@@ -1,0 +1,179 @@
+"""`/waterline` and its subcommands; the help text is made from this table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.domain.entries import IncidentOpened
+from bot.domain.errors import Refused, WaterlineError
+from bot.domain.ids import TableName, UserId, short, short_job
+from bot.domain.incident import Incident
+from bot.domain.timeline import sentence
+from bot.service.services import Services
+from bot.service.walking import current_step
+from bot.slack.forms import open_form, open_form_id, problem_form
+from bot.slack.ids import COMMAND
+from bot.slack.requests import Clicked, Command
+from bot.slack.views import Views
+
+_TIMELINE_SHOWN = 25
+_COMMITS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One subcommand."""
+
+    usage: str
+    help: str
+    do: Callable[["Commands", Command], str | None]
+
+
+class Commands:
+    """Answers commands; a returned sentence is shown to the person only."""
+
+    def __init__(self, services: Services, views: Views) -> None:
+        self._services = services
+        self._views = views
+
+    def handle(self, command: Command) -> str | None:
+        """Do the subcommand; an unknown one gets the help."""
+        verb = VERBS.get(command.verb)
+        if verb is None:
+            return f"There is no subcommand “{command.verb}”.\n{help_text()}"
+        return verb.do(self, command)
+
+    def fill_open_form(self, request: Command | Clicked, table: str) -> None:
+        """Replace the placeholder by the form for a table, or by what went wrong."""
+        services = self._services
+        try:
+            name = self._table(table)
+            offer = services.opening.offer(name)
+            existing = services.store.open_on(name)
+            if existing is not None:
+                raise Refused(
+                    f"Incident {existing.id} is open on {name} already.",
+                    f"It was opened at {existing.opened_at:%H:%M} UTC in <#{existing.opened.channel}>.",
+                    "Go on there.",
+                )
+            view = open_form(offer, tuple(services.opening.runbooks.values()), request.channel)
+        except WaterlineError as error:
+            view = problem_form("Open an incident", str(error))
+        self._views.fill(open_form_id(request.trigger), view)
+
+    def _table(self, named: str) -> TableName:
+        tables = self._services.opening.tables
+        if named:
+            return TableName(named)
+        if len(tables) == 1:
+            return tables[0]
+        raise Refused("Which table?", f"Configured are: {', '.join(tables)}.", f"Type {COMMAND} open TABLE.")
+
+    def _help(self, _command: Command) -> str:
+        return help_text()
+
+    def _open(self, command: Command) -> None:
+        self.fill_open_form(command, command.rest)
+
+    def _status(self, _command: Command) -> str:
+        open_ones = [i for i in self._services.store.all() if i.is_open]
+        lines = [_status_line(incident) for incident in open_ones]
+        return "\n".join(lines) if lines else f"No incident is open. Open one with {COMMAND} open."
+
+    def _ledger(self, command: Command) -> str:
+        table = self._services.observer.table(self._table(command.rest))
+        lines = [f"The last commits of {table.name}, newest first:"]
+        for snapshot in table.chain[:_COMMITS_SHOWN]:
+            who = (
+                f"run {short_job(snapshot.job_id)} checkpoint {snapshot.checkpoint_id}"
+                if snapshot.job_id
+                else snapshot.engine
+            )
+            lines.append(
+                f"{snapshot.committed_at:%H:%M:%S} {short(snapshot.snapshot_id)} {snapshot.operation}, "
+                f"{snapshot.counted('added-records')} rows, {who}"
+            )
+        if table.rolled_back:
+            lines.append(f"{len(table.rolled_back)} commits were rolled back and are not in this list.")
+        return "\n".join(lines)
+
+    def _run(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        task = command.rest
+        if task not in self._services.tasks:
+            raise Refused(
+                f"There is no evidence task “{task}”.",
+                f"Known are: {', '.join(self._services.tasks)}.",
+                "Name one of these.",
+            )
+        self._services.desk.request(incident.id, task, step=None, by=command.user)
+        return f"Asked for {task}. Its answer appears in the thread of {incident.id}."
+
+    def _diagnose(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.walker.diagnose_again(incident.id)
+        return f"The diagnosis is in the thread of {incident.id}."
+
+    def _note(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.walker.note(incident.id, command.rest, by=command.user)
+        return f"Noted in {incident.id}."
+
+    def _assign(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        user = UserId(command.rest.strip("<@>").split("|")[0]) if command.rest else command.user
+        if not user.startswith(("U", "W")):
+            raise Refused(
+                f"“{command.rest}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one."
+            )
+        self._services.walker.assign(incident.id, user, by=command.user)
+        return f"<@{user}> is the responder of {incident.id}."
+
+    def _timeline(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        entries = incident.entries[-_TIMELINE_SHOWN:]
+        hidden = len(incident.entries) - len(entries)
+        lines = [f"{entry.at:%H:%M:%S} {sentence(entry)}" for entry in entries]
+        return "\n".join(([f"({hidden} earlier entries are in the record)"] if hidden else []) + lines)
+
+    def _close(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.closing.close(incident.id, command.rest, by=command.user)
+        return f"{incident.id} is closed."
+
+    def _export(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._views.upload_record(incident, command.channel)
+        return f"The record of {incident.id} is in the thread, as Markdown and HTML."
+
+
+def _status_line(incident: Incident) -> str:
+    opened: IncidentOpened = incident.opened
+    step = current_step(incident)
+    who = f"<@{incident.responder}>" if incident.responder else "nobody"
+    status = incident.waterline.status if incident.waterline else "not marked yet"
+    return (
+        f"{incident.id} {opened.table} ({opened.severity}), opened {incident.opened_at:%H:%M} UTC "
+        f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
+        f"Trusted: {short(incident.trusted)} ({status}). Responder: {who}."
+    )
+
+
+VERBS: dict[str, Verb] = {
+    "open": Verb("open [TABLE]", "open an incident on a table", Commands._open),
+    "status": Verb("status", "open incidents, and which snapshot is trusted", Commands._status),
+    "ledger": Verb("ledger [TABLE]", "the last commits of a table", Commands._ledger),
+    "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
+    "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
+    "timeline": Verb("timeline", "what happened so far", Commands._timeline),
+    "note": Verb("note TEXT", "put a remark into the record", Commands._note),
+    "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
+    "export": Verb("export", "the record as Markdown and HTML", Commands._export),
+    "close": Verb("close REASON", "end the incident", Commands._close),
+    "help": Verb("help", "this list", Commands._help),
+}
+
+
+def help_text() -> str:
+    """One line a subcommand."""
+    lines = [f"{COMMAND} {verb.usage}: {verb.help}" for verb in VERBS.values()]
+    return "Waterline tells which state of a table its consumers can trust.\n" + "\n".join(lines)

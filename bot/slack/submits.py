@@ -1,0 +1,65 @@
+"""Submitted forms: one service call each. The ids travel in the form's private metadata."""
+
+from typing import cast
+
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
+from bot.service.opening import Severity
+from bot.service.services import Services
+from bot.slack.ids import Form
+from bot.slack.requests import Submitted
+
+
+class Submits:
+    """Answers forms; a returned sentence is shown to the person only."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def handle(self, form: Submitted) -> str | None:
+        """Do what the form says."""
+        ids = form.about.split("/")
+        reason = form.values.get("reason", "")
+        match form.form:
+            case Form.OPEN:
+                return self._open(form, *ids)
+            case Form.SKIP:
+                self._services.walker.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
+            case Form.NOTE:
+                self._services.walker.note(IncidentId(ids[0]), reason, by=form.user)
+            case Form.REJECT:
+                self._services.proposals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+            case Form.CLOSE:
+                self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
+            case Form.NOTICE:
+                return self._send(form, *ids)
+            case _:
+                return "This form belongs to an older version. Start again from the newest card."
+        return None
+
+    def _open(self, form: Submitted, table: str, channel: str) -> str | None:
+        since = form.values.get("since", "").strip()
+        if since and not since.isdigit():
+            raise Refused(
+                f"“{since}” is no snapshot id.",
+                "Expected digits only, as the ledger shows them.",
+                "Open the form again.",
+            )
+        self._services.opening.open(
+            table=TableName(table),
+            runbook=form.values["runbook"],
+            severity=cast(Severity, form.values["severity"]),
+            channel=channel,
+            summary=form.values.get("summary", ""),
+            by=form.user,
+            since=SnapshotId(int(since)) if since else None,
+        )
+        return None
+
+    def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
+        sent = self._services.telling.send_preview(IncidentId(incident), preview, by=form.user, step=StepId(step))
+        return (
+            f"Sent to {', '.join(n.consumer for n in sent)}."
+            if sent
+            else "These notices were sent before; nothing was sent."
+        )

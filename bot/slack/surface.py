@@ -1,0 +1,133 @@
+"""The whole Slack surface of one process: app, inbox workers, projection, sender. Started and closed as one."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.domain.errors import BadConfiguration, UnknownIncident
+from bot.domain.ids import IncidentId
+from bot.ports import Cursor, Inbox, Outbox, Post
+from bot.service.services import Services
+from bot.slack.app import build_app
+from bot.slack.blocks.home import home_view
+from bot.slack.clicks import Clicks
+from bot.slack.commands import Commands
+from bot.slack.projection import Projection
+from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
+from bot.slack.sender import Sender
+from bot.slack.submits import Submits
+from bot.slack.views import Views
+from bot.slack.worker import InboxWorker
+
+
+class SlackSurface:
+    """Talks to one workspace."""
+
+    def __init__(
+        self,
+        client: WebClient,
+        *,
+        services: Services,
+        inbox: Inbox,
+        outbox: Outbox,
+        cursor: Cursor,
+        pace: timedelta,
+        signing_secret: str | None,
+    ) -> None:
+        self._services = services
+        self._views = Views(client, outbox)
+        self._commands = Commands(services, self._views)
+        self._clicks = Clicks(services, self._commands, self._views)
+        self._submits = Submits(services)
+        self._projection = Projection(services.store, outbox, cursor)
+        self._sender = Sender(client, outbox, services, services.clock, pace=pace, on_end=self._delivered)
+        self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, on_answer=self._sender.wake)
+        self.app: App = build_app(
+            client, inbox=inbox, clock=services.clock, on_stored=self._worker.wake, signing_secret=signing_secret
+        )
+        self._client = client
+        self._socket: SocketModeHandler | None = None
+
+    def start(self) -> None:
+        """Catch up with the journal, then work. Does not connect yet."""
+        self._services.store.on_change(self._changed)
+        self._services.desk.on_progress(self._progressed)
+        self._projection.catch_up_all()
+        self._sender.start()
+        self._worker.start()
+        self._services.duties.settle_all()
+
+    def connect_socket(self, app_token: str, base_url: str) -> None:
+        """Open Socket Mode; Slack's events come from now on."""
+        self._socket = SocketModeHandler(
+            self.app, app_token, web_client=WebClient(token=app_token, base_url=base_url), ping_interval=5
+        )
+        self._socket.connect()  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """Stop taking, finish what is under way."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.close()  # type: ignore[no-untyped-call]
+        self._worker.close()
+        self._sender.close()
+
+    def handle(self, request: Request) -> str | None:
+        """One request to its end; a returned sentence is for the person who asked."""
+        handled = self._dispatch(request)
+        self._sender.wake()
+        return handled
+
+    def _dispatch(self, request: Request) -> str | None:
+        match request:
+            case Command():
+                return self._commands.handle(request)
+            case Clicked():
+                return self._clicks.handle(request)
+            case Submitted():
+                return self._submits.handle(request)
+            case HomeOpened():
+                services = self._services
+                view = home_view(services.store.all(), services.opening.tables, request.user)
+                self._views.home(request.user, view)
+                return None
+
+    def _changed(self, incident_id: IncidentId) -> None:
+        self._projection.catch_up(incident_id)
+        self._sender.wake()
+
+    def _progressed(self, incident_id: IncidentId) -> None:
+        self._projection.progressed(incident_id)
+        self._sender.wake()
+
+    def _delivered(self, post: Post, problem: str | None) -> None:
+        """Slack took a post for the first time, or never will: notices are accounted for in the journal."""
+        if post.incident is None or "/notice/" not in post.key:
+            return
+        key = post.key.split("/notice/", 1)[1]
+        with suppress(UnknownIncident):
+            self._services.telling.ended(
+                post.incident, key, how="failed" if problem else "delivered", detail=problem or f"in {post.channel}"
+            )
+
+
+def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:
+    """The bot's user name, from auth.test. Raises BadConfiguration if the token is not good."""
+    try:
+        answer = client.auth_test()
+    except SlackApiError as error:
+        raise BadConfiguration(
+            "Slack does not accept the bot token.",
+            f"auth.test answered: {error.response.get('error')}.",
+            explain("SLACK_BOT_TOKEN"),
+        ) from error
+    except (SlackClientError, OSError) as error:
+        raise BadConfiguration(
+            "Slack cannot be reached.", f"auth.test failed: {error}.", explain("slack.base_url")
+        ) from error
+    return str(answer["user"])

@@ -1,0 +1,57 @@
+"""Views and files that the worker sends to Slack outside the outbox: filled forms, App Home, exports."""
+
+import structlog
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from slack_sdk.models.views import View
+
+from bot.domain.errors import Refused
+from bot.domain.ids import UserId
+from bot.domain.incident import Incident
+from bot.ports import Outbox
+from bot.service.record import as_html, as_markdown
+from bot.slack.projection import card_key
+
+log = structlog.get_logger(__name__)
+
+
+class Views:
+    """Best effort: a form that was closed meanwhile is no failure."""
+
+    def __init__(self, client: WebClient, outbox: Outbox) -> None:
+        self._client = client
+        self._outbox = outbox
+
+    def fill(self, external_id: str, view: View) -> None:
+        """Replace a placeholder; nothing happens if the person has closed it."""
+        view.external_id = external_id
+        try:
+            self._client.views_update(external_id=external_id, view=view)
+        except SlackApiError as error:
+            log.info("form not filled", error=error.response.get("error"))
+
+    def home(self, user: UserId, view: View) -> None:
+        """Publish App Home."""
+        try:
+            self._client.views_publish(user_id=user, view=view)
+        except SlackApiError as error:
+            log.warning("home not published", error=error.response.get("error"))
+
+    def upload_record(self, incident: Incident, channel: str) -> None:
+        """The incident's record as two files in its thread. Raises Refused if Slack does not take them."""
+        card = self._outbox.find(card_key(incident.id))
+        files = [
+            {"content": as_markdown(incident), "filename": f"{incident.id}.md", "title": f"{incident.id} record"},
+            {"content": as_html(incident), "filename": f"{incident.id}.html", "title": f"{incident.id} record"},
+        ]
+        try:
+            self._client.files_upload_v2(
+                channel=channel, thread_ts=card.ts if card else None, file_uploads=files,
+                initial_comment=f"The record of {incident.id}.",
+            )  # fmt: skip
+        except SlackApiError as error:
+            raise Refused(
+                "Slack did not take the files.",
+                f"It said: {error.response.get('error')}.",
+                f"Export it in a terminal: waterline record export {incident.id}.",
+            ) from error
