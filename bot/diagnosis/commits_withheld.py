@@ -39,7 +39,8 @@ def examine(case: Case) -> Examined:
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     jobs = case.observation.jobs
-    found = [r for r in rewinds_in(case) if not r.is_interleaved]
+    every = rewinds_in(case)
+    found = [r for r in every if not r.is_interleaved]
     kept = [(r, _keeps_maximum(case, r)) for r in found]
     held = next((r for r, keeps in kept if keeps), None)
     if held is not None:
@@ -54,6 +55,10 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)),))
     if found:
         return Excluded(reason=_at_once(case, found[0]))
+    if every:
+        return Excluded(
+            reason=f"Run {short_job(every[0].earlier)} commits on beside run {short_job(every[0].run)} (F13)."
+        )
     return Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
 
 

@@ -1,6 +1,6 @@
 """`wait`: Flink is recovering the job right now; nothing should be decided before it has settled."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, runs_of, unseen
 from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -39,8 +39,8 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(run.job_id)} failed {len(failures)} times since its last completed checkpoint, "
             f"last with {last.exception} at {last.at:%H:%M:%S} UTC: it is in a loop, and waiting does not end it."
         )
-    fresh = [f for f in failures if timedelta(0) <= case.observation.table.read_at - f.at <= RECENT]
-    if run.is_settled and not fresh:
+    fresh = _fresh(run, case.observation.table.read_at)
+    if not is_recovering(run, case.observation.table.read_at):
         return Excluded(
             reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
         )
@@ -52,6 +52,15 @@ def examine(case: Case) -> Examined:
         wrong_run=None,
         remedy=Remedy.WAIT,
     )
+
+
+def is_recovering(run: JobRun, at: datetime) -> bool:
+    """Whether the run is not settled, or failed within the last minute without a checkpoint since."""
+    return not run.is_settled or bool(_fresh(run, at))
+
+
+def _fresh(run: JobRun, at: datetime) -> list[Failure]:
+    return [f for f in _since_checkpoint(run) if timedelta(0) <= at - f.at <= RECENT]
 
 
 def _since_checkpoint(run: JobRun) -> list[Failure]:

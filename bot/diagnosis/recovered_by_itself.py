@@ -5,6 +5,7 @@ This is the one mode that says that nothing is to be done, so everything that it
 
 from bot.diagnosis import _unbroken
 from bot.diagnosis._case import in_window, living, not_asked, unseen
+from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import short, short_job
@@ -71,8 +72,8 @@ def _wrong_run(case: Case) -> str | None:
     if len(alive) > 1:
         return f"{len(alive)} runs of the job are alive at once: {', '.join(short_job(r.job_id) for r in alive)}."
     run = alive[0]
-    if not run.is_settled:
-        return f"Run {short_job(run.job_id)} is {run.state} and not settled: see `wait`."
+    if is_recovering(run, case.observation.table.read_at):
+        return f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
     return _unbroken.silence(case, run)
 
 

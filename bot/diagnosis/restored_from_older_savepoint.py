@@ -109,6 +109,8 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
 def _silence(case: Case, rewind: Rewind) -> str:
     head = next(iter(reversed(flink_commits(case.observation.table))), None)
     v1 = writes_as_v1(run_of(case, rewind.run), head.operator_id if head else None)
+    if v1 is False:
+        return "It has committed nothing yet. It is a V2 sink: the repeated rows come with its next checkpoint."
     kind = "It is a V1 sink" if v1 else "If it is a V1 sink"
     return (
         f"It has committed nothing yet. {kind}: it holds everything back until its checkpoint ids pass "
@@ -154,6 +156,11 @@ def _interleaved(rewind: Rewind) -> str:
 def _why_not(case: Case) -> str:
     ids = {s.snapshot_id for s in in_window(case)}
     inside = [s for s in switches(case.observation.table) if s.first in ids]
+    if inside and inside[-1].first_checkpoint <= inside[-1].reached:
+        return (
+            f"Run {short_job(inside[-1].run)} began at checkpoint {inside[-1].first_checkpoint}, but nothing was "
+            f"restored: it started without state, or run {short_job(inside[-1].earlier)} was drained (F4, F5, F15)."
+        )
     if inside:
         last = inside[-1]
         return (

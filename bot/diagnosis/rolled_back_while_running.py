@@ -71,10 +71,12 @@ def _matches(case: Case, found: Rollback) -> Matches:
         )
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
-    if case.gaps is not None:
+    if case.gaps is None:
+        reasons.append("Nobody has looked for missing source positions in this window yet.")
+    elif case.gaps.missing:
         reasons.append(f"{case.gaps.missing} source positions are missing at the head.")
     else:
-        reasons.append("Nobody has looked for missing source positions in this window yet.")
+        reasons.append("No source position is missing below the head yet.")
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     return Matches(
         headline=f"Main was rolled back to {short(found.target)} while run {short_job(writer)} was running.",
