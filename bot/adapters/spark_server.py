@@ -1,0 +1,176 @@
+"""The embedded Spark: one Connect server on loopback, started by the bot and gone with it."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from pydantic import Field
+
+from bot.domain.errors import EvidenceFailed
+from bot.domain.record import Record
+
+KEEPER = Path(__file__).with_name("spark_keeper.py")
+PACKAGES = (
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    "org.apache.spark:spark-avro_2.13:4.1.1",
+)
+"""What evidence needs beside Spark itself; the versions were run together."""
+
+_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_LEAN = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:+ExitOnOutOfMemoryError"
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
+"""
+
+
+class EmbeddedSpark(Record):
+    """How the embedded server is started."""
+
+    cores: int = Field(default=2, ge=1)
+    memory: str = Field(default="1g", pattern=r"^\d+[mg]$")
+    """The JVM's heap, as `-Xmx` takes it."""
+    jars: tuple[Path, ...] = ()
+    """Jar files that are here already; when empty, `packages` are resolved by name (and cached) by Spark."""
+    packages: tuple[str, ...] = PACKAGES
+    conf: dict[str, str] = {}
+    """More Spark settings: credentials of object storage, for example."""
+    start_within_s: float = 60.0
+    """Longer where jars must be downloaded first."""
+
+
+class SparkServer:
+    """One started server. `stop` ends it; so does the end of this process, however it ends."""
+
+    def __init__(self, wanted: EmbeddedSpark) -> None:
+        """Starts it and returns when it listens. Raises EvidenceFailed with the end of its log."""
+        self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
+        self._log = self._room / "server.log"
+        self._token = secrets.token_urlsafe(24)
+        self._port = _free_port()
+        with self._log.open("wb") as log:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-E", "-S", str(KEEPER), *self._command(wanted)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=_environment(self._token),
+                start_new_session=True,
+            )
+        assert self._keeper.stdout is not None
+        self.pid = int(self._keeper.stdout.readline() or b"0")
+        """Of the JVM (of its launcher in the first half second; the launcher becomes the JVM)."""
+        self._wait_until_it_listens(wanted.start_within_s)
+
+    @property
+    def url(self) -> str:
+        """Where a session connects; carries the token, so it is never logged."""
+        return f"sc://localhost:{self._port}/;token={self._token}"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the JVM still runs."""
+        return self._keeper.poll() is None
+
+    def stop(self) -> None:
+        """End the JVM and remove its scratch folder. Safe to repeat."""
+        for pipe in (self._keeper.stdin, self._keeper.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            self._keeper.wait(10)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        shutil.rmtree(self._room, ignore_errors=True)
+
+    def _command(self, wanted: EmbeddedSpark) -> list[str]:
+        log4j = self._room / "log4j2.properties"
+        log4j.write_text(_LOG4J, encoding="utf-8")
+        conf = {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.connect.progress.reportInterval": "200ms",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": f"{_LEAN} -Dlog4j2.configurationFile={log4j}",
+            "spark.local.dir": str(self._room / "scratch"),
+            "spark.sql.warehouse.dir": str(self._room / "warehouse"),
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": str(wanted.cores),
+            **wanted.conf,
+        }
+        command = [str(_spark_home() / "bin" / "spark-submit"), "--master", f"local[{wanted.cores}]"]
+        command += ["--driver-memory", wanted.memory]
+        if wanted.jars:
+            command += ["--driver-class-path", os.pathsep.join(str(jar) for jar in wanted.jars)]
+        elif wanted.packages:
+            command += ["--packages", ",".join(wanted.packages)]
+        for key, value in conf.items():
+            command += ["--conf", f"{key}={value}"]
+        return [*command, "--class", _SERVER, "spark-internal"]
+
+    def _wait_until_it_listens(self, within_s: float) -> None:
+        give_up = time.monotonic() + within_s
+        while time.monotonic() < give_up and self.is_alive:
+            if listens("127.0.0.1", self._port, 1.0):
+                return
+            time.sleep(0.1)
+        why = "did not listen in time" if self.is_alive else "ended by itself"
+        end = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+        self.stop()
+        raise EvidenceFailed(
+            "The embedded Spark could not be started.",
+            f"Expected a server within {within_s:.0f} s; it {why}. Its log ends: {' / '.join(end) or 'empty'}.",
+            "Check that Java 17 or 21 is installed and that the Iceberg packages can be downloaded, "
+            "or name a Spark Connect server by SPARK_REMOTE; then ask again.",
+        )
+
+
+def listens(host: str, port: int, timeout_s: float) -> bool:
+    """Whether something accepts connections there."""
+    try:
+        socket.create_connection((host, port), timeout=timeout_s).close()
+    except OSError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _spark_home() -> Path:
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _environment(token: str) -> dict[str, str]:
+    """Ours without what would turn the server into a client; the token travels here, not in `ps`."""
+    client_only = {"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"}
+    kept = {key: value for key, value in os.environ.items() if key not in client_only}
+    return {
+        **kept,
+        "SPARK_HOME": str(_spark_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
+    }

@@ -1,0 +1,94 @@
+"""Collects evidence: runs a task and turns its answer into a record that a stranger can check."""
+
+from collections.abc import Callable, Mapping
+
+from bot.domain.errors import EvidenceFailed, Refused
+from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
+from bot.domain.ids import EvidenceId
+from bot.evidence._scan import TaskModule
+from bot.ports import Clock, EvidenceRunner
+
+MAX_ROWS = 20
+_HOPELESS = "Report it: this is a fault of the task, not of the table."
+
+
+def _unheard(_progress: Progress) -> None:
+    """For callers who only want the answer."""
+
+
+class Collector:
+    """All evidence tasks, and the runner that they run on."""
+
+    def __init__(self, modules: Mapping[str, TaskModule], runner: EvidenceRunner, clock: Clock) -> None:
+        self._tasks = {name: module.task for name, module in modules.items()}
+        self._runner = runner
+        self._clock = clock
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Task name -> declaration."""
+        return self._tasks
+
+    def task(self, name: str) -> Task:
+        """One task's declaration. Raises Refused, naming those that exist, when there is none."""
+        if name not in self._tasks:
+            raise Refused(
+                f"There is no evidence task {name}.", f"There are: {', '.join(self._tasks)}.", "Choose one of these."
+            )
+        return self._tasks[name]
+
+    def collect(
+        self, name: str, ask: Ask, *, run: EvidenceId, on_progress: Callable[[Progress], None] = _unheard
+    ) -> Evidence:
+        """Run the task now and wait. Raises Refused (unknown), EvidenceFailed, EvidenceCancelled."""
+        task = self.task(name)
+        began = self._clock.now()
+        answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)
+        check_answer(task, answer)
+        table = ask.observation.table
+        return Evidence(
+            **dict(answer),
+            id=run,
+            task=task.name,
+            task_version=task.version,
+            question=task.question,
+            metadata_location=table.metadata_location,
+            head=table.head,
+            window=ask.window,
+            at=began,
+            took_ms=round((self._clock.now() - began).total_seconds() * 1000),
+            bytes_read=bytes_read,
+        )
+
+    def cancel(self, run: EvidenceId) -> bool:
+        """Interrupt a run; False if it does not run here."""
+        return self._runner.cancel(tag_of(run))
+
+    def warm(self) -> None:
+        """Start Spark now. Raises EvidenceFailed."""
+        self._runner.warm()
+
+
+def tag_of(run: EvidenceId) -> str:
+    """The name under which Spark knows this run; found again in Spark's own pages."""
+    return f"waterline-{run}"
+
+
+def check_answer(task: Task, answer: Answer) -> None:
+    """Raises EvidenceFailed when the answer breaks what a reader relies on."""
+    broken = _what_is_broken(task, answer)
+    if broken is not None:
+        raise EvidenceFailed(f"The evidence task {task.name} gave an answer that cannot be used.", broken, _HOPELESS)
+
+
+def _what_is_broken(task: Task, answer: Answer) -> str | None:
+    missed = {one.source for one in answer.could_not_look} & set(task.needs)
+    if answer.verdict is not Verdict.INCONCLUSIVE and answer.finding is None:
+        return f"Expected a finding with the verdict {answer.verdict.value}; found none."
+    if answer.verdict is Verdict.RULED_OUT and missed:
+        return f"Expected no 'ruled-out' without having looked; it could not look at {', '.join(sorted(missed))}."
+    if len(answer.rows) > MAX_ROWS or any(len(row) != len(answer.columns) for row in answer.rows):
+        return f"Expected at most {MAX_ROWS} rows of {len(answer.columns)} cells; found {len(answer.rows)} rows."
+    if not answer.headline.endswith("."):
+        return f"Expected a headline that is a sentence; found {answer.headline!r}."
+    return None
