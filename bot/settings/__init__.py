@@ -1,0 +1,27 @@
+"""Everything that can be configured: one YAML file, and three secrets from the environment."""
+
+from bot.settings.jobs import JarStartSettings, JobSettings, SqlGatewayStartSettings
+from bot.settings.model import (
+    CatalogSettings,
+    JournalSettings,
+    LineageSettings,
+    Settings,
+    SlackSettings,
+    SparkSettings,
+)
+from bot.settings.secrets import SlackSecrets
+from bot.settings.tables import TableSettings
+
+__all__ = [
+    "CatalogSettings",
+    "JarStartSettings",
+    "JobSettings",
+    "JournalSettings",
+    "LineageSettings",
+    "Settings",
+    "SlackSecrets",
+    "SlackSettings",
+    "SparkSettings",
+    "SqlGatewayStartSettings",
+    "TableSettings",
+]

@@ -1,0 +1,51 @@
+"""What no field can see alone: names that lead nowhere, and policies that nobody can fulfil."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ruamel.yaml.comments import CommentedMap
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.ids import TableName
+from bot.settings.jobs import JobSettings
+from bot.settings.reading import bad, near
+from bot.settings.tables import TableSettings
+
+Where = tuple[str | int, ...]
+
+
+def refuse_contradictions(
+    jobs: Mapping[str, JobSettings], tables: Mapping[TableName, TableSettings], content: CommentedMap, path: Path
+) -> None:
+    """Raises BadConfiguration for the first contradiction, table by table in the file's order."""
+    for name, table in tables.items():
+        where: Where = ("tables", name)
+        if "." not in name.strip("."):
+            raise bad(
+                content, path, where, "this is not a table's name.",
+                f"Expected namespace.table; found {name}.", "Write it as in the catalog, without the catalog's name.",
+            )  # fmt: skip
+        if table.job is not None and table.job not in jobs:
+            raise bad(
+                content, path, (*where, "job"), "there is no such job.",
+                f"Expected one of {', '.join(jobs) or 'the jobs (there are none)'}; found {table.job}.",
+                f"{near(table.job, jobs)}Name the job under `jobs`, by its name in Flink.",
+            )  # fmt: skip
+        if "default" not in table.policies:
+            raise bad(
+                content, path, (*where, "policies"), "nobody is named for the other actions.",
+                f"Expected a policy `default`; found {', '.join(table.policies) or 'none'}.",
+                "Add `default` with `users` or `groups`.",
+            )  # fmt: skip
+        for action, policy in table.policies.items():
+            _refuse_hopeless(policy, content, path, (*where, "policies", action))
+
+
+def _refuse_hopeless(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
+    people = len(set(policy.users))
+    if people < policy.required and not policy.groups:
+        raise bad(
+            content, path, where, "this policy can never be fulfilled.",
+            f"Expected at least {policy.required} `users`, or `groups`; found {people} users and no group.",
+            "Name more approvers, or require fewer.",
+        )  # fmt: skip

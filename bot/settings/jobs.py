@@ -1,0 +1,94 @@
+"""What the file says of a Flink job: where it is asked, stopped and started, and where its state is kept."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.domain.record import Record
+
+HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
+Folder = Annotated[str, Field(pattern=r"^(/|[a-z0-9]+:).+")]
+"""An absolute path or a URI, as Flink takes it."""
+
+
+class SqlGatewayStartSettings(Record):
+    """Starts a SQL job through Flink's SQL gateway."""
+
+    kind: Literal["sql-gateway"] = Field(description="This way of starting.", examples=["sql-gateway"])
+    url: HttpUrl = Field(description="Address of the SQL gateway.", examples=["http://flink-sql-gateway:8083"])
+    statements: tuple[str, ...] = Field(
+        min_length=1,
+        description="Statements of one session, in order; the last one is the INSERT that starts the job.",
+        examples=[["CREATE CATALOG …", "INSERT INTO …"]],
+    )
+    properties: dict[str, str] = Field(
+        default={},
+        description="Session properties. Restore path and job id are added by Waterline.",
+        examples=[{"pipeline.name": "orders-to-iceberg"}],
+    )
+    within: timedelta = Field(
+        default=timedelta(seconds=90),
+        gt=timedelta(0),
+        description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
+        examples=["PT90S"],
+    )
+
+
+class JarStartSettings(Record):
+    """Starts a job from a jar that was uploaded to the cluster."""
+
+    kind: Literal["jar"] = Field(description="This way of starting.", examples=["jar"])
+    jar_id: str = Field(
+        description="Id of the uploaded jar, from GET /jars.",
+        examples=["4a7c2b6e-1f0d-4c3b-9a58-0d6d2f7b8e11_orders-etl.jar"],
+    )
+    entry_class: str | None = Field(
+        default=None, description="Main class, where the jar's manifest names none.", examples=["com.acme.OrdersJob"]
+    )
+    args: tuple[str, ...] = Field(
+        default=(), description="Program arguments, one an item.", examples=[["--table", "sales.orders"]]
+    )
+    parallelism: int | None = Field(
+        default=None, ge=1, description="Parallelism of the job; the cluster's default if absent.", examples=[4]
+    )
+    properties: dict[str, str] = Field(
+        default={},
+        description="Flink settings of this run (`flinkConfiguration`).",
+        examples=[{"execution.checkpointing.interval": "60 s"}],
+    )
+    within: timedelta = Field(
+        default=timedelta(seconds=90),
+        gt=timedelta(0),
+        description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
+        examples=["PT90S"],
+    )
+
+
+StartSettings = Annotated[SqlGatewayStartSettings | JarStartSettings, Field(discriminator="kind")]
+
+
+class JobSettings(Record):
+    """One Flink job."""
+
+    flink: HttpUrl = Field(description="Address of the JobManager's REST.", examples=["http://flink:8081"])
+    checkpoint_dir: Folder | None = Field(
+        default=None,
+        description="Flink's `execution.checkpointing.dir`, readable from here, without the job id.",
+        examples=["s3://flink-state/checkpoints"],
+    )
+    savepoint_dir: Folder | None = Field(
+        default=None,
+        description="Where savepoints are and are to be written, readable from here.",
+        examples=["s3://flink-state/savepoints"],
+    )
+    stop_within: timedelta = Field(
+        default=timedelta(minutes=2),
+        gt=timedelta(0),
+        description="Time limit for a stop-with-savepoint and for the end of the run, as an ISO 8601 duration or in "
+        "seconds; after it the outcome is unknown and is verified.",
+        examples=["PT2M"],
+    )
+    start: StartSettings | None = Field(
+        default=None, description="How the job is started; without it, people start it by hand."
+    )

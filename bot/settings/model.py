@@ -1,0 +1,148 @@
+"""The configuration file as one frozen value."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from bot.domain.ids import TableName
+from bot.domain.record import Record
+from bot.domain.setup import TableSetup
+from bot.settings.contradictions import refuse_contradictions
+from bot.settings.jobs import HttpUrl, JobSettings
+from bot.settings.reading import checked, yaml_of
+from bot.settings.reference import as_markdown
+from bot.settings.tables import TableSettings
+
+
+class CatalogSettings(Record):
+    """The Iceberg catalog."""
+
+    name: str = Field(
+        min_length=1,
+        description="The catalog's name. In a SQL catalog it is part of the key: the same as in Flink and Spark.",
+        examples=["lake"],
+    )
+    properties: dict[str, str] = Field(
+        min_length=1,
+        description="Handed to PyIceberg as they are; every catalog that PyIceberg knows will do.",
+        examples=[{"type": "rest", "uri": "http://catalog:8181"}],
+    )
+    note: str | None = Field(
+        default=None, description="Shown by `waterline doctor`: who runs it.", examples=["Run by team lakehouse."]
+    )
+
+
+class SparkSettings(Record):
+    """Where evidence is collected."""
+
+    remote: str | None = Field(
+        default=None,
+        pattern=r"^sc://",
+        description="Spark Connect address; without it a local Spark is started and kept warm.",
+        examples=["sc://spark-connect:15002"],
+    )
+    memory: str = Field(
+        default="1g", pattern=r"^\d+[mg]$", description="Heap of the local Spark, as `-Xmx` takes it.", examples=["2g"]
+    )
+    limit: timedelta = Field(
+        default=timedelta(minutes=10),
+        gt=timedelta(0),
+        description="Time limit of one evidence task, as an ISO 8601 duration or in seconds.",
+        examples=["PT10M"],
+    )
+    packages: tuple[str, ...] = Field(
+        default=(),
+        description="Packages for the local Spark, by name; empty means the ones that Waterline was tested with.",
+        examples=[["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]],
+    )
+
+
+class LineageSettings(Record):
+    """Who read which snapshot."""
+
+    events: Path | None = Field(
+        default=None,
+        description="File of OpenLineage events, one JSON a line; relative to this file. Without it, who read what "
+        "is not known and is said to be so.",
+        examples=["lineage/events.jsonl"],
+    )
+
+
+class JournalSettings(Record):
+    """The record."""
+
+    url: str | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the database; a SQLite file in `home` if absent. A password belongs in "
+        "the driver's own files (`.pgpass`), not here.",
+        examples=["postgresql+psycopg://waterline@db/waterline"],
+    )
+
+
+class SlackSettings(Record):
+    """How Slack is reached. Tokens come from the environment."""
+
+    mode: Literal["socket", "http"] = Field(
+        default="socket",
+        description="`socket` needs no public address; `http` receives Slack's signed requests.",
+        examples=["socket"],
+    )
+    base_url: HttpUrl = Field(
+        default="https://slack.com/api/",
+        description="Slack's Web API; the local workspace's address in the demo.",
+        examples=["https://slack.com/api/"],
+    )
+    port: int = Field(
+        default=3000, ge=1, le=65535, description="Port that listens for Slack in mode `http`.", examples=[3000]
+    )
+
+
+class Settings(Record):
+    """All of it."""
+
+    home: Path = Field(
+        default=Path("waterline-home"),
+        description="Folder for what Waterline keeps: journal, evidence, exports; relative to this file.",
+        examples=["/var/lib/waterline"],
+    )
+    catalog: CatalogSettings = Field(description="The Iceberg catalog.")
+    jobs: dict[str, JobSettings] = Field(default={}, description="Flink jobs by their name in Flink (`pipeline.name`).")
+    tables: dict[TableName, TableSettings] = Field(
+        min_length=1, description="Watched tables, as namespace.table in the catalog."
+    )
+    spark: SparkSettings = Field(default=SparkSettings(), description="Where evidence is collected.")
+    lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
+    journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
+    slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
+
+    @classmethod
+    def load(cls, path: Path) -> "Settings":
+        """The file at `path`. Raises BadConfiguration with file, line and setting of the first problem."""
+        content = yaml_of(path)
+        read = checked(cls, content, path)
+        refuse_contradictions(read.jobs, read.tables, content, path)
+        here = path.resolve().parent
+        events = read.lineage.events
+        return read.model_copy(
+            update={
+                "home": here / read.home.expanduser(),
+                "lineage": LineageSettings(events=here / events.expanduser() if events else None),
+            }
+        )
+
+    @classmethod
+    def reference(cls) -> str:
+        """A Markdown table of every setting, and of the secrets."""
+        return as_markdown(cls)
+
+    @property
+    def journal_url(self) -> str:
+        """The database of the record."""
+        return self.journal.url or f"sqlite:///{self.home / 'journal.db'}"
+
+    @property
+    def setups(self) -> dict[TableName, TableSetup]:
+        """The watched tables as the rules need them."""
+        return {name: table.setup(name) for name, table in self.tables.items()}

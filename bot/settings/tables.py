@@ -1,0 +1,48 @@
+"""What the file says of a watched table."""
+
+from pydantic import Field
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.contract import TableContract
+from bot.domain.ids import TableName
+from bot.domain.reads import Consumer
+from bot.domain.record import Record
+from bot.domain.setup import TableSetup
+
+
+class TableSettings(Record):
+    """One watched table."""
+
+    job: str | None = Field(
+        default=None,
+        description="The job under `jobs` that writes it; without it nothing of Flink's can be asked.",
+        examples=["orders-to-iceberg"],
+    )
+    channel: str | None = Field(
+        default=None,
+        description="Slack channel id where its incidents are opened, when nobody says another.",
+        examples=["C0INCIDENT"],
+    )
+    contract: TableContract = Field(description="What the table promises.")
+    consumers: tuple[Consumer, ...] = Field(default=(), description="Who declared to read it, and where they are told.")
+    policies: dict[str, ApprovalPolicy] = Field(
+        description="Who may approve, for each action; `default` is for every action that is not named."
+    )
+    next_update_minutes: int = Field(
+        default=30,
+        ge=1,
+        description="What consumers are promised: the next word comes within this time.",
+        examples=[30],
+        json_schema_extra={"unit": "minutes"},
+    )
+
+    def setup(self, name: TableName) -> TableSetup:
+        """The part that the rules need."""
+        return TableSetup(
+            name=name,
+            job=self.job,
+            contract=self.contract,
+            consumers=self.consumers,
+            policies=self.policies,
+            next_update_minutes=self.next_update_minutes,
+        )

@@ -1,0 +1,52 @@
+"""The example file and the reference know every setting."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.domain.ids import TableName
+from bot.settings import JarStartSettings, Settings, SqlGatewayStartSettings
+from bot.settings.reference import Setting, settings_of
+
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "waterline.example.yaml"
+SETTINGS = list(settings_of(Settings))
+
+
+def test_the_example_file_loads() -> None:
+    """What people copy is well formed, and durations and both ways of starting arrive as written."""
+    settings = Settings.load(EXAMPLE)
+
+    assert settings.tables[TableName("sales.orders")].contract.commit_every == timedelta(minutes=1)
+    assert isinstance(settings.jobs["orders-to-iceberg"].start, SqlGatewayStartSettings)
+    assert isinstance(settings.jobs["payments-to-iceberg"].start, JarStartSettings)
+    assert settings.setups[TableName("sales.orders")].policy_for("rewind_table_and_job").required == 2
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_in_the_example(setting: Setting) -> None:
+    """A setting that the example does not show, if only as a comment, is not found by anyone."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+
+    last = setting.name.rsplit(".", 1)[-1]
+
+    assert f" {last}:" in text or text.startswith(f"{last}:") or f"\n{last}:" in text
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_described(setting: Setting) -> None:
+    """Each setting has a description, and each that holds a value an example."""
+    described, exemplified = setting.description, setting.example
+
+    assert described.endswith((".", "`"))
+    assert exemplified or setting.is_group
+
+
+def test_the_reference_names_every_setting_and_secret() -> None:
+    """The Markdown table is made from the models: nothing can be left out."""
+    reference = Settings.reference()
+
+    assert [each.name for each in SETTINGS if f"| `{each.name}` |" not in reference] == []
+    assert "SLACK_SIGNING_SECRET" in reference
+    assert "| `tables.<name>.next_update_minutes` |" in reference
+    assert "Unit: minutes." in reference

@@ -1,0 +1,109 @@
+"""A file that is wrong is refused with file, line, setting, and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.domain.errors import BadConfiguration
+from bot.settings import Settings
+
+GOOD = """\
+catalog:
+  name: lake
+  properties: {type: sql, uri: "sqlite:///lake.db"}
+jobs:
+  orders-to-iceberg:
+    flink: http://127.0.0.1:8081
+    start:
+      kind: sql-gateway
+      url: http://127.0.0.1:8083
+      statements: [INSERT INTO a SELECT 1]
+tables:
+  sales.orders:
+    job: orders-to-iceberg
+    contract: {key: [order_id]}
+    policies:
+      default: {users: [U0BEN00001]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A well-formed file, to be spoilt."""
+    path = tmp_path / "waterline.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def refusal(file: Path, old: str, new: str) -> BadConfiguration:
+    """The refusal of the good file with one part replaced."""
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new), encoding="utf-8")
+    with pytest.raises(BadConfiguration) as refused:
+        Settings.load(file)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "setting", "found", "remedy"),
+    [
+        ("    job: ", "    jop: ", 13, "tables.sales.orders.jop", "found jop", "Did you mean `job`?"),
+        ("  name: lake\n", "", 1, "catalog.name", "Expected name; found nothing", "Add it"),
+        ("http://127.0.0.1:8081", "flink:8081", 6, "jobs.orders-to-iceberg.flink", "'flink:8081'", "Correct it"),
+        (": sql-gateway", ": yarn", 7, "jobs.orders-to-iceberg.start", "found yarn", "which kind"),
+        ("127.0.0.1:8083", "", 9, "jobs.orders-to-iceberg.start.url", "'http://'", "Correct it"),
+        ("job: orders-to-iceberg", "job: order-to-iceberg", 13, "tables.sales.orders.job",
+         "found order-to-iceberg", "Did you mean `orders-to-iceberg`?"),
+        ("default:", "rewind:", 15, "tables.sales.orders.policies", "found rewind", "Add `default`"),
+        ("[U0BEN00001]", "[]", 16, "tables.sales.orders.policies.default", "found 0 users", "Name more"),
+        ("sales.orders:", "orders:", 12, "tables.orders", "found orders", "without the catalog's name"),
+        ("{key: [order_id]}", "{key: [1]}", 14, "tables.sales.orders.contract.key.0", "found 1", "Correct it"),
+        ("  name: lake", "  name: lake\n  name: lake", 3, "this is not YAML", "duplicate key", "stands twice"),
+        ("catalog:", "slack: {bot_token: xoxb-1}\ncatalog:", 1, "slack.bot_token", "found bot_token", "Remove"),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_named_with_its_line(
+    file: Path, old: str, new: str, line: int, setting: str, found: str, remedy: str
+) -> None:
+    """Whoever edits the file is told where to look, what was found, and what to do."""
+    refused = refusal(file, old, new)
+
+    assert refused.happened.startswith(f"{file}:{line}: {setting}")
+    assert found in refused.found
+    assert remedy in refused.remedy
+
+
+def test_further_problems_are_counted(file: Path) -> None:
+    """The first problem by line is shown; that there are more is said."""
+    refused = refusal(file, "    job: orders-to-iceberg", "    jop: orders-to-iceberg\n    chanel: C1")
+
+    assert "jop" in refused.happened
+    assert "1 more problem in this file" in refused.remedy
+
+
+def test_a_file_that_is_not_there_is_a_bad_configuration(tmp_path: Path) -> None:
+    """A missing file is named, and where to get one."""
+    with pytest.raises(BadConfiguration, match=r"cannot be read.*--config"):
+        Settings.load(tmp_path / "no.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "just words", "a: [", "\x00"])
+def test_what_is_not_settings_is_refused(file: Path, text: str) -> None:
+    """Empty, a list, prose, half a YAML, binary: each is refused, none is a crash."""
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(BadConfiguration) as refused:
+        Settings.load(file)
+
+    assert str(file) in refused.value.happened
+
+
+def test_paths_are_relative_to_the_file(file: Path) -> None:
+    """The bot may be started from anywhere."""
+    file.write_text(GOOD + "home: state\nlineage: {events: events.jsonl}\n", encoding="utf-8")
+
+    settings = Settings.load(file)
+
+    assert settings.home == file.parent / "state"
+    assert settings.lineage.events == file.parent / "events.jsonl"
+    assert settings.journal_url == f"sqlite:///{file.parent}/state/journal.db"
