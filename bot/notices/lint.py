@@ -1,0 +1,97 @@
+"""Lint of messages: every problem as `file:line: what is wrong; what to do`."""
+
+from pathlib import Path
+from traceback import extract_tb
+
+from jinja2 import TemplateError, TemplateSyntaxError, nodes
+
+from bot.domain.errors import BadConfiguration
+from bot.domain.record import Record
+from bot.notices.facts import NoticeFacts
+from bot.notices.samples import samples
+from bot.notices.template import SUFFIX, NoticeTemplate, environment_of, scan, tidy
+
+MOST_CHARACTERS = 8000
+"""Of a whole notice. Slack refuses a message of about 12,000 over all blocks, undocumented (bolt-js 2509)."""
+MOST_IN_A_PARAGRAPH = 2900
+"""Of a text without a blank line: a section block holds 3000, and a notice is split between paragraphs."""
+
+
+class Problem(Record):
+    """One finding of lint."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+def lint(folder: Path) -> tuple[Problem, ...]:
+    """Every problem of the templates in `folder`; empty when each renders with every shape of facts."""
+    problems = [problem for path in sorted(folder.glob(f"*{SUFFIX}")) for problem in _names(folder, path)]
+    if problems:
+        return tuple(problems)
+    try:
+        templates = scan(folder)
+    except BadConfiguration as error:
+        file, line, message = error.happened.split(":", 2)
+        return (Problem(file=file, line=int(line), message=f"{message.strip()} {error.found} {error.remedy}"),)
+    if not templates:
+        return (Problem(file=folder.name, line=1, message=f"No notice found; write one as <kind>{SUFFIX}."),)
+    return tuple(problem for template in templates.values() for problem in _shapes(template))
+
+
+def _names(folder: Path, path: Path) -> list[Problem]:
+    """Variables that are no fact, wherever they stand: also in branches that no sample enters."""
+    environment = environment_of(folder)
+    assert environment.loader is not None
+    try:
+        tree = environment.parse(environment.loader.get_source(environment, path.name)[0])
+    except TemplateSyntaxError as error:
+        return [Problem(file=path.name, line=error.lineno, message=f"This is not a template: {error.message}")]
+    names = list(tree.find_all(nodes.Name))
+    known = set(NoticeFacts.model_fields) | {"loop"} | {name.name for name in names if name.ctx == "store"}
+    return [
+        Problem(
+            file=path.name,
+            line=name.lineno,
+            message=f"There is no fact {name.name}. Use one of {', '.join(sorted(NoticeFacts.model_fields))}.",
+        )
+        for name in names
+        if name.name not in known
+    ]
+
+
+def _shapes(template: NoticeTemplate) -> list[Problem]:
+    """The first problem of the template, over all samples; one is enough to mend, and the next follows."""
+    for shape, facts in samples():
+        values = {name: getattr(facts, name) for name in NoticeFacts.model_fields}
+        try:
+            text = tidy(template.compiled.render(values))
+        except (TemplateError, TypeError, ValueError) as error:
+            return [_where(template, error, shape)]
+        too_long = _too_long(text)
+        if too_long:
+            return [Problem(file=template.path.name, line=1, message=f"With {shape}: {too_long}")]
+    return []
+
+
+def _too_long(text: str) -> str | None:
+    if not text:
+        return "nothing is said. Write at least one sentence for this shape."
+    if len(text) > MOST_CHARACTERS:
+        return f"{len(text)} characters, at most {MOST_CHARACTERS} fit. Say less, or cut the lists."
+    longest = max(len(paragraph) for paragraph in text.split("\n\n"))
+    if longest > MOST_IN_A_PARAGRAPH:
+        return f"a paragraph of {longest} characters, at most {MOST_IN_A_PARAGRAPH} fit. Break it with a blank line."
+    return None
+
+
+def _where(template: NoticeTemplate, error: Exception, shape: str) -> Problem:
+    """Jinja puts the template's own file and line into the traceback; the innermost one counts."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename.endswith(SUFFIX)]
+    file = Path(frames[-1].filename).name if frames else template.path.name
+    line = frames[-1].lineno if frames else 1
+    return Problem(file=file, line=line or 1, message=f"With {shape}: {error}. Mend the line that is named.")

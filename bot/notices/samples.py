@@ -1,0 +1,84 @@
+"""Sample facts of every shape that a notice can meet: what lint and the tests render each template with."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
+from bot.notices.facts import (
+    Affected,
+    Damage,
+    NoticeFacts,
+    NotObserved,
+    ReadAbove,
+    ReadersUnknown,
+    Reading,
+    RunAbove,
+    Stage,
+    Trusted,
+)
+
+_NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
+_GOOD = SnapshotId(5130840912223377421)
+
+READINGS: dict[str, Reading] = {
+    "read above": ReadAbove(runs=(RunAbove(run_id="run-1", at=_NOON, snapshot_id=SnapshotId(_GOOD + 1)),)),
+    "read above, often": ReadAbove(
+        runs=tuple(
+            RunAbove(run_id=f"0192f0c4-{n:04}-7d4e-9a5b-6d1f2c3b4a59", at=_NOON, snapshot_id=SnapshotId(_GOOD + n))
+            for n in range(1, 40)
+        )
+    ),
+    "not observed": NotObserved(runs_seen=3),
+    "no run known": NotObserved(runs_seen=0),
+    "unknown readers": ReadersUnknown(
+        source="Lineage events at http://lineage:5000", reason="the connection was refused"
+    ),
+}
+TRUSTED: dict[str, Trusted | None] = {
+    "trusted by tag": Trusted(snapshot_id=_GOOD, committed_at=_NOON, checkpoint_id=CheckpointId(10), by_tag=True),
+    "trusted by id": Trusted(snapshot_id=_GOOD, committed_at=None, checkpoint_id=None, by_tag=False),
+    "no trusted snapshot": None,
+}
+AFFECTED: dict[str, Affected | None] = {
+    "under review": Affected(
+        snapshots=tuple(SnapshotId(_GOOD + n) for n in range(1, 40)),
+        first_at=_NOON, last_at=_NOON + timedelta(minutes=40), rows=1_204_000, taken_back=False,
+    ),
+    "taken back": Affected(
+        snapshots=(SnapshotId(_GOOD + 1),), first_at=_NOON, last_at=_NOON, rows=1, taken_back=True,
+    ),
+    "nothing affected": None,
+}  # fmt: skip
+STAGES: tuple[Stage, ...] = ("investigating", "diagnosed", "proposed", "executing", "verifying", "proven")
+
+
+def samples() -> Iterator[tuple[str, NoticeFacts]]:
+    """(shape in words, facts) of every combination; sparse and full facts take turns over the stages."""
+    for (read, reading), (trust, trusted), (touched, affected), stage in product(
+        READINGS.items(), TRUSTED.items(), AFFECTED.items(), STAGES
+    ):
+        full = stage in ("diagnosed", "executing", "proven")
+        yield (
+            f"{read}, {trust}, {touched}, {stage}",
+            NoticeFacts(
+                table=TableName("sales.orders"),
+                consumer="revenue_daily",
+                owner="team revenue" if full else None,
+                incident=IncidentId("wl-12"),
+                severity="sev2",
+                opened_at=_NOON,
+                summary="Revenue <doubled> & more" if full else "",
+                stage=stage,
+                cause="the job was restored from an older savepoint" if full else None,
+                affected=affected,
+                trusted=trusted,
+                damage=Damage(extra_rows=220 if full else None, missing_positions=1 if full else None),
+                reading=reading,
+                proofs=("no duplicates", "no gaps") if stage == "proven" else (),
+                now=_NOON,
+                next_word_at=_NOON + timedelta(minutes=30) if full else None,
+                channel="C0ORDERS01",
+                responder=UserId("U0ANA00001") if full else None,
+            ),
+        )

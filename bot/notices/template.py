@@ -1,0 +1,175 @@
+"""Templates: found in a folder, each with front matter, rendered in a sandbox that escapes for Slack only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+
+from bot.domain.errors import BadConfiguration
+from bot.domain.record import Record
+from bot.notices.facts import NoticeFacts
+
+SUFFIX = ".md.j2"
+
+
+class Head(Record):
+    """The front matter of a template."""
+
+    title: str
+    """A few words, as a responder picks it from a list."""
+    when: str
+    """At what moment of an incident it is sent, half a sentence."""
+    audience: Literal["consumers"]
+    """Everyone declared as consumer of the table, each with their own facts."""
+
+
+@dataclass(frozen=True)
+class NoticeTemplate:
+    """One notice: `kind` is its file's name."""
+
+    kind: str
+    title: str
+    when: str
+    audience: str
+    path: Path
+    compiled: Template
+
+
+def scan(folder: Path) -> Mapping[str, NoticeTemplate]:
+    """Kind -> template, for every `*.md.j2` directly in `folder` that does not begin with `_`; frozen.
+
+    Raises BadConfiguration, with file and line, if front matter is missing or a template does not parse.
+    """
+    environment = environment_of(folder)
+    found = {}
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        if path.name.startswith("_"):
+            continue
+        kind, head = path.name.removesuffix(SUFFIX), _head(path)
+        found[kind] = NoticeTemplate(
+            kind=kind,
+            title=head.title,
+            when=head.when,
+            audience=head.audience,
+            path=path,
+            compiled=_compiled(environment, path),
+        )
+    return MappingProxyType(found)
+
+
+def render(template: NoticeTemplate, facts: NoticeFacts) -> str:
+    """Slack mrkdwn. Raises BadConfiguration if the template asks for a fact that does not exist."""
+    values = {name: getattr(facts, name) for name in NoticeFacts.model_fields}
+    try:
+        text = template.compiled.render(values)
+    except TemplateError as error:
+        raise BadConfiguration(
+            f"The notice {template.kind} could not be rendered.",
+            f"{template.path.name} says: {error}.",
+            "Run `waterline lint`: it names file and line.",
+        ) from error
+    return tidy(text)
+
+
+def environment_of(folder: Path) -> Environment:
+    """The sandbox of one folder; templates may include its `_*.md.j2` files."""
+    environment = ImmutableSandboxedEnvironment(
+        loader=FunctionLoader(lambda name: _source(folder / name)),
+        undefined=StrictUndefined,
+        autoescape=False,  # HTML's escapes would show in Slack; `_escaped` does what Slack decodes
+        finalize=_escaped,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"moment": moment, "clock": clock, "count": count, "code": code}
+    return environment
+
+
+def tidy(text: str) -> str:
+    """No blank lines at the ends, never two in a row."""
+    lines: list[str] = []
+    for line in (line.rstrip() for line in text.strip().splitlines()):
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def moment(value: datetime) -> str:
+    """`3 Nov 2026, 09:12 UTC`."""
+    utc = value.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+
+
+def clock(value: datetime) -> str:
+    """`09:12 UTC`."""
+    return f"{value.astimezone(UTC):%H:%M} UTC"
+
+
+def count(value: int, one: str, many: str) -> str:
+    """`1 commit`, `2,300 commits`."""
+    return f"{value:,} {one if value == 1 else many}"
+
+
+def code(value: object) -> str:
+    """In back-ticks; a back-tick inside becomes an apostrophe, which cannot end them."""
+    return f"`{str(value).replace('`', chr(39))}`"
+
+
+def _escaped(value: object) -> object:
+    """The three characters that Slack decodes, and no other: `&#39;` would be shown as it is."""
+    if isinstance(value, StrictUndefined):
+        return value
+    return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _parts(path: Path) -> tuple[str, str]:
+    """Front matter, and the text with its front matter blanked out so that Jinja's line numbers are the file's."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if not lines or lines[0] != "---" or "---" not in lines[1:]:
+        return "", "\n".join(lines)
+    end = lines.index("---", 1)
+    return "\n".join(lines[1:end]), "\n".join([""] * (end + 1) + lines[end + 1 :])
+
+
+def _source(path: Path) -> tuple[str, str, None] | None:
+    return (_parts(path)[1] + "\n", str(path), None) if path.is_file() else None
+
+
+def _head(path: Path) -> Head:
+    try:
+        return Head.model_validate(YAML(typ="safe").load(_parts(path)[0]) or {})
+    except ValidationError as error:
+        found = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'all of it'}: {e['msg']}" for e in error.errors())
+        raise _incomplete(path, 1, found) from error
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        raise _incomplete(path, line, error.problem or "no YAML") from error
+
+
+def _incomplete(path: Path, line: int, found: str) -> BadConfiguration:
+    return BadConfiguration(
+        f"{path.name}:{line}: the front matter of this notice is not complete.",
+        f"Expected title, when and audience (consumers); found: {found}.",
+        "Write them between two lines of --- at the top of the file.",
+    )
+
+
+def _compiled(environment: Environment, path: Path) -> Template:
+    try:
+        return environment.get_template(path.name)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None) or 1
+        raise BadConfiguration(
+            f"{path.name}:{line}: this notice is not a template.",
+            f"Jinja says: {error.message}",
+            "Mend the line that is named.",
+        ) from error
