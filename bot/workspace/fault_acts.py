@@ -56,6 +56,10 @@ async def _drop_sockets(world: World, _asked: FaultRequest) -> Payload:
     return {"cut": world.sockets.drop()}
 
 
+async def _close_sockets(world: World, _asked: FaultRequest) -> Payload:
+    return {"closed": await world.sockets.close_all()}
+
+
 async def _disconnect(world: World, asked: FaultRequest) -> Payload:
     return {"told": await world.sockets.announce_disconnect(asked.reason)}
 
@@ -128,6 +132,7 @@ ACTS: dict[str, Act] = {
     "double-delivery": _double_delivery,
     "redeliver": _redeliver,
     "drop-sockets": _drop_sockets,
+    "close-sockets": _close_sockets,
     "disconnect": _disconnect,
     "refuse-connections": _refuse_connections,
     "archive": _archive,

@@ -41,8 +41,15 @@ class FaultRemote:
         return str(self._do("redeliver")["outcome"])
 
     def drops_sockets(self) -> int:
-        """Cut all Socket Mode connections without a word; answers how many."""
+        """Reset all Socket Mode connections, no close frame; answers how many.
+
+        slack_sdk's built-in client notices after five failed pings: five times its `ping_interval`.
+        """
         return int(self._do("drop-sockets")["cut"])
+
+    def closes_sockets(self) -> int:
+        """End all Socket Mode connections with a close frame, unannounced; the client reconnects at its next ping."""
+        return int(self._do("close-sockets")["closed"])
 
     def disconnects(self, reason: str = "refresh_requested") -> int:
         """Tell all connections that they end (`warning`, `refresh_requested`); answers how many were told."""
