@@ -1,0 +1,155 @@
+"""One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them."""
+
+from typing import assert_never
+
+from bot.domain import entries as e
+from bot.domain.ids import short, short_job
+from bot.domain.journal import Entry
+
+
+def sentence(entry: Entry) -> str:
+    """What this entry says, for a reader who was not there. Who and when stand beside it."""
+    body = entry.body
+    match body:
+        case (
+            e.ProposalMade()
+            | e.ProposalApproved()
+            | e.ProposalEnded()
+            | e.ExecutionStarted()
+            | e.EffectStarted()
+            | e.EffectEnded()
+            | e.ExecutionEnded()
+            | e.Verified()
+        ):
+            return _decided(body)
+        case (
+            e.EvidenceRequested()
+            | e.EvidenceRecorded()
+            | e.EvidenceEnded()
+            | e.Diagnosed()
+            | e.StepDone()
+            | e.StepSkipped()
+        ):
+            return _found(body)
+        case _:
+            return _told(body)
+
+
+def _told(
+    body: e.IncidentOpened
+    | e.ResponderAssigned
+    | e.NoteAdded
+    | e.WaterlineMoved
+    | e.NoticeQueued
+    | e.NoticeEnded
+    | e.ReviewOpened
+    | e.IncidentClosed,
+) -> str:
+    match body:
+        case e.IncidentOpened():
+            noticed = f" Noticed: {_full(body.summary)}" if body.summary else ""
+            trusted = f"trusted up to {short(body.trusted)}" if body.trusted else "no snapshot is trusted"
+            return (
+                f"Opened for {body.table} as {body.severity} with the runbook “{body.runbook.title}”; "
+                f"{trusted}, head {short(body.window.until)}.{noticed}"
+            )
+        case e.ResponderAssigned():
+            return f"<@{body.user}> is responding."
+        case e.NoteAdded():
+            return _full(body.text)
+        case e.WaterlineMoved(status="under-review"):
+            return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
+        case e.WaterlineMoved():
+            return f"The waterline moved to {short(body.snapshot)}; the table is trusted."
+        case e.NoticeQueued():
+            return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
+        case e.NoticeEnded():
+            ended = "was delivered" if body.how == "delivered" else f"could not be delivered: {_full(body.detail)}"
+            return _full(f"Notice {body.key} {ended}")
+        case e.ReviewOpened():
+            broken = sum(1 for finding in body.findings if finding.holds is False)
+            return f"Contract review opened: {len(body.findings)} terms looked at, {broken} did not hold."
+        case e.IncidentClosed():
+            return f"Closed: {_full(body.reason)}"
+        case _:
+            assert_never(body)
+
+
+def _found(
+    body: e.EvidenceRequested | e.EvidenceRecorded | e.EvidenceEnded | e.Diagnosed | e.StepDone | e.StepSkipped,
+) -> str:
+    match body:
+        case e.EvidenceRequested():
+            return f"Asked for evidence: {_words(body.task)}."
+        case e.EvidenceRecorded():
+            evidence = body.evidence
+            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.value}. {_full(evidence.headline)}"
+        case e.EvidenceEnded():
+            how = "failed" if body.how == "failed" else "was cancelled"
+            return f"The evidence run {how}: {_full(body.message)}"
+        case e.Diagnosed():
+            return _diagnosed(body)
+        case e.StepDone():
+            return f"Step “{body.step}” is done ({body.key}): {_full(body.why)}"
+        case e.StepSkipped():
+            return f"Step “{body.step}” was skipped: {_full(body.reason)}"
+        case _:
+            assert_never(body)
+
+
+def _diagnosed(body: e.Diagnosed) -> str:
+    diagnosis = body.diagnosis
+    matches = "; ".join(f"{mode.code}, {_bare(match.headline)}" for mode, match in diagnosis.matches)
+    undecided = ", ".join(mode.code for mode, _ in diagnosis.undecided)
+    parts = [f"Diagnosis: {matches or 'no failure mode matches'}", f"{len(diagnosis.excluded)} excluded"]
+    return "; ".join([*parts, *([f"cannot tell: {undecided}"] if undecided else [])]) + "."
+
+
+def _decided(
+    body: e.ProposalMade
+    | e.ProposalApproved
+    | e.ProposalEnded
+    | e.ExecutionStarted
+    | e.EffectStarted
+    | e.EffectEnded
+    | e.ExecutionEnded
+    | e.Verified,
+) -> str:
+    match body:
+        case e.ProposalMade():
+            return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]})."
+        case e.ProposalApproved():
+            more = "The proposal is approved." if body.complete else "Another approval is needed."
+            return f"<@{body.approval.by}> approved digest {body.approval.digest[:12]}. {more}"
+        case e.ProposalEnded():
+            return f"The proposal is {body.how}: {_full(body.reason)}"
+        case e.ExecutionStarted():
+            return "Execution of the approved proposal began."
+        case e.EffectStarted():
+            head = f", expecting head {short(body.expected_head)}" if body.expected_head else ""
+            job = f", as run {short_job(body.job_id)}" if body.job_id else ""
+            return f"Step {body.index + 1} of the execution is about to be done{head}{job}."
+        case e.EffectEnded():
+            return f"Step {body.index + 1} of the execution: {body.how}. {_full(body.detail)}"
+        case e.ExecutionEnded():
+            return f"The execution ended: {body.outcome}. {_full(body.sentence)}"
+        case e.Verified():
+            passed = sum(1 for check in body.checks if check.passed)
+            found = "passed" if body.passed else "did not pass"
+            return f"Verification {found}: {passed} of {len(body.checks)} checks hold at head {short(body.head)}."
+        case _:
+            assert_never(body)
+
+
+def _full(text: str) -> str:
+    """With a full stop, if it does not end its sentence by itself."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", "…", ":", ")")) or not text else f"{text}."
+
+
+def _bare(text: str) -> str:
+    return text.strip().rstrip(".")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
