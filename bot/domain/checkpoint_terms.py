@@ -1,6 +1,7 @@
 """The checkpoint contract: how often, how surely, where to, and whether each one reaches the table."""
 
 from datetime import timedelta
+from itertools import pairwise
 from statistics import median
 from urllib.parse import urlsplit
 
@@ -42,7 +43,7 @@ def _finding(term: str, observed: str, holds: bool | None, action: str) -> Findi
 def _on_time(run: JobRun) -> Finding:
     term = "Checkpoints complete about every interval."
     times = sorted(c.triggered_at for c in run.checkpoints if c.status == "COMPLETED")
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     if run.checkpoint_interval_ms is None or not gaps:
         found = f"Run {short_job(run.job_id)} tells too little: {len(times)} completed checkpoints are known."
         return _finding(term, found, None, "Look again when the job has run for some intervals.")
@@ -99,7 +100,8 @@ def _durable(run: JobRun) -> Finding:
     schemes = sorted({urlsplit(path).scheme for path in paths})
     holds = not _LOCAL & set(schemes)
     action = "Nothing to do." if holds else "Set execution.checkpointing.dir to object storage or HDFS."
-    return _finding(term, f"They are written to {', '.join(f'{s or "a path"}:' for s in schemes)}", holds, action)
+    written_to = ", ".join(f"{scheme}:" if scheme else "a local path" for scheme in schemes)
+    return _finding(term, f"They are written to {written_to}.", holds, action)
 
 
 def _seconds(span: timedelta) -> str:

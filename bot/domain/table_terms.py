@@ -1,6 +1,7 @@
 """The table contract: unique keys, positions without holes, commits at their cadence."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 from bot.domain.contract import TableContract
 from bot.domain.entries import Finding
@@ -65,14 +66,12 @@ def _cadence(incident: Incident, table: TableState, commit_every: timedelta | No
         )
     since = table.by_id.get(incident.window.since) if incident.window.since is not None else None
     times = [s.committed_at for s in reversed(table.chain) if since is None or s.committed_at >= since.committed_at]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     expected = f"one every {commit_every.total_seconds():g} s"
     if not gaps:
         return _finding(term, f"Expected {expected}; too few commits to tell.", None, "Look again later.")
     longest = max(gaps)
     holds = longest <= _SLACK * commit_every
-    observed = (
-        f"Expected {expected}; the longest pause since the incident's window began was {longest.total_seconds():g} s."
-    )
+    observed = f"Expected {expected}; the longest pause since the window began was {longest.total_seconds():g} s."
     action = "Nothing to do." if holds else "Alert on the table's own commits, not only on the job being RUNNING."
     return _finding(term, observed, holds, action)
