@@ -20,10 +20,11 @@ def lab_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshLab]:
 
         def begin(sink: Sink) -> Lab:
             nonlocal is_running
-            if not is_running:
-                lab.start()
-                is_running = True
-            lab.reset(sink)
+            if is_running:
+                lab.reset(sink)
+            else:
+                lab.start(sink)
+            is_running = True
             return lab
 
         yield begin

@@ -57,11 +57,12 @@ class Lab:
         """What `lab.json` says."""
         return self.home.state()
 
-    def start(self) -> LabState:
+    def start(self, sink: Sink | None = None) -> LabState:
         """Starts everything in this home, makes the table and the job; returns after its first commit.
 
         Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up.
         """
+        self._sink = sink or self._sink
         self.home.prepare()
         self._say("Starting Flink (JobManager, TaskManager, SQL gateway) and Spark")
         self._cluster = FlinkCluster(self.home, self._checkpoint_every)
