@@ -18,13 +18,14 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
     WaitingForLockException,
 )
+from pyiceberg.exceptions import ValidationError as NotIceberg
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.domain.ids import TableName
 
 MISSING = (NoSuchTableError, NoSuchNamespaceError)
-TROUBLE = (SQLAlchemyError, RESTError, OSError, ValueError, DynamoDbError)
+TROUBLE = (SQLAlchemyError, RESTError, OSError, ValueError, NotIceberg, DynamoDbError)
 """Everything that reading from a catalog raises when the catalog or the storage cannot be asked."""
 
 _REFUSED = (CommitFailedException, WaitingForLockException, *MISSING)
@@ -89,7 +90,7 @@ def _is_locked(error: Exception) -> bool:
 
 def _in_words(error: Exception) -> str:
     """The error's kind and first line; a validation error's many lines say nothing to a responder."""
-    if isinstance(error, ValidationError):
-        return f"an answer that is not Iceberg's ({error.error_count()} fields do not fit)"
+    if isinstance(error, ValidationError | NotIceberg):
+        return "an answer that is not Iceberg's"
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0][:300]}" if said else type(error).__name__

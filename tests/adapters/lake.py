@@ -1,0 +1,56 @@
+"""The lake as other engines see and change it: a second, independent PyIceberg catalog."""
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.catalog import load_catalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import LongType, NestedField, StringType
+
+from bot.domain.ids import SnapshotId, TableName
+
+ORDERS = TableName("sales.orders")
+_ROWS = pa.schema([pa.field("order_id", pa.string(), nullable=False), pa.field("position", pa.int64())])
+
+
+class Lake:
+    """One SQLite file and one warehouse folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "catalog.db"
+        self.properties = {
+            "type": "sql",
+            "uri": f"sqlite:///{self.file}",
+            "warehouse": (folder / "warehouse").as_uri(),
+        }
+        self.catalog = load_catalog("lake", **self.properties)
+        self.catalog.create_namespace("sales")
+        schema = Schema(
+            NestedField(1, "order_id", StringType(), required=True),
+            NestedField(2, "position", LongType(), required=False),
+        )
+        self.catalog.create_table(ORDERS, schema=schema, properties={"owner": "ana"})
+
+    @property
+    def table(self) -> Table:
+        """Loaded anew."""
+        return self.catalog.load_table(ORDERS)
+
+    @property
+    def heads(self) -> list[SnapshotId]:
+        """Every snapshot, oldest first."""
+        ordered = sorted(self.table.metadata.snapshots, key=lambda each: each.sequence_number or 0)
+        return [SnapshotId(each.snapshot_id) for each in ordered]
+
+    def append(self, *positions: int, **summary: str) -> SnapshotId:
+        """One commit of another writer."""
+        rows = [{"order_id": f"o-{position}", "position": position} for position in positions]
+        self.table.append(pa.Table.from_pylist(rows, schema=_ROWS), snapshot_properties=summary)
+        head = self.table.metadata.current_snapshot_id
+        assert head is not None
+        return SnapshotId(head)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self.catalog.close()

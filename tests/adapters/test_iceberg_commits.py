@@ -1,0 +1,228 @@
+"""A commit is one compare-and-swap: all of it or nothing, and never over a commit that was not foreseen."""
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from pyiceberg.table.refs import MAIN_BRANCH
+
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CommitRefused
+from bot.domain.ids import SnapshotId
+from bot.domain.table import TableState
+from bot.ports import TableChange
+from tests.adapters.conftest import StandingClock
+from tests.adapters.lake import ORDERS, Lake
+
+
+def rewind(table: TableState, to: SnapshotId) -> TableChange:
+    """The table's part of the rewind, as it is approved."""
+    assert table.head is not None
+    return TableChange(
+        expected_uuid=table.uuid,
+        expected_head=table.head,
+        move_main_to=to,
+        new_tags={"incident-1": table.head},
+        set_tags={"waterline": to},
+        set_properties={"waterline.status": "under-review"},
+    )
+
+
+def test_a_rewind_moves_tags_and_marks_in_one_commit(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Head, tags and property change together: one new metadata file, whose state is handed back."""
+    before = catalog.load(ORDERS)
+    good, _, bad = lake.heads
+
+    after = catalog.commit(ORDERS, rewind(before, good))
+
+    assert after.head == good
+    assert {ref.name: ref.snapshot_id for ref in after.refs} == {"main": good, "incident-1": bad, "waterline": good}
+    assert after.properties["waterline.status"] == "under-review"
+    assert after == catalog.load(ORDERS)
+    assert [entry.metadata_file for entry in lake.table.metadata.metadata_log][-1] == before.metadata_location
+    assert [s.snapshot_id for s in after.rolled_back] == lake.heads[1:]
+
+
+def test_a_commit_after_approval_refuses_the_rewind(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """A head that is not the approved one refuses the change whole: no tag, no property, no move."""
+    approved = catalog.load(ORDERS)
+    unforeseen = lake.append(99)
+
+    with pytest.raises(CommitRefused, match=f"expected id {approved.head}, found {unforeseen}"):
+        catalog.commit(ORDERS, rewind(approved, lake.heads[0]))
+
+    now = catalog.load(ORDERS)
+    assert now.head == unforeseen
+    assert [ref.name for ref in now.refs] == ["main"]
+    assert "waterline.status" not in now.properties
+
+
+def test_a_table_that_was_made_anew_is_refused(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """The same name with another uuid is another table."""
+    other = catalog.load(ORDERS).model_copy(update={"uuid": "00000000-0000-4000-8000-000000000000"})
+
+    with pytest.raises(CommitRefused, match="Table UUID does not match"):
+        catalog.commit(ORDERS, rewind(other, lake.heads[0]))
+
+
+def test_the_same_change_twice_changes_nothing_more(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Tags and properties that are there already are kept; what is to be removed may be gone already."""
+    table = catalog.load(ORDERS)
+    change = TableChange(
+        expected_uuid=table.uuid,
+        expected_head=table.head,
+        new_tags={"incident-1": lake.heads[-1]},
+        set_tags={"waterline": lake.heads[0]},
+        set_properties={"a": "1"},
+        remove_properties=("b",),
+        remove_tags=("never-was",),
+    )
+    once = catalog.commit(ORDERS, change)
+
+    twice = catalog.commit(ORDERS, change)
+
+    assert twice.ref("incident-1") == lake.heads[-1]
+    assert twice.model_copy(update={"metadata_location": once.metadata_location}) == once
+
+
+def test_a_new_tag_that_is_taken_is_refused(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """A tag of an earlier incident is never moved by chance."""
+    lake.table.manage_snapshots().create_tag(lake.heads[0], "incident-1").commit()
+
+    with pytest.raises(CommitRefused, match="the name incident-1 is taken"):
+        catalog.commit(ORDERS, rewind(catalog.load(ORDERS), lake.heads[1]))
+
+    assert catalog.load(ORDERS).ref("incident-1") == lake.heads[0]
+
+
+def test_tags_may_be_set_whatever_the_head_is(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """A change of tags and properties alone may leave the head open, while the writer goes on."""
+    table = catalog.load(ORDERS)
+    lake.append(99)
+    change = TableChange(expected_uuid=table.uuid, expected_head=None, set_tags={"waterline": lake.heads[0]})
+
+    after = catalog.commit(ORDERS, change)
+
+    assert after.ref("waterline") == lake.heads[0]
+    assert after.head == lake.heads[-1]
+
+
+def test_main_is_never_moved_without_a_comparison(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """`expected_head` None and a move together are a defect, refused before the catalog hears of it."""
+    change = TableChange(expected_uuid=catalog.load(ORDERS).uuid, expected_head=None, move_main_to=lake.heads[0])
+
+    with pytest.raises(CommitRefused, match="must say from where"):
+        catalog.commit(ORDERS, change)
+
+    assert catalog.load(ORDERS).head == lake.heads[-1]
+
+
+def test_a_snapshot_that_is_gone_is_refused(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """A target that expired meanwhile is named."""
+    gone = SnapshotId(4711)
+
+    with pytest.raises(CommitRefused, match="4711"):
+        catalog.commit(ORDERS, rewind(catalog.load(ORDERS), gone))
+
+
+def test_moving_main_keeps_its_retention(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """How long snapshots of main are kept is the owner's decision; a rewind must not forget it."""
+    lake.table.manage_snapshots().set_current_snapshot(snapshot_id=lake.heads[-1]).commit()
+    lake.table.manage_snapshots().create_branch(
+        lake.heads[-1], MAIN_BRANCH, max_snapshot_age_ms=86_400_000, min_snapshots_to_keep=7
+    ).commit()
+
+    catalog.commit(ORDERS, rewind(catalog.load(ORDERS), lake.heads[0]))
+
+    main = lake.table.metadata.refs[MAIN_BRANCH]
+    assert (main.max_snapshot_age_ms, main.min_snapshots_to_keep) == (86_400_000, 7)
+
+
+def test_properties_and_tags_are_removed(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Lifting the review takes its marks away."""
+    marked = catalog.commit(ORDERS, rewind(catalog.load(ORDERS), lake.heads[0]))
+    change = TableChange(
+        expected_uuid=marked.uuid,
+        expected_head=marked.head,
+        remove_tags=("incident-1",),
+        remove_properties=("waterline.status",),
+    )
+
+    after = catalog.commit(ORDERS, change)
+
+    assert [ref.name for ref in after.refs] == ["main", "waterline"]
+    assert "waterline.status" not in after.properties
+
+
+@pytest.fixture
+def committers(lake: Lake, clock: StandingClock) -> Iterator[list[PyIcebergCatalog]]:
+    """Six processes, as far as the catalog can tell: each with its own connection."""
+    adapters = [PyIcebergCatalog("lake", lake.properties, clock) for _ in range(6)]
+    yield adapters
+    for adapter in adapters:
+        adapter.close()
+
+
+def test_of_racing_rewinds_exactly_one_wins(lake: Lake, committers: list[PyIcebergCatalog]) -> None:
+    """Six committers with the same approved head at the same moment: one is applied, five are refused."""
+    table = committers[0].load(ORDERS)
+    at_once = Barrier(len(committers))
+
+    def race(number: int) -> str | None:
+        change = rewind(table, lake.heads[number % 2]).model_copy(
+            update={"set_properties": {"winner": str(number)}, "new_tags": {f"incident-{number}": lake.heads[-1]}}
+        )
+        at_once.wait()
+        try:
+            return committers[number].commit(ORDERS, change).properties["winner"]
+        except CommitRefused:
+            return None
+
+    with ThreadPoolExecutor(len(committers)) as pool:
+        winners = [winner for winner in pool.map(race, range(len(committers))) if winner is not None]
+
+    after = committers[0].load(ORDERS)
+    assert winners == [after.properties["winner"]]
+    assert [ref.name for ref in after.refs] == [f"incident-{winners[0]}", "main", "waterline"]
+
+
+def test_between_load_and_commit_nothing_slips_in(lake: Lake, committers: list[PyIcebergCatalog]) -> None:
+    """Racing property changes: each one that was accepted is there, each one that is not there was refused."""
+    table = committers[0].load(ORDERS)
+    at_once = Barrier(len(committers))
+
+    def race(number: int) -> tuple[str, bool]:
+        key = f"key-{number}"
+        change = TableChange(expected_uuid=table.uuid, expected_head=table.head, set_properties={key: "1"})
+        at_once.wait()
+        try:
+            committers[number].commit(ORDERS, change)
+        except CommitRefused:
+            return key, False
+        return key, True
+
+    with ThreadPoolExecutor(len(committers)) as pool:
+        outcomes = dict(pool.map(race, range(len(committers))))
+
+    present = committers[0].load(ORDERS).properties
+    assert outcomes == {key: key in present for key in outcomes}
+    assert any(outcomes.values())
+
+
+def test_a_catalog_that_stays_locked_refuses_and_changes_nothing(lake: Lake, clock: StandingClock) -> None:
+    """SQLite's busy answer comes before anything is written, so it is a refusal and no unknown outcome."""
+    patient = {**lake.properties, "uri": f"{lake.properties['uri']}?timeout=0.1"}
+    catalog = PyIcebergCatalog("lake", patient, clock)
+    change = rewind(catalog.load(ORDERS), lake.heads[0])
+    other = sqlite3.connect(lake.file)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(CommitRefused, match="database was busy"):
+        catalog.commit(ORDERS, change)
+
+    other.close()
+    assert catalog.load(ORDERS).head == lake.heads[-1]
+    assert catalog.commit(ORDERS, change).head == lake.heads[0]
+    catalog.close()
