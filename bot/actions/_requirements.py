@@ -46,7 +46,7 @@ def problem_with(requirement: Requirement, world: World) -> str | None:
     match requirement:
         case TableIs():
             return None if table.uuid == requirement.uuid else (
-                f"Expected the table with uuid {requirement.uuid}, found {table.uuid}: it was dropped and created again."
+                f"Expected the table with uuid {requirement.uuid}, found {table.uuid}: it was made anew."
             )  # fmt: skip
         case SnapshotPresent():
             return None if requirement.snapshot_id in table.by_id else (

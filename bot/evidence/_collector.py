@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from bot.domain.errors import EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
 from bot.domain.ids import EvidenceId
+from bot.domain.looked import NotSeen
 from bot.evidence._scan import TaskModule
 from bot.ports import Clock, EvidenceRunner
 
@@ -44,7 +45,7 @@ class Collector:
         task = self.task(name)
         began = self._clock.now()
         answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)
-        check_answer(task, answer)
+        check_answer(task, ask, answer)
         table = ask.observation.table
         return Evidence(
             **dict(answer),
@@ -74,19 +75,21 @@ def tag_of(run: EvidenceId) -> str:
     return f"waterline-{run}"
 
 
-def check_answer(task: Task, answer: Answer) -> None:
+def check_answer(task: Task, ask: Ask, answer: Answer) -> None:
     """Raises EvidenceFailed when the answer breaks what a reader relies on."""
-    broken = _what_is_broken(task, answer)
+    broken = _what_is_broken(task, ask, answer)
     if broken is not None:
         raise EvidenceFailed(f"The evidence task {task.name} gave an answer that cannot be used.", broken, _HOPELESS)
 
 
-def _what_is_broken(task: Task, answer: Answer) -> str | None:
-    missed = {one.source for one in answer.could_not_look} & set(task.needs)
+def _what_is_broken(task: Task, ask: Ask, answer: Answer) -> str | None:
+    world = ask.observation
+    sources = {"jobs": world.jobs, "checkpoints": world.checkpoints, "reads": world.reads}
+    missed = [name for name, source in sources.items() if name in task.needs and isinstance(source, NotSeen)]
     if answer.verdict is not Verdict.INCONCLUSIVE and answer.finding is None:
         return f"Expected a finding with the verdict {answer.verdict.value}; found none."
     if answer.verdict is Verdict.RULED_OUT and missed:
-        return f"Expected no 'ruled-out' without having looked; it could not look at {', '.join(sorted(missed))}."
+        return f"Expected no 'ruled-out' without having looked; it could not look at {', '.join(missed)}."
     if len(answer.rows) > MAX_ROWS or any(len(row) != len(answer.columns) for row in answer.rows):
         return f"Expected at most {MAX_ROWS} rows of {len(answer.columns)} cells; found {len(answer.rows)} rows."
     if not answer.headline.endswith("."):

@@ -94,6 +94,13 @@ class SlackSettings(Record):
         description="Slack's Web API; the local workspace's address in the demo.",
         examples=["https://slack.com/api/"],
     )
+    pace: timedelta = Field(
+        default=timedelta(seconds=1),
+        ge=timedelta(0),
+        description="Time between two messages in one channel, as an ISO 8601 duration or in seconds. Slack allows "
+        "about one a second.",
+        examples=["PT1S"],
+    )
     port: int = Field(
         default=3000, ge=1, le=65535, description="Port that listens for Slack in mode `http`.", examples=[3000]
     )

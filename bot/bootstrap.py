@@ -1,0 +1,158 @@
+"""The composition root: the one module that builds adapters and hands them on. No rule lives here."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import spark_tasks
+from bot import actions, diagnosis
+from bot.actions._scan import scan as find_actions
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_sql_gateway import SqlGatewayStart
+from bot.adapters.flink_starting import JarStart, Starter
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.scheduler import SchedulerTimers
+from bot.adapters.spark import EmbeddedSpark, SparkEvidenceRunner
+from bot.adapters.spark_server import PACKAGES
+from bot.diagnosis._scan import scan as find_modes
+from bot.evidence import Collector, find_tasks
+from bot.notices import scan as find_notices
+from bot.ports import Clock, Directory, EvidenceRunner
+from bot.runbook.parse import read_all
+from bot.service.background import Background
+from bot.service.closing import Closing
+from bot.service.diagnosing import Diagnostician
+from bot.service.duties import Duties
+from bot.service.evidence_desk import EvidenceDesk
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import JobPorts, Observer
+from bot.service.opening import Opening
+from bot.service.proposing import Proposals
+from bot.service.services import Services
+from bot.service.telling import Telling
+from bot.service.verifying import Verifier
+from bot.service.walking import Walker
+from bot.service.waterline import Waterline
+from bot.settings import JarStartSettings, JobSettings, Settings, SqlGatewayStartSettings
+
+CONTENT = Path(__file__).parent.parent
+"""Where `runbooks/` and `messages/` are."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """One running application, with the parts that surfaces need beside the services."""
+
+    services: Services
+    store: Store
+    timers: SchedulerTimers
+    runner: EvidenceRunner
+
+
+@contextmanager
+def build(
+    settings: Settings, directory: Directory, *, clock: Clock | None = None, keep_record: bool = True
+) -> Iterator[Built]:
+    """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
+
+    `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
+    """
+    with ExitStack() as stack:
+        now = clock or SystemClock()
+        if keep_record:
+            settings.home.mkdir(parents=True, exist_ok=True)
+            url = settings.journal_url
+        else:
+            url = f"sqlite:///{stack.enter_context(TemporaryDirectory(prefix='waterline-'))}/journal.db"
+        store = open_store(url)
+        stack.callback(store.close)
+        tasks = find_tasks(spark_tasks)
+        runner = spark_runner(settings)
+        stack.callback(runner.close)
+        collector = Collector(tasks, runner, now)
+        incidents = IncidentStore(store.journal, now)
+        observer = Observer(
+            catalog=PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now),
+            tables=settings.setups,
+            jobs={name: _job_ports(job, stack) for name, job in settings.jobs.items()},
+            reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
+        )
+        services = _services(incidents, observer, collector, directory, now)
+        stack.callback(services.background.close)
+        stack.callback(services.desk.close)
+        timers = SchedulerTimers(now)
+        timers.start()
+        stack.callback(timers.close)
+        yield Built(services=services, store=store, timers=timers, runner=runner)
+
+
+def spark_runner(settings: Settings) -> SparkEvidenceRunner:
+    """The evidence runner that the configuration asks for; Spark itself starts with the first task."""
+    spark = settings.spark
+    embedded = EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
+    return SparkEvidenceRunner(find_tasks(spark_tasks), remote=spark.remote, embedded=embedded, limit=spark.limit)
+
+
+def _services(
+    incidents: IncidentStore, observer: Observer, collector: Collector, directory: Directory, clock: Clock
+) -> Services:
+    desk = EvidenceDesk(incidents, observer, collector)
+    diagnostician = Diagnostician(incidents, observer, desk, find_modes(diagnosis))
+    walker = Walker(incidents, diagnostician)
+    desk.on_answer(walker.evidence_answered)
+    proposals = Proposals(incidents, observer, diagnostician, find_actions(actions), directory, clock)
+    executions = Executions(incidents, observer, proposals, clock)
+    verifier = Verifier(incidents, observer, desk)
+    waterline = Waterline(incidents, observer.catalog, clock)
+    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
+    background = Background(incidents, workers=4)
+    duties = Duties(incidents, background, desk, walker, proposals, executions, verifier, waterline, telling)
+    return Services(
+        clock=clock,
+        store=incidents,
+        observer=observer,
+        opening=Opening(incidents, observer, read_all(CONTENT / "runbooks")),
+        desk=desk,
+        diagnostician=diagnostician,
+        walker=walker,
+        proposals=proposals,
+        executions=executions,
+        verifier=verifier,
+        telling=telling,
+        waterline=waterline,
+        closing=Closing(incidents, observer),
+        duties=duties,
+        background=background,
+        tasks=collector.tasks,
+    )
+
+
+def _job_ports(job: JobSettings, stack: ExitStack) -> JobPorts:
+    flink = FlinkRest(job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within)
+    stack.callback(flink.close)
+    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir))
+
+
+def _starter(job: JobSettings) -> Starter | None:
+    match job.start:
+        case SqlGatewayStartSettings() as start:
+            return SqlGatewayStart(start.url, start.statements, start.properties, limit_s=start.within.total_seconds())
+        case JarStartSettings() as start:
+            return JarStart(
+                job.flink,
+                start.jar_id,
+                entry_class=start.entry_class,
+                args=start.args,
+                parallelism=start.parallelism,
+                properties=start.properties,
+                limit_s=start.within.total_seconds(),
+            )
+        case None:
+            return None

@@ -1,0 +1,44 @@
+"""The command `waterline`."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from bot.cli import demo, doctor, linting, record, serve, tables
+from bot.domain.errors import WaterlineError
+from bot.lab.commands import app as lab_app
+from bot.lab.errors import LabError
+
+app = typer.Typer(
+    help="Which state of a table can its consumers trust, and how do we know?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("ledger")(tables.ledger)
+app.command("evidence")(tables.evidence)
+app.command("diagnose")(tables.diagnose)
+app.command("doctor")(doctor.doctor)
+app.command("lint")(linting.lint)
+app.add_typer(record.app, name="record")
+app.add_typer(lab_app, name="lab")
+
+
+def main() -> None:
+    """Run a command; every foreseen error is told in three parts, without a traceback."""
+    try:
+        app()
+    except WaterlineError as error:
+        _tell(error.happened, error.found, error.remedy)
+    except LabError as error:
+        _tell(error.happened, error.found, error.next_step)
+
+
+def _tell(happened: str, found: str, remedy: str) -> None:
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    for line in (happened, found, remedy):
+        if line:
+            console.print(line, markup=False)
+    sys.exit(1)

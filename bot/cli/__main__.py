@@ -1,0 +1,5 @@
+"""`python -m bot.cli`."""
+
+from bot.cli import main
+
+main()

@@ -1,0 +1,147 @@
+"""`waterline demo`: a real Flink job damages a real Iceberg table; the recovery is walked in a local workspace."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import psutil
+import typer
+from rich.console import Console
+
+from bot.cli.demo_config import write_config
+from bot.cli.walk import Walk
+from bot.domain.errors import BadConfiguration
+from bot.lab.lab import Lab
+from bot.lab.proof import Proof
+from bot.workspace import Workspace
+
+Incident = Literal["restored-from-older-savepoint", "rolled-back-while-running", "task-manager-killed"]
+SYMPTOMS: dict[str, str] = {
+    "restored-from-older-savepoint": "duplicate-rows",
+    "rolled-back-while-running": "missing-rows",
+    "task-manager-killed": "job-restarted",
+}
+"""Incident -> the runbook that its symptom leads to."""
+
+_console = Console(soft_wrap=True, highlight=False)
+
+
+def demo(
+    incident: Annotated[Incident, typer.Option(help="How the world is broken.")] = "restored-from-older-savepoint",
+    sink: Annotated[Literal["v1", "v2"], typer.Option(help="Which of Flink's Iceberg sinks writes the table.")] = "v2",
+    walk: Annotated[bool, typer.Option("--walk", help="Let scripted people walk it, and print what they see.")] = False,
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 0,
+    home: Annotated[Path, typer.Option(help="Folder for everything; emptied at the start.")] = Path(".cache/demo"),
+) -> None:
+    """Break a real table, then show the recovery in a page that looks and behaves like Slack."""
+    began = time.monotonic()
+    with Lab(home / "lab", sink=sink, say=_say) as lab, Workspace().serve(port=port) as workspace:
+        state = lab.start()
+        config = write_config(home, state, workspace.api_url, workspace.world.cast)
+        with bot_process(config, workspace, home / "bot.log"):
+            lab.tell(incident)
+            wait_for_bot(workspace, home / "bot.log")
+            _say(f"{time.monotonic() - began:5.1f} s  The incident is there. Memory of all processes: {memory_mb()} MB")
+            if walk:
+                _walk(workspace, lab, incident, began)
+            else:
+                _invite(workspace, incident)
+
+
+@contextmanager
+def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`waterline serve` as a process of its own, as in a deployment; it ends with the block."""
+    environment = {
+        **os.environ,
+        "SLACK_BOT_TOKEN": workspace.bot_token,
+        "SLACK_APP_TOKEN": workspace.app_token,
+    }
+    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def wait_for_bot(workspace: Workspace, log: Path, limit_s: float = 60) -> None:
+    """Return when the bot has connected. Raises BadConfiguration with the end of its log otherwise."""
+    deadline = time.monotonic() + limit_s
+    while workspace.connected == 0:
+        if time.monotonic() > deadline:
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+            raise BadConfiguration(
+                "The bot did not connect to the workspace.", f"Its log ends with:\n{tail}", f"See {log}."
+            )
+        time.sleep(0.1)
+
+
+def memory_mb() -> int:
+    """Resident memory of this process and everything that it started, in MB."""
+    me = psutil.Process()
+    total = 0
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total // 1_000_000
+
+
+def _invite(workspace: Workspace, incident: str) -> None:
+    _console.print("")
+    _console.print(f"  Open  {workspace.url}", style="bold")
+    _console.print(f"  You are Ana, on call. What happened: {incident}.", markup=False)
+    _console.print("  Type  /waterline  in #orders-oncall, then  /waterline open", markup=False)
+    _console.print("  Approve as Ben or Cleo (switch people at the top left). Ctrl-C ends everything.", markup=False)
+    stopping = threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: stopping.set())
+    stopping.wait()
+
+
+def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
+    clicked = Walk(workspace, SYMPTOMS[incident], _say).run()
+    proof = lab.proof()
+    _say("")
+    _say("Read from outside the bot, with PyIceberg:")
+    for line in proof_lines(proof):
+        _say(f"  {line}")
+    _say(f"Walked in {time.monotonic() - began:.0f} s; memory of all processes now: {memory_mb()} MB")
+    proposed = "Propose" in clicked
+    expected = incident != "task-manager-killed"
+    if proposed is not expected:
+        _say(f"NOT as expected: a proposal was {'made' if proposed else 'not made'} for {incident}.")
+        raise typer.Exit(code=1)
+    if not proof.is_exactly_once:
+        _say("NOT whole.")
+        raise typer.Exit(code=1)
+    _say("Whole: every source position is there exactly once.")
+
+
+def proof_lines(proof: Proof) -> list[str]:
+    """The table in four lines."""
+    chain = " ".join(f"{(link.job_id or '?')[:4]}:{link.checkpoint_id}" for link in proof.chain[-12:])
+    return [
+        f"rows {proof.rows}, distinct positions {proof.distinct}, highest {proof.highest}",
+        f"duplicates {proof.duplicates}, missing {proof.missing_positions}",
+        f"head {proof.head}",
+        f"last commits (run:checkpoint) {chain}",
+    ]
+
+
+def _say(text: str) -> None:
+    _console.print(text, markup=False)

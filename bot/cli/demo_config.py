@@ -1,0 +1,62 @@
+"""Writes the configuration file that connects the bot to the lab and to the local workspace."""
+
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from bot.lab.home import LabState
+from bot.workspace import Cast
+
+ACTION = "rewind_table_and_job"
+
+
+def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast) -> Path:
+    """`folder/waterline.yaml`; the same kind of file as a deployment's."""
+    channels = {channel.name: channel.id for channel in cast.channels}
+    approvers = next(group.id for group in cast.groups)
+    start = {
+        "kind": "sql-gateway",
+        "url": lab.gateway_url,
+        "statements": list(lab.start_statements),
+        "properties": dict(lab.session_properties),
+    }
+    content = {
+        "home": "bot",
+        "catalog": {
+            "name": lab.catalog_name,
+            "properties": {"type": "sql", "uri": lab.catalog_uri, "warehouse": lab.warehouse},
+        },
+        "jobs": {
+            lab.job_name: {
+                "flink": lab.flink_url,
+                "checkpoint_dir": str(lab.checkpoint_dir),
+                "savepoint_dir": str(lab.savepoint_dir),
+                "start": start,
+            }
+        },
+        "tables": {
+            lab.table: {
+                "job": lab.job_name,
+                "channel": channels["orders-oncall"],
+                "contract": {
+                    "key": ["order_id"],
+                    "position": "source_position",
+                    "event_time": "event_time",
+                    "redacted": ["customer"],
+                    "commit_every": 5,
+                },
+                "consumers": [
+                    {"name": "revenue_daily", "channel": channels["revenue-analytics"]},
+                    {"name": "fraud_features", "channel": channels["fraud-ml"]},
+                ],
+                "policies": {"default": {"groups": [approvers]}, ACTION: {"groups": [approvers], "required": 1}},
+            }
+        },
+        "spark": {"remote": lab.spark_remote},
+        "lineage": {"events": str(lab.lineage_path)},
+        "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
+    }
+    path = folder / "waterline.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+    return path

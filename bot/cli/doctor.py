@@ -1,0 +1,80 @@
+"""`waterline doctor`: what is reachable, which versions, what is missing, and what to do about it."""
+
+import os
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+from slack_sdk import WebClient
+
+from bot.bootstrap import build
+from bot.cli.nobody import NobodyThere
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.domain.errors import WaterlineError
+from bot.domain.looked import NotSeen
+from bot.service.services import Services
+from bot.settings import Settings
+from bot.slack.checking import slack_findings
+
+Line = tuple[str, bool, str, str]
+"""(what, is it good, what was found, what to do)."""
+
+
+def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Look at everything that Waterline needs. Changes nothing. Exit code 1 if something is missing."""
+    console = Console(soft_wrap=True, highlight=False)
+    settings = Settings.load(config)
+    lines: list[Line] = [("configuration", True, str(config), "")]
+    lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
+    with build(settings, NobodyThere(), keep_record=False) as built:
+        lines += list(_tables(built.services))
+        lines.append(_spark(built.runner.warm, settings))
+    token = os.environ.get("SLACK_BOT_TOKEN")
+    if token:
+        client = WebClient(token=token, base_url=settings.slack.base_url)
+        lines += list(slack_findings(client, list(settings.setups.values())))
+    else:
+        lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
+    grid = Grid("", "what", "found", "what to do")
+    for what, is_good, found, remedy in lines:
+        grid.add_row("ok" if is_good else "MISSING", what, found, remedy)
+    console.print(grid)
+    if not all(is_good for _what, is_good, _found, _remedy in lines):
+        raise typer.Exit(code=1)
+
+
+def _tables(services: Services) -> Iterator[Line]:
+    for name in services.observer.tables:
+        try:
+            seen = services.observer.observe(name)
+        except WaterlineError as error:
+            yield f"table {name}", False, f"{error.happened} {error.found}", error.remedy
+            continue
+        yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
+        for looked in (seen.jobs, seen.checkpoints, seen.reads):
+            if isinstance(looked, NotSeen):
+                yield looked.source, False, looked.reason, looked.remedy
+            else:
+                yield looked.source, True, f"{len(looked.values)} found", ""
+        names = {column.name for column in seen.table.columns}
+        contract = services.observer.setup(name).contract
+        wanted = {*contract.key, contract.position, contract.position_partition, contract.event_time} - {None}
+        unknown = sorted(str(column) for column in wanted if column not in names)
+        if unknown:
+            yield (
+                f"contract of {name}",
+                False,
+                f"no such columns: {', '.join(unknown)}",
+                "Correct the contract's columns.",
+            )
+
+
+def _spark(warm: Callable[[], None], settings: Settings) -> Line:
+    where = settings.spark.remote or "local"
+    try:
+        warm()
+    except WaterlineError as error:
+        return f"Spark ({where})", False, f"{error.happened} {error.found}", error.remedy
+    return f"Spark ({where})", True, "answers", ""

@@ -1,0 +1,46 @@
+"""`waterline lint`: runbooks, messages, and every extension point, before anybody needs them at night."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import spark_tasks
+from bot import actions, diagnosis
+from bot.actions._scan import scan as find_actions
+from bot.bootstrap import CONTENT
+from bot.diagnosis._scan import scan as find_modes
+from bot.evidence import find_tasks
+from bot.notices import scan as find_notices
+from bot.notices.lint import lint as lint_messages
+from bot.runbook.lint import Vocabulary
+from bot.runbook.lint import lint as lint_runbook
+
+
+def lint(
+    content: Annotated[Path, typer.Option(help="Folder that holds runbooks/ and messages/.")] = CONTENT,
+) -> None:
+    """Report file:line for everything that is not right; exit code 1 if there is anything."""
+    console = Console(soft_wrap=True, highlight=False)
+    tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions)
+    problems = [str(problem) for problem in lint_messages(content / "messages")]
+    vocabulary = Vocabulary(
+        tasks=frozenset(tasks),
+        actions=frozenset(found_actions),
+        notices=frozenset() if problems else frozenset(find_notices(content / "messages")),
+        codes=frozenset(modes),
+    )
+    books = sorted((content / "runbooks").glob("*.md"))
+    for book in books:
+        problems += [
+            str(p) for p in lint_runbook(book.read_text(encoding="utf-8"), f"runbooks/{book.name}", vocabulary)
+        ]
+    for problem in problems:
+        console.print(problem, markup=False)
+    console.print(
+        f"{len(books)} runbooks, {len(vocabulary.notices)} messages, {len(tasks)} evidence tasks, {len(modes)} failure "
+        f"modes, {len(found_actions)} actions: {len(problems)} problems."
+    )
+    if problems:
+        raise typer.Exit(code=1)

@@ -1,0 +1,102 @@
+"""`waterline serve`: the bot in a real workspace, by Socket Mode or HTTP."""
+
+import logging
+import signal
+import threading
+from contextlib import ExitStack
+from types import FrameType
+from typing import Annotated
+
+import structlog
+import typer
+import uvicorn
+from rich.console import Console
+from slack_sdk import WebClient
+
+from bot.bootstrap import Built, build
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.domain.errors import WaterlineError
+from bot.settings import Settings, SlackSecrets
+from bot.slack.directory import SlackDirectory
+from bot.slack.http import http_app
+from bot.slack.surface import SlackSurface, check_identity
+
+_SETTLE_EVERY_S = 20.0
+
+
+def serve(
+    config: ConfigOption = DEFAULT_CONFIG,
+    warm: Annotated[bool, typer.Option(help="Start Spark now, so that the first evidence does not wait.")] = True,
+) -> None:
+    """Run the bot until it is told to stop. Tokens come from the environment (SLACK_BOT_TOKEN, …)."""
+    settings = Settings.load(config)
+    secrets = SlackSecrets.for_mode(settings.slack.mode)
+    _log_to_stderr()
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, stop)
+    assert secrets.slack_bot_token is not None
+    client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
+    name = check_identity(client, lambda what: f"Look at {what}; `waterline doctor` checks everything.")
+    with ExitStack() as stack:
+        built = stack.enter_context(build(settings, SlackDirectory(client)))
+        surface = SlackSurface(
+            client,
+            services=built.services,
+            inbox=built.store.inbox,
+            outbox=built.store.outbox,
+            cursor=built.store.cursor,
+            pace=settings.slack.pace,
+            signing_secret=(
+                secrets.slack_signing_secret.get_secret_value()
+                if settings.slack.mode == "http" and secrets.slack_signing_secret
+                else None
+            ),
+        )
+        surface.start()
+        stack.callback(surface.close)
+        built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
+        if warm:
+            threading.Thread(target=_warm, args=(built,), daemon=True).start()
+        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
+        if settings.slack.mode == "socket":
+            assert secrets.slack_app_token is not None
+            surface.connect_socket(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
+            stopping.wait()
+        else:
+            _serve_http(surface, settings.slack.port, stopping)
+
+
+def _serve_http(surface: SlackSurface, port: int, stopping: threading.Event) -> None:
+    server = uvicorn.Server(uvicorn.Config(http_app(surface.app), host="0.0.0.0", port=port, log_level="warning"))  # noqa: S104 - Slack comes from outside
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    stopping.wait()
+    server.should_exit = True
+    thread.join(timeout=5)
+
+
+def _warm(built: Built) -> None:
+    try:
+        built.runner.warm()
+    except WaterlineError as error:
+        structlog.get_logger(__name__).warning("spark is not ready", problem=str(error))
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(),
+    )

@@ -1,0 +1,148 @@
+"""The scripted walk: people who read the card and click what it offers, printed as a transcript.
+
+They drive the same workspace as the page, through what is rendered; nothing of the bot is called directly.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.workspace import Actor, NotShown, SeenMessage, Workspace
+
+CHANNEL = "orders-oncall"
+_PATIENCE_S = 240.0
+_LOOK_EVERY_S = 0.25
+_MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
+"""What a responder does with each kind of step, by the button that the card offers."""
+
+
+@dataclass
+class Transcript:
+    """Prints what each person did and what Waterline said, once."""
+
+    say: Callable[[str], None]
+    began: float = field(default_factory=time.monotonic)
+    _printed: set[tuple[str, str]] = field(default_factory=set)
+
+    def person(self, name: str, deed: str) -> None:
+        """Something that a person did."""
+        self.say(f"\n[{time.monotonic() - self.began:6.1f} s] {name} {deed}")
+
+    def show(self, messages: list[SeenMessage], where: str) -> None:
+        """Messages that were not shown before in this form."""
+        for message in messages:
+            key = (message.channel + message.ts, message.plain)
+            if key in self._printed:
+                continue
+            self._printed.add(key)
+            only = " (only to you)" if message.is_ephemeral else ""
+            body = "\n".join(f"    {line}" for line in message.plain.splitlines() if line.strip())
+            self.say(f"  {message.author} in #{where}{only}:\n{body}")
+
+
+class Walk:
+    """One incident from the first command to the closed record."""
+
+    def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None]) -> None:
+        self._ana, self._ben = workspace.person("ana"), workspace.person("ben")
+        self._consumers = {"revenue-analytics": workspace.person("dana"), "fraud-ml": workspace.person("eli")}
+        self._runbook = runbook
+        self._transcript = Transcript(say)
+        self._steps: list[str] = []
+
+    def run(self) -> list[str]:
+        """Walk to the end; returns the titles of the buttons in the order in which they were clicked."""
+        self._open()
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            card = self._card()
+            if "Closed by" in card.plain:
+                self._show_everything()
+                return self._steps
+            label = next((wanted for wanted in _MAIN if wanted in card.buttons), None)
+            if label is None:
+                time.sleep(_LOOK_EVERY_S)
+                continue
+            before = card.plain
+            self._steps.append(label)
+            _DEEDS.get(label, Walk._click)(self, label, card)
+            self._wait_for_change(before)
+        raise NotShown(f"The walk did not end within {_PATIENCE_S:.0f} s. The card shows: {self._card().plain}")
+
+    def _open(self) -> None:
+        self._transcript.person("Ana", "types /waterline open")
+        self._ana.types("/waterline open", CHANNEL)
+        deadline = time.monotonic() + 30
+        while self._ana.modal.submit is None and time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY_S)
+        if self._ana.modal.submit is None:
+            raise NotShown(f"The form did not come. The modal shows: {self._ana.modal.plain}")
+        self._transcript.say("    " + self._ana.modal.plain.replace("\n", "\n    "))
+        self._ana.fills({"runbook": self._runbook, "summary": "The on-call alert woke me up: look at sales.orders"})
+        self._transcript.person("Ana", f"chooses “{self._runbook}” and opens the incident")
+        self._ana.submits()
+        self._ana.waits_for(_is_card, CHANNEL, timeout=30)
+
+    def _click(self, label: str, card: SeenMessage) -> None:
+        self._transcript.person("Ana", f"clicks [{label}]")
+        self._ana.clicks(label, card)
+
+    def _propose(self, label: str, card: SeenMessage) -> None:
+        self._click(label, card)
+        self._wait_for("Approve", self._ben)
+        self._transcript.person("Ben", "reads the proposal and clicks [Approve]")
+        self._ben.clicks("Approve")
+        self._wait_for("Execute", self._ana)
+        self._transcript.person("Ana", "clicks [Execute]")
+        self._ana.clicks("Execute")
+        self._ana.waits_for(lambda m: "Proven, at head" in m.plain or "Refused" in m.plain, CHANNEL, timeout=180)
+
+    def _send(self, label: str, card: SeenMessage) -> None:
+        self._click(label, card)
+        deadline = time.monotonic() + 30
+        while self._ana.modal.submit is None and time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY_S)
+        self._transcript.person("Ana", "reads the preview and sends it")
+        self._ana.submits()
+
+    def _close(self, label: str, card: SeenMessage) -> None:
+        self._click(label, card)
+        self._ana.fills({"reason": "Recovered and verified; consumers are told."})
+        self._ana.submits()
+
+    def _wait_for(self, button: str, who: Actor) -> None:
+        who.waits_for(lambda m: button in m.buttons, CHANNEL, timeout=60)
+        self._show_everything()
+
+    def _wait_for_change(self, before: str) -> None:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            self._show_everything()
+            now = self._card()
+            moved = now.plain != before and "Cancel" not in now.buttons
+            if moved:
+                time.sleep(_LOOK_EVERY_S)
+                return
+            time.sleep(_LOOK_EVERY_S)
+
+    def _card(self) -> SeenMessage:
+        return next(m for m in reversed(self._ana.messages(CHANNEL)) if _is_card(m))
+
+    def _show_everything(self) -> None:
+        for message in self._ana.messages(CHANNEL):
+            if not _is_card(message):
+                self._transcript.show([message], CHANNEL)
+            self._transcript.show(message.replies, f"{CHANNEL} (thread)")
+        for channel, consumer in self._consumers.items():
+            self._transcript.show(consumer.messages(channel), channel)
+
+
+def _is_card(message: SeenMessage) -> bool:
+    return "Take it" in message.buttons or "Closed by" in message.plain
+
+
+_DEEDS: dict[str, Callable[[Walk, str, SeenMessage], None]] = {
+    "Propose": Walk._propose,
+    "Preview and send…": Walk._send,
+    "Close…": Walk._close,
+}
