@@ -40,11 +40,11 @@ def _names(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
     for step in runbook.steps:
         match step:
             case EvidenceStep():
-                _is_known(step.task, known.tasks, "task", step, problems)
+                _is_known(step.task, known.tasks, "a task", step, problems)
             case ActionStep():
-                _is_known(step.action, known.actions, "action", step, problems)
+                _is_known(step.action, known.actions, "an action", step, problems)
             case NoticeStep():
-                _is_known(step.notice, known.notices, "notice", step, problems)
+                _is_known(step.notice, known.notices, "a notice", step, problems)
             case _:
                 pass
 
@@ -52,7 +52,7 @@ def _names(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
 def _is_known(name: str, names: frozenset[str], what: str, step: Step, problems: Problems) -> None:
     if name not in names:
         listed = ", ".join(sorted(names)) or "none at all"
-        problems.add(step.line, f"a {what} that exists ({listed})", f"`{name}`", f"Name one, or add the {what}")
+        problems.add(step.line, f"{what} that exists ({listed})", f"`{name}`", f"Name one of them, or add {what}")
 
 
 def _outcomes(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
