@@ -1,0 +1,134 @@
+// Slack's mrkdwn as DOM nodes. Entities are decoded exactly once, and only the three that Slack knows.
+
+import { h } from "./dom.js";
+import { emoji } from "./emoji.js";
+import { names } from "./state.js";
+
+const PATTERNS = [
+  ["code", /`([^`\n]+)`/],
+  ["mark", /<([^<>|\n]+)(?:\|([^<>\n]*))?>/],
+  ["bold", /(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])/],
+  ["italic", /(?<![\w_])_(?=\S)([^_\n]+?)(?<=\S)_(?![\w_])/],
+  ["strike", /(?<![\w~])~(?=\S)([^~\n]+?)(?<=\S)~(?![\w~])/],
+  ["emoji", /:([a-z0-9_+-]+):/],
+  ["url", /https?:\/\/[^\s<>|*`]+[^\s<>|*`.,;:!?)\]]/],
+];
+const STYLE = { bold: "strong", italic: "em", strike: "s" };
+
+export function unescape(text) {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+export function mrkdwn(text) {
+  return text.split("```").flatMap((part, index) => {
+    if (index % 2) return [h("pre", { class: "code-block" }, unescape(part.replace(/^\n|\n$/g, "")))];
+    return lines(part);
+  });
+}
+
+export function plain(text, withEmoji = true) {
+  if (!withEmoji) return [unescape(text)];
+  return text.split(/(:[a-z0-9_+-]+:)/).map((part) => emojiOr(part, unescape(part)));
+}
+
+export function textObject(object) {
+  return object.type === "mrkdwn" ? mrkdwn(object.text) : plain(object.text);
+}
+
+function lines(text) {
+  const nodes = [];
+  let quote = null;
+  text.split("\n").forEach((line, index, all) => {
+    const quoted = line.match(/^(?:&gt;|>)\s?(.*)$/);
+    if (quoted) {
+      if (!quote) nodes.push((quote = h("blockquote", {})));
+      else quote.append(h("br"));
+      quote.append(...inline(quoted[1]));
+      return;
+    }
+    const afterQuote = quote !== null;
+    quote = null;
+    if (index > 0 && !afterQuote) nodes.push(h("br"));
+    if (!(afterQuote && line === "" && index === all.length - 1)) nodes.push(...inline(line));
+  });
+  return nodes;
+}
+
+export function inline(text) {
+  let best = null;
+  for (const [kind, pattern] of PATTERNS) {
+    const found = pattern.exec(text);
+    if (found && (best === null || found.index < best.found.index)) best = { kind, found };
+  }
+  if (best === null) return text ? [unescape(text)] : [];
+  const { kind, found } = best;
+  const before = text.slice(0, found.index);
+  const after = text.slice(found.index + found[0].length);
+  return [before ? unescape(before) : null, node(kind, found), ...inline(after)].filter((part) => part !== null);
+}
+
+function node(kind, found) {
+  if (kind === "code") return h("code", {}, unescape(found[1]));
+  if (kind === "mark") return mark(found[1], found[2]);
+  if (kind === "emoji") return emojiOr(found[0], found[0]);
+  if (kind === "url") return link(unescape(found[0]), unescape(found[0]));
+  return h(STYLE[kind], {}, ...inline(found[1]));
+}
+
+function emojiOr(part, otherwise) {
+  const found = /^:([a-z0-9_+-]+):$/.exec(part);
+  const symbol = found && emoji(found[1]);
+  return symbol ? h("span", { class: "emoji", role: "img", "aria-label": found[1], title: part }, symbol) : otherwise;
+}
+
+function mark(target, label) {
+  if (target.startsWith("@")) return ping(`@${names().get(target.slice(1)) ?? label ?? target.slice(1)}`, target.slice(1));
+  if (target.startsWith("#")) return h("a", { class: "ping channel-ping" }, `#${names().get(target.slice(1)) ?? label ?? target.slice(1)}`);
+  if (target.startsWith("!subteam^")) {
+    const id = target.slice("!subteam^".length);
+    return ping(`@${names().get(id) ?? (label ?? id).replace(/^@/, "")}`, id);
+  }
+  if (target.startsWith("!date^")) return dateOf(target, label);
+  if (target.startsWith("!")) return ping(`@${target.slice(1)}`, "everyone");
+  return link(unescape(target), unescape(label || target.replace(/^mailto:/, "")));
+}
+
+export function ping(text, target) {
+  return h("span", { class: "ping", "data-testid": "ping", "data-target": target }, text);
+}
+
+export function link(url, label) {
+  if (!/^(https?:|mailto:)/i.test(url)) return label;
+  return h("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, label);
+}
+
+export function dateOf(target, fallback) {
+  const [, stamp, format, url] = target.split("^");
+  const text = formatDate(Number(stamp), format) ?? fallback ?? stamp;
+  return url ? link(url, text) : h("time", { title: fallback ?? "" }, text);
+}
+
+export function formatDate(seconds, format) {
+  const at = new Date(seconds * 1000);
+  if (Number.isNaN(at.getTime()) || !format) return null;
+  const say = (options) => at.toLocaleString("en-GB", options);
+  const today = at.toDateString() === new Date().toDateString();
+  const pretty = (otherwise) => (today ? "today" : otherwise);
+  const short = say({ day: "numeric", month: "short", year: "numeric" });
+  const long = say({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  const full = say({ day: "numeric", month: "long", year: "numeric" });
+  const parts = {
+    date_num: at.toISOString().slice(0, 10), date: full, date_short: short, date_long: long,
+    date_pretty: pretty(full), date_short_pretty: pretty(short), date_long_pretty: pretty(long),
+    time: say({ hour: "2-digit", minute: "2-digit" }),
+    time_secs: say({ hour: "2-digit", minute: "2-digit", second: "2-digit" }),
+    ago: ago((Date.now() - at.getTime()) / 1000),
+  };
+  return format.replace(/\{(\w+)\}/g, (whole, name) => parts[name] ?? whole);
+}
+
+function ago(seconds) {
+  const [amount, unit] = seconds < 90 ? [seconds, "second"] : seconds < 5400 ? [seconds / 60, "minute"]
+    : seconds < 129600 ? [seconds / 3600, "hour"] : [seconds / 86400, "day"];
+  return new Intl.RelativeTimeFormat("en").format(-Math.round(amount), unit);
+}
