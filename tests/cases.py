@@ -1,18 +1,17 @@
 """Builds cases in the words of the catalogue: who commits what, what Flink says, what evidence found."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
-from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding
+from bot.domain.findings import DuplicatesFinding, GapsFinding
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import HeadMove, Ref, Snapshot, TableState, Window
+from tests.found import hole, ledger_of, twice
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPERATOR = OperatorId("0f" * 16)
@@ -224,46 +223,3 @@ class Tale:
     def looked_at(self, *, duplicates: int = 0, missing: int = 0) -> Case:
         """The case with all evidence answered, over everything that is listed."""
         return self.case(duplicates=twice(duplicates), gaps=hole(missing))
-
-
-def ledger_of(table: TableState, window: Window) -> Ledger:
-    """The ledger as the evidence task would find it."""
-    rows = tuple(
-        LedgerRow(
-            snapshot_id=s.snapshot_id,
-            parent_id=s.parent_id,
-            sequence_number=s.sequence_number,
-            committed_at=s.committed_at,
-            on_main=s.snapshot_id in table.chain_ids,
-            operation=s.operation,
-            engine=s.engine,
-            job_id=s.job_id,
-            operator_id=s.operator_id,
-            checkpoint_id=s.checkpoint_id,
-            checkpoint_kind=CheckpointKind.CHECKPOINT,
-            attempts=(0,),
-            added_files=1,
-            added_rows=s.counted("added-records"),
-            removed_files=0,
-            removed_rows=0,
-            code_version=None,
-            readers=(),
-        )
-        for s in window.of(table)
-    )
-    return Ledger(rows=rows, readers_known=False)
-
-
-def twice(keys: int, pairs: Iterable[tuple[SnapshotId, SnapshotId]] = ()) -> DuplicatesFinding:
-    """So many keys live twice."""
-    return DuplicatesFinding(
-        rows_checked=100,
-        keys=keys,
-        extra_rows=keys,
-        pairs=tuple(DuplicatePair(first=first, second=second, keys=keys) for first, second in pairs),
-    )
-
-
-def hole(missing: int) -> GapsFinding:
-    """So many source positions are missing."""
-    return GapsFinding(lowest=0, highest=99, positions=100 - missing, missing=missing, gaps=())

@@ -15,8 +15,9 @@ from bot.domain.flink import JobRun, Restored
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
 from bot.domain.table import TableState
-from tests.cases import FLINK_DOWN, NOON, Tale, hole, job_id, twice
+from tests.cases import FLINK_DOWN, NOON, Tale, job_id
 from tests.diagnosis.stories import STORIES
+from tests.found import hole, twice
 
 MODES = scan(bot.diagnosis)
 Story = Callable[[], Case]
