@@ -16,8 +16,6 @@ from bot.domain.runbook import (
 )
 
 NO_MATCH = "no-match"
-SKIPPED = "skipped"
-"""Key of a step that was skipped with a reason; goes to `next`, or to a branch of that name."""
 _VERDICTS = {
     Verdict.CONFIRMED.value: "was confirmed",
     Verdict.RULED_OUT.value: "was ruled out",
@@ -34,10 +32,10 @@ _PROPOSAL = {
 
 
 def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
-    """Every key that can occur. A decision is answered and an action needs approval: neither can be skipped."""
+    """Every key that can occur. A skipped step ends with one of them too: the one that claims least."""
     match step:
         case EvidenceStep():
-            return (*_VERDICTS, SKIPPED)
+            return tuple(_VERDICTS)
         case DecisionStep(on="diagnosis"):
             return (*sorted(codes), NO_MATCH)
         case DecisionStep():
@@ -45,16 +43,16 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
         case ActionStep():
             return tuple(_PROPOSAL)
         case ManualStep() | ReviewStep():
-            return ("done", SKIPPED)
+            return ("done",)
         case NoticeStep():
-            return ("sent", SKIPPED)
+            return ("sent",)
         case _:
             assert_never(step)
 
 
 def because(step: Step, outcome: StepOutcome) -> str:
     """Why the walk took its branch, a clause without full stop: `the diagnosis is F2`."""
-    if outcome.skipped or outcome.key == SKIPPED:
+    if outcome.skipped:
         return (
             f"*{step.title}* was skipped: {outcome.why.rstrip('.')}" if outcome.why else f"*{step.title}* was skipped"
         )
