@@ -85,7 +85,7 @@ function richBare(one) {
     case "emoji": return emoji(one.name) ?? `:${one.name}:`;
     case "user": return ping(`@${names().get(one.user_id) ?? one.user_id}`, one.user_id);
     case "usergroup": return ping(`@${names().get(one.usergroup_id) ?? one.usergroup_id}`, one.usergroup_id);
-    case "channel": return h("a", { class: "ping channel-ping" }, `#${names().get(one.channel_id) ?? one.channel_id}`);
+    case "channel": return h("a", { class: "ping" }, `#${names().get(one.channel_id) ?? one.channel_id}`);
     case "broadcast": return ping(`@${one.range}`, "everyone");
     case "date": return h("time", {}, formatDate(one.timestamp, one.format) ?? one.fallback ?? "");
     case "color": return h("code", {}, one.value);

@@ -1,5 +1,7 @@
 // The emoji that a bot for streaming tables uses, by Slack's short names.
 
+import { drawing } from "./emoji_drawings.js";
+
 const EMOJI = {
   warning: "⚠️", white_check_mark: "✅", heavy_check_mark: "✔️", x: "❌", ocean: "🌊", mag: "🔍",
   hourglass_flowing_sand: "⏳", hourglass: "⌛", rotating_light: "🚨", lock: "🔒", unlock: "🔓", no_entry: "⛔",
@@ -22,5 +24,5 @@ const EMOJI = {
 export const QUICK_REACTIONS = ["white_check_mark", "eyes", "raised_hands", "thinking_face"];
 
 export function emoji(name) {
-  return EMOJI[name.replace(/::skin-tone-\d$/, "")] ?? null;
+  return drawing(name) ?? EMOJI[name] ?? null;
 }

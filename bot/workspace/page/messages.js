@@ -26,11 +26,14 @@ export function drawList(list, messages, options) {
   for (const message of messages) {
     const day = new Date(Number(message.ts) * 1000).toDateString();
     if (!options.inThread && day !== before?.day) nodes.push(keep(old, `day ${day}`, day, () => dayLine(day)));
-    const joined = before && before.user === message.user && before.day === day && Number(message.ts) - before.ts < GROUP_S
+    const joined = !(options.inThread && before?.first) && before && before.user === message.user && before.day === day && Number(message.ts) - before.ts < GROUP_S
       && !message.ephemeral_to && !before.private;
     const key = `${message.channel}/${message.ts}`;
     nodes.push(keep(old, key, stampOf(message, joined), () => draw(message, joined, options)));
-    before = { user: message.user, day, ts: Number(message.ts), private: message.ephemeral_to !== null };
+    before = { user: message.user, day, ts: Number(message.ts), private: message.ephemeral_to !== null, first: before === null };
+    if (options.inThread && before.first && messages.length > 1) {
+      nodes.push(keep(old, "count", String(messages.length), () => countLine(messages.length - 1)));
+    }
   }
   const following = list.scrollHeight - list.scrollTop - list.clientHeight < 120;
   nodes.forEach((node, index) => {
@@ -46,7 +49,6 @@ function keep(old, key, stamp, make) {
   const node = make();
   node.dataset.key = key;
   node.dataset.stamp = stamp;
-  if (found?.querySelector("details[open]")) return node;
   return node;
 }
 
@@ -61,6 +63,10 @@ function dayLine(day) {
   return h("li", { class: "day", role: "separator" }, h("span", {}, label));
 }
 
+function countLine(count) {
+  return h("li", { class: "reply-count", role: "separator" }, h("span", {}, `${count} ${count === 1 ? "reply" : "replies"}`));
+}
+
 function draw(message, joined, options) {
   const who = author(message.user);
   const host = {
@@ -69,7 +75,7 @@ function draw(message, joined, options) {
     rerender: options.redraw,
   };
   return h("li", {
-    class: `message ${joined ? "joined" : ""} ${message.ephemeral_to ? "ephemeral" : ""} ${pingsMe(message) ? "pings-me" : ""}`,
+    class: `message ${joined ? "joined" : ""} ${message.ephemeral_to ? "ephemeral" : ""}`,
     "data-testid": "message", "data-ts": message.ts, "data-rev": String(message.rev),
   },
   h("div", { class: "gutter" }, joined ? h("time", { class: "small-time" }, clock(message.ts)) : avatar(message.user)),
@@ -122,12 +128,6 @@ function toolbar(message, options) {
   return h("div", { class: "toolbar" },
     QUICK_REACTIONS.map((name) => h("button", { type: "button", title: `React with :${name}:`, "aria-label": `React with ${name}`, onclick: () => react(message, name) }, emoji(name))),
     options.inThread ? null : h("button", { type: "button", title: "Reply in thread", "aria-label": "Reply in thread", onclick: () => options.openThread(message) }, icon("reply")));
-}
-
-function pingsMe(message) {
-  const text = message.text + JSON.stringify(message.blocks);
-  if (text.includes(`<@${state.overview.me}>`) || /<!(here|channel|everyone)>/.test(text)) return true;
-  return state.overview.groups.some((group) => group.members.includes(state.overview.me) && text.includes(`<!subteam^${group.id}`));
 }
 
 export function emptyLine(text) {

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { emoji } from "./emoji.js";
-import { names } from "./state.js";
+import { names, state } from "./state.js";
 
 const PATTERNS = [
   ["code", /`([^`\n]+)`/],
@@ -83,7 +83,7 @@ function emojiOr(part, otherwise) {
 
 function mark(target, label) {
   if (target.startsWith("@")) return ping(`@${names().get(target.slice(1)) ?? label ?? target.slice(1)}`, target.slice(1));
-  if (target.startsWith("#")) return h("a", { class: "ping channel-ping" }, `#${names().get(target.slice(1)) ?? label ?? target.slice(1)}`);
+  if (target.startsWith("#")) return h("a", { class: "ping" }, `#${names().get(target.slice(1)) ?? label ?? target.slice(1)}`);
   if (target.startsWith("!subteam^")) {
     const id = target.slice("!subteam^".length);
     return ping(`@${names().get(id) ?? (label ?? id).replace(/^@/, "")}`, id);
@@ -94,7 +94,9 @@ function mark(target, label) {
 }
 
 export function ping(text, target) {
-  return h("span", { class: "ping", "data-testid": "ping", "data-target": target }, text);
+  const { me, groups } = state.overview;
+  const mine = target === me || target === "everyone" || groups.some((one) => one.id === target && one.members.includes(me));
+  return h("span", { class: `ping ${mine ? "mine" : ""}`, "data-testid": "ping", "data-target": target }, text);
 }
 
 export function link(url, label) {

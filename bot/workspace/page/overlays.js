@@ -28,7 +28,7 @@ export function drawModals() {
   drawn = view.id;
   node.querySelector(".modal-body").scrollTop = fresh ? 0 : scrolled;
   const again = !fresh && focused && node.querySelector(`[data-action-id="${CSS.escape(focused)}"]`);
-  (again || node.querySelector("input, textarea, select, .primary, .button"))?.focus();
+  (again || node.querySelector(".has-error input, .has-error textarea, .has-error select") || node.querySelector("input, textarea, select, .primary, .button"))?.focus();
 }
 
 function modal(view) {
