@@ -1,0 +1,116 @@
+"""One Spark Connect session: made when first needed, kept warm, made anew when its server is gone."""
+
+import contextlib
+import threading
+from urllib.parse import urlsplit
+
+import grpc
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.retries import DefaultPolicy
+
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
+from bot.domain.errors import EvidenceFailed
+
+TROUBLE = (PySparkException, grpc.RpcError)
+"""What Spark Connect's client raises."""
+_DEFAULT_PORT = 15002
+_PATIENCE_S = 3.0
+_RETRIES = 4
+"""About 4 s altogether; the client's own 15 would keep a responder waiting for ten minutes."""
+
+
+class SparkConnection:
+    """The way to Spark: an embedded server, or a remote one by its `sc://…` address."""
+
+    def __init__(self, where: EmbeddedSpark | str) -> None:
+        self._where = where
+        self._lock = threading.Lock()
+        self._server: SparkServer | None = None
+        self._session: SparkSession | None = None
+        self._is_closed = False
+
+    def session(self) -> SparkSession:
+        """The session, started if there is none. Raises EvidenceFailed."""
+        with self._lock:
+            if self._is_closed:
+                raise EvidenceFailed("Spark is stopped.", "Waterline is shutting down.", "Start it and ask again.")
+            if self._session is not None and not self._is_gone():
+                return self._session
+            self._discard()
+            if isinstance(self._where, EmbeddedSpark):
+                self._server = SparkServer(self._where)
+                url = self._server.url
+            else:
+                url = self._where
+                _reachable(url)
+            self._session = _connected(url)
+            return self._session
+
+    @property
+    def pid(self) -> int | None:
+        """Of the embedded server's JVM; None when there is none."""
+        return self._server.pid if self._server is not None else None
+
+    def is_lost(self) -> bool:
+        """Whether the server went away under a query; then the session is discarded."""
+        with self._lock:
+            lost = self._is_gone()
+            if lost:
+                self._discard()
+            return lost
+
+    def close(self) -> None:
+        """Release the session and stop an embedded server. Safe to repeat."""
+        with self._lock:
+            self._is_closed = True
+            self._discard()
+
+    def _is_gone(self) -> bool:
+        if self._session is None:
+            return True
+        if self._server is not None:
+            return not self._server.is_alive
+        try:
+            return not self._session.version
+        except TROUBLE:
+            return True
+
+    def _discard(self) -> None:
+        session, self._session = self._session, None
+        server, self._server = self._server, None
+        if session is not None and (server is None or server.is_alive):
+            with contextlib.suppress(*TROUBLE):
+                session.stop()
+        if server is not None:
+            server.stop()
+
+
+def _connected(url: str) -> SparkSession:
+    try:
+        session = SparkSession.builder.remote(url).create()
+        session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, max_backoff=2000)])
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+    except TROUBLE as error:
+        raise EvidenceFailed(
+            "Spark refused the session.",
+            f"Expected a Spark Connect server 4.1 at {bare(url)}; found {str(error).splitlines()[0]}.",
+            "Check the server's version and its token, then ask again.",
+        ) from error
+    return session
+
+
+def _reachable(url: str) -> None:
+    parts = urlsplit(url)
+    host, port = parts.hostname or "localhost", parts.port or _DEFAULT_PORT
+    if not listens(host, port, _PATIENCE_S):
+        raise EvidenceFailed(
+            "Spark cannot be reached.",
+            f"Expected a Spark Connect server at {bare(url)}; nothing answered within {_PATIENCE_S:.0f} s.",
+            "Start it or correct SPARK_REMOTE, then ask again; without SPARK_REMOTE the embedded Spark is used.",
+        )
+
+
+def bare(url: str) -> str:
+    """The address without parameters, which may carry a token."""
+    return url.split("/;", 1)[0].split(";", 1)[0]

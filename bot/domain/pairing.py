@@ -1,0 +1,134 @@
+"""Which table state a restore point belongs to: the rule on which every rewind stands.
+
+A restore of checkpoint M is exactly-once only against a table whose newest commit of the run that wrote M
+carries M itself, or against which M owes nothing (facts 0.1, 1.5).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.table import Snapshot, TableState
+
+_PENDING = re.compile(r"^[0-9a-f]{32}-[0-9a-f]{32}-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$")
+"""A Flink manifest's name: job id, operator id, subtask, attempt, checkpoint, count (facts 1.6)."""
+
+_Judged = tuple[PairVerdict, Snapshot | None, str]
+
+
+def pairings(
+    stored: Iterable[StoredCheckpoint], table: TableState, jobs: Seen[JobRun] | NotSeen
+) -> tuple[Pairing, ...]:
+    """Every restore point with its verdict, newest first."""
+    newest_first = sorted(stored, key=lambda s: (s.written_at, s.checkpoint_id or 0), reverse=True)
+    return tuple(pairing(each, table, jobs) for each in newest_first)
+
+
+def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | NotSeen) -> Pairing:
+    """What a restore from `stored` would meet. `jobs` decides only whether the point is going to stay."""
+    verdict, snapshot, reason = _judge(stored, table)
+    return Pairing(
+        path=stored.path,
+        checkpoint_kind=stored.kind,
+        checkpoint_id=stored.checkpoint_id,
+        job_id=stored.job_id,
+        verdict=verdict,
+        snapshot_id=snapshot.snapshot_id if snapshot else None,
+        reason=reason,
+        digest=stored.digest,
+        is_durable=_is_durable(stored, jobs),
+    )
+
+
+def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
+    if stored.problem is not None or stored.checkpoint_id is None:
+        return PairVerdict.UNREADABLE, None, stored.problem or "Its _metadata names no checkpoint."
+    if stored.job_id is None:
+        return PairVerdict.UNPAIRABLE, None, "Neither its state nor its folder says which run wrote it."
+    commits = _commits_of(stored, table)
+    if not commits:
+        return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}."
+    exact = [s for s in commits if s.checkpoint_id == stored.checkpoint_id]
+    if exact:
+        return _paired(exact, table)
+    return _unmatched(stored, stored.checkpoint_id, commits, table)
+
+
+def _commits_of(stored: StoredCheckpoint, table: TableState) -> tuple[Snapshot, ...]:
+    """Snapshots by the run that wrote `stored`, oldest first.
+
+    Where the restore point names operators that wrote this table too, only theirs count: one run may write
+    one table by two sinks. A name that never committed says nothing (V2 keeps state under another id).
+    """
+    of_run = tuple(s for s in table.snapshots if s.job_id == stored.job_id and s.checkpoint_id is not None)
+    named = set(stored.operator_ids) & {s.operator_id for s in of_run}
+    return tuple(s for s in of_run if not named or s.operator_id is None or s.operator_id in named)
+
+
+def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
+    """The oldest on main (a second copy is a repeated commit, F1), else the newest that was rolled back."""
+    on_main = [s for s in exact if s.snapshot_id in table.chain_ids]
+    chosen = on_main[0] if on_main else exact[-1]
+    where = "is on main" if on_main else "was rolled back and is still listed"
+    twice = f"; {len(on_main)} commits on main carry this checkpoint, this is the first" if len(on_main) > 1 else ""
+    says = f"Snapshot {short(chosen.snapshot_id)} carries exactly checkpoint {chosen.checkpoint_id} and {where}{twice}."
+    return PairVerdict.PAIRED, chosen, says
+
+
+def _unmatched(
+    stored: StoredCheckpoint, checkpoint: CheckpointId, commits: Sequence[Snapshot], table: TableState
+) -> _Judged:
+    numbers = [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id != DRAINED]
+    below, above = [n for n in numbers if n < checkpoint], [n for n in numbers if n > checkpoint]
+    if len(numbers) < len(commits) and not above:
+        return (
+            PairVerdict.BEHIND,
+            None,
+            f"Run {short_job(stored.job_id)} was drained: its last commit carries Long.MAX_VALUE, and a job restored "
+            "from here would never commit again (F5).",
+        )
+    owed = _owed(stored)
+    if owed == () and below and stored.kind is not CheckpointKind.UNKNOWN:
+        _, chosen, _ = _paired([s for s in commits if s.checkpoint_id == max(below)], table)
+        assert chosen is not None
+        where = "is on main" if chosen.snapshot_id in table.chain_ids else "was rolled back and is still listed"
+        return (
+            PairVerdict.PAIRED,
+            chosen,
+            f"Checkpoint {checkpoint} carried no files; snapshot {short(chosen.snapshot_id)} of checkpoint "
+            f"{max(below)}, which {where}, is the table state that it belongs to.",
+        )
+    if above:
+        return PairVerdict.BEHIND, None, _behind(stored, checkpoint, min(above))
+    return (
+        PairVerdict.AHEAD,
+        None,
+        f"Run {short_job(stored.job_id)} has committed up to checkpoint {max(below)}; what checkpoint {checkpoint} "
+        "holds has not reached any listed snapshot.",
+    )
+
+
+def _behind(stored: StoredCheckpoint, checkpoint: CheckpointId, later: int) -> str:
+    merged = f"no listed snapshot carries checkpoint {checkpoint}; the run went on to commit checkpoint {later}"
+    if stored.kind is CheckpointKind.SAVEPOINT:
+        return f"An intermediate savepoint does not commit: {merged}, which took its files along."
+    return f"{merged[0].upper()}{merged[1:]}, so its own commit was merged or has been expired."
+
+
+def _owed(stored: StoredCheckpoint) -> tuple[int, ...] | None:
+    """Checkpoints whose files the committer's state still lists; None if a name cannot be understood."""
+    found = [_PENDING.match(name.rsplit("/", 1)[-1]) for name in stored.pending_manifests]
+    return tuple(sorted({int(m["checkpoint"]) for m in found if m})) if all(found) else None
+
+
+def _is_durable(stored: StoredCheckpoint, jobs: Seen[JobRun] | NotSeen) -> bool:
+    """Savepoints stay until a person deletes them; retained checkpoints stay once their run has ended."""
+    if stored.kind in {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}:
+        return True
+    if isinstance(jobs, NotSeen) or stored.job_id is None:
+        return False
+    run = next((run for run in jobs.values if run.job_id == stored.job_id), None)
+    return run is None or run.is_terminal

@@ -1,0 +1,66 @@
+"""The window's commits, sorted into what a task must read: main, and branches that were rolled back."""
+
+from bot.domain.evidence import Ask
+from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.record import Record
+from bot.domain.table import Snapshot
+
+
+class Branch(Record):
+    """Commits that were rolled back together."""
+
+    fork: SnapshotId | None
+    """The newest snapshot that main still has; None when it is not listed."""
+    leaf: SnapshotId
+    commits: tuple[Snapshot, ...]
+    """Oldest first."""
+
+
+class Reach(Record):
+    """What the window holds."""
+
+    since: SnapshotId | None
+    """Where it begins (exclusive), if that snapshot is listed; None: from the first listed commit."""
+    until: SnapshotId
+    main: tuple[Snapshot, ...]
+    """Ancestors of `until`, oldest first."""
+    branches: tuple[Branch, ...]
+
+    @property
+    def rolled_back(self) -> tuple[Snapshot, ...]:
+        """Commits of all branches."""
+        return tuple(commit for branch in self.branches for commit in branch.commits)
+
+
+def reach_of(ask: Ask) -> Reach | NotSeen:
+    """The window's commits; NotSeen when the metadata no longer lists its end."""
+    table, window = ask.observation.table, ask.window
+    if window.until not in table.by_id:
+        return NotSeen(
+            source=f"snapshot {window.until} of {table.name}",
+            reason="The snapshot at which the window ends is not listed in the metadata (expired, or never there).",
+            remedy="Ask again with a window that ends at the present head.",
+        )
+    inside = window.of(table)
+    trunk = {s.snapshot_id for s in table.ancestors(window.until)}
+    lost = {s.snapshot_id: s for s in inside if s.snapshot_id not in trunk}
+    parents = {s.parent_id for s in lost.values()}
+    leaves = [s for s in lost.values() if s.snapshot_id not in parents]
+    return Reach(
+        since=window.since if window.since in table.by_id else None,
+        until=window.until,
+        main=tuple(s for s in inside if s.snapshot_id in trunk),
+        branches=tuple(_branch(ask, leaf, lost) for leaf in leaves),
+    )
+
+
+def _branch(ask: Ask, leaf: Snapshot, lost: dict[SnapshotId, Snapshot]) -> Branch:
+    commits: list[Snapshot] = []
+    fork: SnapshotId | None = None
+    for snapshot in ask.observation.table.ancestors(leaf.snapshot_id):
+        if snapshot.snapshot_id not in lost:
+            fork = snapshot.snapshot_id
+            break
+        commits.append(snapshot)
+    return Branch(fork=fork, leaf=leaf.snapshot_id, commits=tuple(reversed(commits)))

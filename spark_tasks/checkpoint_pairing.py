@@ -1,0 +1,83 @@
+"""Which savepoint or checkpoint belongs to which table state?"""
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import Pairing, PairingFinding, PairVerdict
+from bot.domain.ids import short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.pairing import pairings
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+
+TASK = Task(
+    name="checkpoint_pairing",
+    title="Restore points",
+    question="From which savepoint or checkpoint can the job be restored exactly-once, and with which snapshot?",
+    confirmed_means="at least one restore point pairs with a listed snapshot",
+    needs=("table", "checkpoints"),
+    cost="nothing but the metadata that is in hand",
+)
+_COLUMNS = ("restore point", "kind", "checkpoint", "run", "verdict", "snapshot", "stays", "why")
+
+
+def answer(_spark: SparkSession, ask: Ask) -> Answer:
+    """One pairing per restore point on storage, newest first.
+
+    `ruled-out` only if every restore point could be read. Without Flink the verdicts stand, but a retained
+    checkpoint is not taken for lasting.
+    """
+    world = ask.observation
+    if isinstance(world.checkpoints, NotSeen):
+        return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
+    found = pairings(world.checkpoints.values, world.table, world.jobs)
+    paired = [p for p in found if p.verdict is PairVerdict.PAIRED]
+    unreadable = [p for p in found if p.verdict is PairVerdict.UNREADABLE]
+    verdict = Verdict.CONFIRMED if paired else Verdict.INCONCLUSIVE if unreadable else Verdict.RULED_OUT
+    sources = [world.checkpoints.source]
+    if not isinstance(world.jobs, NotSeen):
+        sources.append(world.jobs.source)
+    return Answer(
+        verdict=verdict,
+        headline=_headline(found, paired, unreadable),
+        measures=(
+            Measure(name="restore points", value=len(found), unit="restore points"),
+            Measure(name="paired", value=len(paired), unit="restore points"),
+            Measure(name="paired and lasting", value=sum(p.is_durable for p in paired), unit="restore points"),
+        ),
+        columns=_COLUMNS,
+        rows=tuple(_row(p) for p in found[:MAX_ROWS]),
+        finding=PairingFinding(pairings=found),
+        sources=tuple(sources),
+        could_not_look=(world.jobs,) if isinstance(world.jobs, NotSeen) else (),
+    )
+
+
+def _headline(found: tuple[Pairing, ...], paired: list[Pairing], unreadable: list[Pairing]) -> str:
+    if not found:
+        return "Storage holds no savepoint and no retained checkpoint."
+    if paired:
+        newest = paired[0]
+        return (
+            f"{counted(len(paired), 'restore point')} of {len(found)} {'pairs' if len(paired) == 1 else 'pair'} "
+            f"with a snapshot; the newest is checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)} "
+            f"with snapshot {short(newest.snapshot_id)}."
+        )
+    if unreadable:
+        return (
+            f"None of {counted(len(found), 'restore point')} pairs with a listed snapshot, but "
+            f"{len(unreadable)} could not be read."
+        )
+    return f"None of {counted(len(found), 'restore point')} pairs with a listed snapshot."
+
+
+def _row(pairing: Pairing) -> tuple[str, ...]:
+    return (
+        pairing.path,
+        pairing.checkpoint_kind.value,
+        cell(pairing.checkpoint_id),
+        short_job(pairing.job_id),
+        pairing.verdict.value,
+        short(pairing.snapshot_id),
+        "yes" if pairing.is_durable else "no",
+        pairing.reason,
+    )

@@ -1,0 +1,153 @@
+"""Does any business key live more than once, with a copy from the window?"""
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import DuplicatePair, DuplicatesFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, with_key_in
+from spark_tasks._reading import entries, local_ids, writers_of
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown
+
+TASK = Task(
+    name="duplicate_rows",
+    title="Duplicate rows",
+    question="Does any business key live more than once, with at least one copy from the window?",
+    confirmed_means="some key lives more than once",
+    needs=("table", "contract.key"),
+    cost="key columns of the window's rows, and of older rows within the same bounds",
+)
+MAX_PAIRS = 500
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Counts are exact for rows that are live at the window's end; the sample and the pairs are the largest."""
+    key = ask.contract.key
+    if missing := absent_columns(ask, *key, ask.contract.event_time, ask.contract.position):
+        return could_not(f"Duplicates cannot be counted: {missing[0].reason}", *missing)
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+    if not reach.main:
+        return _none(0, "No commit in the window, so no row can be a duplicate from it.", ())
+    written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
+    copies = copies_of(spark, ask, reach, written)
+    if copies.window_rows == 0:
+        return _none(0, "The window's commits left no live row, so there is no duplicate from it.", copies.sources)
+    repeated = repeated_keys(copies.frame, key).persist()
+    try:
+        total = repeated.agg(F.count("*").alias("keys"), F.sum(F.col("copies") - 1).alias("extra")).first()
+        assert total is not None
+        if total["keys"] == 0:
+            rows = counted(copies.window_rows, "row")
+            return _none(copies.window_rows, f"Every key of {rows} in the window lives exactly once.", copies.sources)
+        return _some(spark, ask, reach, written, copies, repeated, total)
+    finally:
+        repeated.unpersist()
+
+
+def repeated_keys(copies: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    """Shape: the key columns, copies (bigint, 2 or more); one row per key with a copy from the window."""
+    counts = copies.groupBy(*key).agg(F.count("*").alias("copies"), F.count_if(F.col(IN_WINDOW)).alias("inside"))
+    return counts.where("copies > 1 AND inside > 0").drop("inside")
+
+
+def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    """Shape: the key columns, commits (array of snapshot_id, oldest copy first); one row per key.
+
+    `written` has one row per file, `order` one per snapshot: no join repeats a copy. A file whose commit is
+    no longer listed counts as the oldest.
+    """
+    placed = copies.join(F.broadcast(written), F.col(FILE) == F.col("file_path"), "left").join(
+        F.broadcast(order), on="snapshot_id", how="left"
+    )
+    one = F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.coalesce("snapshot_id", F.lit(0)).alias("id"))
+    listed = placed.groupBy(*key).agg(F.array_sort(F.collect_list(one)).alias("found"))
+    return listed.select(*key, F.transform("found", lambda each: each["id"]).alias("commits"))
+
+
+def pairs_of(commits: DataFrame) -> DataFrame:
+    """Shape: first, second (snapshot ids), keys; one row per pair of commits, most keys first."""
+    further = F.array_distinct(F.expr("slice(commits, 2, size(commits) - 1)"))
+    each = commits.select(F.col("commits")[0].alias("first"), F.explode(further).alias("second"))
+    return each.groupBy("first", "second").agg(F.count("*").alias("keys")).orderBy(F.desc("keys"), "first", "second")
+
+
+def _some(
+    spark: SparkSession,
+    ask: Ask,
+    reach: Reach,
+    written: DataFrame,
+    copies: Copies,
+    repeated: DataFrame,
+    total: Row,
+) -> Answer:
+    key, table = ask.contract.key, ask.observation.table
+    found = with_key_in(copies.frame, repeated, key).persist()
+    try:
+        older = found.where(~F.col(IN_WINDOW)).select(F.col(FILE).alias("file_path")).distinct()
+        if reach.since is not None and older.limit(1).count():
+            written = written.union(writers_of(spark, table.by_id[reach.since], older))
+        order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
+        commits = commits_of_copies(found, written, order, key).persist()
+        try:
+            pairs = pairs_of(commits).limit(MAX_PAIRS).collect()
+            sample = commits.orderBy(F.desc(F.size("commits")), *key).limit(MAX_ROWS).collect()
+        finally:
+            commits.unpersist()
+    finally:
+        found.unpersist()
+    keys, extra = int(total["keys"]), int(total["extra"])
+    finding = DuplicatesFinding(
+        rows_checked=copies.window_rows,
+        keys=keys,
+        extra_rows=extra,
+        pairs=tuple(
+            DuplicatePair(first=SnapshotId(p["first"]), second=SnapshotId(p["second"]), keys=p["keys"]) for p in pairs
+        ),
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=_headline(finding),
+        measures=(
+            Measure(name="keys with more than one live row", value=keys, unit="keys"),
+            Measure(name="extra rows", value=extra, unit="rows"),
+            Measure(name="rows of the window", value=copies.window_rows, unit="rows"),
+        ),
+        columns=(*key, "live rows", "commits"),
+        rows=tuple(_row(ask, row) for row in sample),
+        finding=finding,
+        sources=copies.sources,
+    )
+
+
+def _headline(finding: DuplicatesFinding) -> str:
+    largest = finding.pairs[0]
+    lives = "lives" if finding.keys == 1 else "live"
+    where = (
+        f"has both copies in commit {short(largest.first)}"
+        if largest.first == largest.second
+        else f"was written by commit {short(largest.first)} and again by {short(largest.second)}"
+    )
+    return (
+        f"{counted(finding.keys, 'key')} {lives} more than once, {counted(finding.extra_rows, 'row')} too many; "
+        f"the largest share ({counted(largest.keys, 'key')}) {where}."
+    )
+
+
+def _row(ask: Ask, row: Row) -> tuple[str, ...]:
+    values = (shown(column, row[column], ask.contract) for column in ask.contract.key)
+    return (*values, str(len(row["commits"])), " → ".join(short(commit) for commit in row["commits"]))
+
+
+def _none(rows: int, headline: str, sources: tuple[str, ...]) -> Answer:
+    return Answer(
+        verdict=Verdict.RULED_OUT,
+        headline=headline,
+        measures=(Measure(name="rows of the window", value=rows, unit="rows"),),
+        finding=DuplicatesFinding(rows_checked=rows, keys=0, extra_rows=0, pairs=()),
+        sources=sources,
+    )

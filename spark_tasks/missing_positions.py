@@ -1,0 +1,171 @@
+"""Is any source position missing around the window?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import GapsFinding, PositionGap
+from bot.domain.looked import NotSeen
+from spark_tasks._places import edges_of, gaps_between, live_places, rolled_back_places, window_places
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, counted, ids, shown
+
+TASK = Task(
+    name="missing_positions",
+    title="Missing positions",
+    question="Is any source position missing between the lowest and the highest around the window?",
+    confirmed_means="the source had records that no live row carries",
+    needs=("table", "contract.position"),
+    cost="position columns of the window's rows and of the three commits below it",
+)
+_WHOLE = {"int", "long"}
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Gaps of live positions from just below the window's lowest position to the highest live one.
+
+    Positions are compared within each source partition where the contract names one. Copies do not hide or
+    make a gap. Where nothing lay below the window, it is compared from its own lowest position on.
+    """
+    if (unfit := _unfit(ask)) is not None:
+        return unfit
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+    if not reach.main and not reach.branches:
+        return _whole(None, "No commit in the window, so no position can be missing from it.")
+    edges = edges_of(window_places(spark, ask, reach)).persist()
+    lost = None
+    try:
+        total = edges.agg(
+            F.min("lowest").alias("lowest"), F.min("from_").alias("from_"), F.sum("rows").alias("rows")
+        ).first()
+        assert total is not None
+        if total["lowest"] is None:
+            return _without_positions(ask, int(total["rows"] or 0))
+        live = live_places(spark, ask, reach.until, total["from_"], edges).persist()
+        try:
+            span = live.agg(
+                F.max("position").alias("highest"), F.count_if(F.col("position") >= F.col("lowest")).alias("positions")
+            ).first()
+            gaps = gaps_between(live)
+            counts = gaps.agg(F.count("*").alias("gaps"), F.sum("size").alias("missing")).first()
+            first = gaps.orderBy("partition", "first").limit(MAX_ROWS).collect()
+            assert span is not None
+            assert counts is not None
+            if reach.branches:
+                lost = rolled_back_places(spark, ask, reach, live).first()
+        finally:
+            live.unpersist()
+    finally:
+        edges.unpersist()
+    finding = GapsFinding(
+        lowest=int(total["lowest"]),
+        highest=None if span["highest"] is None else int(span["highest"]),
+        positions=int(span["positions"]),
+        missing=int(counts["missing"] or 0),
+        gaps=tuple(_gap(row, ask) for row in first),
+    )
+    return _told(ask, reach, finding, int(counts["gaps"]), lost)
+
+
+def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | None) -> Answer:
+    inside = int(lost["inside"]) if lost else 0
+    above = int(lost["above"]) if lost else 0
+    verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
+    return Answer(
+        verdict=verdict,
+        headline=_headline(reach, finding, gaps, inside, above),
+        measures=(
+            Measure(name="missing positions", value=finding.missing, unit="positions"),
+            Measure(name="gaps", value=gaps, unit="gaps"),
+            Measure(name="missing and rolled back", value=inside, unit="positions"),
+            Measure(name="rolled back above the highest live position", value=above, unit="positions"),
+        ),
+        columns=("partition", "first missing", "last missing", "positions"),
+        rows=tuple(_row(ask, gap) for gap in finding.gaps),
+        finding=finding,
+        sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
+    )
+
+
+def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int) -> str:
+    lost = [s.snapshot_id for s in reach.rolled_back]
+    of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
+    if not finding.missing:
+        waiting = (
+            f"; {counted(above, 'position')} of {of_rolled_back} ({ids(lost)}) lie above it and are not live"
+            if above
+            else ""
+        )
+        return f"No position is missing up to the highest live one, {finding.highest}{waiting}."
+    first = finding.gaps[0]
+    where = f"{first.first} to {first.last}" if first.size > 1 else f"{first.first}"
+    partition = f" of partition {first.partition}" if first.partition is not None else ""
+    several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
+    is_or_are = "is" if finding.missing == 1 else "are"
+    cause = f"; {inside:,} of them stood in {of_rolled_back} ({ids(lost)})" if inside else ""
+    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}."
+
+
+def _unfit(ask: Ask) -> Answer | None:
+    """An inconclusive answer when the contract does not name columns that can be compared."""
+    contract, table = ask.contract, ask.observation.table
+    if contract.position is None:
+        return could_not(
+            f"Missing positions cannot be told: the contract of {table.name} names no position column.",
+            NotSeen(
+                source="contract.position",
+                reason="The contract names no column that holds the source position.",
+                remedy="Name one in the table's contract, if the rows carry it.",
+            ),
+        )
+    if missing := absent_columns(ask, contract.position, contract.position_partition):
+        return could_not(f"Missing positions cannot be told: {missing[0].reason}", *missing)
+    kind = next(column.type for column in table.columns if column.name == contract.position)
+    if kind in _WHOLE:
+        return None
+    return could_not(
+        f"Missing positions cannot be told: column {contract.position} holds {kind}, not whole numbers.",
+        NotSeen(
+            source=f"column {contract.position} of {table.name}",
+            reason=f"Expected an int or long; found {kind}.",
+            remedy="Name another column as position, or none.",
+        ),
+    )
+
+
+def _without_positions(ask: Ask, rows: int) -> Answer:
+    if rows == 0:
+        return _whole(None, "The window's commits added no row, so no position can be missing from it.")
+    column = ask.contract.position
+    return could_not(
+        f"Missing positions cannot be told: {column} is null in every row of the window.",
+        NotSeen(
+            source=f"column {column} of {ask.observation.table.name}",
+            reason=f"All {rows:,} rows of the window have null there.",
+            remedy="Look whether the job still fills it; name another column if not.",
+        ),
+    )
+
+
+def _whole(highest: int | None, headline: str) -> Answer:
+    return Answer(
+        verdict=Verdict.RULED_OUT,
+        headline=headline,
+        finding=GapsFinding(lowest=None, highest=highest, positions=0, missing=0, gaps=()),
+    )
+
+
+def _gap(row: Row, ask: Ask) -> PositionGap:
+    named = ask.contract.position_partition
+    partition = None if named is None else shown(named, row["partition"], ask.contract)
+    return PositionGap(first=row["first"], last=row["last"], partition=partition)
+
+
+def _row(ask: Ask, gap: PositionGap) -> tuple[str, ...]:
+    position = ask.contract.position or ""
+    bounds: Sequence[str] = [shown(position, bound, ask.contract) for bound in (gap.first, gap.last)]
+    return (cell(gap.partition), bounds[0], bounds[1], str(gap.size))

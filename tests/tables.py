@@ -1,0 +1,170 @@
+"""Real Iceberg tables for tests, told in the words of an incident.
+
+A table of orders is written by PyIceberg into a folder of the test, with the summaries that Flink's sink
+writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import BooleanExpression
+from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+
+from bot.adapters.iceberg.reading import table_state
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Ask, Observation
+from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.reads import ReadRun
+from bot.domain.table import TableState, Window
+
+ORDERS = TableName("sales.orders")
+OPERATOR = OperatorId("b0c4849fdea766ab199107cc0073124e")
+CONTRACT = TableContract(key=("order_id",), position="source_position", event_time="event_time", redacted=("customer",))
+_MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
+_COLUMNS = pa.schema(
+    [
+        ("order_id", pa.int64()),
+        ("source_partition", pa.int32()),
+        ("source_position", pa.int64()),
+        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("customer", pa.string()),
+    ]
+)
+
+
+def job(run: str) -> JobId:
+    """The 32 hex digits of the run that the test calls `a`, `b`, …"""
+    return JobId((run * 32)[:32])
+
+
+def rows(positions: Iterable[int], *, partition: int = 0, orders: Iterable[int] | None = None) -> pa.Table:
+    """One row per position; order id = position unless `orders` says otherwise; one event a second."""
+    places = list(positions)
+    keys = list(orders) if orders is not None else places
+    return pa.table(
+        {
+            "order_id": keys,
+            "source_partition": [partition] * len(places),
+            "source_position": places,
+            "event_time": [_MIDNIGHT + timedelta(seconds=place) for place in places],
+            "customer": [f"customer-{key}" for key in keys],
+        },
+        schema=_COLUMNS,
+    )
+
+
+class OrdersTable:
+    """`sales.orders` in a SQLite catalog of its own."""
+
+    def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
+        self.catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/lake")
+        self.catalog.create_namespace("sales")
+        self._table = self.catalog.create_table(ORDERS, schema=_COLUMNS, properties=dict(properties or {}))
+
+    def close(self) -> None:
+        """Give the catalog's connections back."""
+        self.catalog.close()
+
+    def commits(
+        self,
+        run: str,
+        checkpoint: int,
+        positions: Iterable[int],
+        *,
+        partition: int = 0,
+        orders: Iterable[int] | None = None,
+        summary: Mapping[str, str] | None = None,
+    ) -> SnapshotId:
+        """One checkpoint of a Flink run that appends these positions."""
+        properties = {
+            "flink.job-id": job(run),
+            "flink.operator-id": OPERATOR,
+            "flink.max-committed-checkpoint-id": str(checkpoint),
+            "engine-name": "flink",
+            **(summary or {}),
+        }
+        return self.appends(rows(positions, partition=partition, orders=orders), properties)
+
+    def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
+        """An append by whatever engine the summary names."""
+        self._table.refresh()
+        self._table.append(table, snapshot_properties=dict(summary or {"engine-name": "spark"}))
+        return self.head
+
+    def deletes(self, where: str | BooleanExpression) -> SnapshotId:
+        """Another engine deletes rows: a `delete` or `overwrite` commit."""
+        self._table.refresh()
+        self._table.delete(where, snapshot_properties={"engine-name": "spark", "spark.app.id": "local-17"})
+        return self.head
+
+    def overwrites(self, table: pa.Table, where: str | BooleanExpression) -> SnapshotId:
+        """Another engine replaces the rows under `where`."""
+        self._table.refresh()
+        self._table.overwrite(table, overwrite_filter=where, snapshot_properties={"engine-name": "spark"})
+        return self.head
+
+    def rolls_back_to(self, snapshot: SnapshotId) -> None:
+        """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""
+        self._table.refresh()
+        now = self._table.metadata.current_snapshot_id
+        self.catalog.commit_table(
+            self._table,
+            (AssertRefSnapshotId(ref="main", snapshot_id=now),),
+            (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=snapshot),),
+        )
+        self._table.refresh()
+
+    @property
+    def head(self) -> SnapshotId:
+        """The current head; the table is not empty."""
+        self._table.refresh()
+        head = self._table.metadata.current_snapshot_id
+        assert head is not None
+        return SnapshotId(head)
+
+    def live(self) -> pa.Table:
+        """Every live row of the head, read without Spark: what brute force compares with."""
+        self._table.refresh()
+        return self._table.scan().to_arrow()
+
+    def state(self) -> TableState:
+        """The table now, as the catalog adapter would tell it."""
+        self._table.refresh()
+        return table_state(ORDERS, self._table.metadata, self._table.metadata_location, datetime.now(UTC))
+
+    def ask(
+        self,
+        since: SnapshotId | None,
+        *,
+        contract: TableContract = CONTRACT,
+        jobs: Iterable[JobRun] | NotSeen = (),
+        checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
+        reads: Iterable[ReadRun] | NotSeen = (),
+    ) -> Ask:
+        """What a task is asked about the commits after `since`."""
+        table = self.state()
+        assert table.head is not None
+        return Ask(
+            observation=Observation(
+                table=table,
+                jobs=_looked("Flink", jobs),
+                checkpoints=_looked("the checkpoint folder", checkpoints),
+                reads=_looked("the lineage events", reads),
+            ),
+            window=Window(since=since, until=table.head),
+            contract=contract,
+        )
+
+
+def unseen(source: str) -> NotSeen:
+    """A source that is down."""
+    return NotSeen(source=source, reason=f"{source} did not answer.", remedy="Start it again.")
+
+
+def _looked(source, values):  # type: ignore[no-untyped-def]
+    return values if isinstance(values, NotSeen) else Seen(source=source, values=tuple(values))
