@@ -73,6 +73,16 @@ def rewound_together_under_one_id() -> Case:
     return tale.flink_runs("a", restored=5).commits("a", 6, 7).looked_at()
 
 
+def rewound_together_and_about_to_commit() -> Case:
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).becomes("a", "FINISHED").rolls_back_to("a", 5)
+    return tale.flink_runs("b", restored=5).looked_at()
+
+
+def starting_after_a_restore() -> Case:
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    return tale.flink_runs("a", restored=3, state="INITIALIZING").looked_at()
+
+
 def recovering_now() -> Case:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).fails("a")
     return tale.becomes("a", "RESTARTING").looked_at()
@@ -131,6 +141,8 @@ STORIES: dict[Callable[[], Case], tuple[str, ...]] = {
     rolled_back_just_now: ("F6",),
     rewound_together: ("healthy",),
     rewound_together_under_one_id: ("healthy",),
+    rewound_together_and_about_to_commit: ("healthy",),
+    starting_after_a_restore: ("wait",),
     recovering_now: ("wait",),
     failed_a_moment_ago: ("wait",),
     in_a_restart_loop: (),

@@ -87,6 +87,26 @@ def test_a_forgotten_restore_cannot_be_judged_before_rows_are_counted() -> None:
     assert isinstance(after, Excluded)
 
 
+def test_the_next_id_needs_no_listed_restore() -> None:
+    """A run that begins right above the old maximum can have repeated nothing."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=10).commits("b", 11).flink_runs("b", restored=11)
+
+    found = restored_from_older_savepoint.examine(tale.case())
+
+    assert isinstance(found, Excluded)
+
+
+def test_a_silent_run_that_ended_did_no_harm() -> None:
+    """It committed nothing, and will not."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=6).becomes("b", "CANCELED")
+
+    found = restored_from_older_savepoint.examine(tale.case())
+
+    assert isinstance(found, Excluded)
+
+
 def test_a_rewind_below_the_window_is_not_todays_fault() -> None:
     """The window limits the question: what it leaves out was judged before."""
     tale = rewound().commits("b", 9, 10)

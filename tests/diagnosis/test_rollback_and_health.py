@@ -28,6 +28,16 @@ def test_a_rollback_under_a_running_job_trusts_its_target() -> None:
     assert {tale.at("a", c) for c in range(4, 24)} == set(found.rows)
 
 
+@pytest.mark.parametrize(("since", "expected"), [(3, Matches), (22, Excluded)])
+def test_a_rollback_below_the_window_is_not_todays_fault(since: int, expected: type) -> None:
+    """The target itself is the window's lower edge, and still counts."""
+    tale = rolled_back()
+
+    found = rolled_back_while_running.examine(tale.case(since=tale.at("a", since)))
+
+    assert isinstance(found, expected)
+
+
 def test_a_rollback_is_seen_without_flink() -> None:
     """The snapshot log and the chain are enough once the run has committed again."""
     found = rolled_back_while_running.examine(rolled_back().flink_is_down().case())
