@@ -141,10 +141,15 @@ class Window(Record):
         inside: dict[SnapshotId, Snapshot] = {}
         leaves = [self.until, *(s.snapshot_id for s in table.rolled_back)]
         for leaf in leaves:
+            path: list[Snapshot] = []
+            met: SnapshotId | None = None
             for snapshot in table.ancestors(leaf):
                 if snapshot.snapshot_id in stop or snapshot.snapshot_id in inside:
+                    met = snapshot.snapshot_id
                     break
-                inside[snapshot.snapshot_id] = snapshot
+                path.append(snapshot)
+            if leaf == self.until or met not in stop or met == self.since:
+                inside.update((snapshot.snapshot_id, snapshot) for snapshot in path)
         newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
         chosen = [s for s in inside.values() if newest is None or s.sequence_number <= newest]
         return tuple(sorted(chosen, key=lambda s: (s.sequence_number, s.committed_at)))
