@@ -115,6 +115,7 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
         job_id=told.job_id or from_folder,
         written_at=_written_at(info),
         pending_manifests=told.pending_manifests,
+        is_committer_read=told.job_id is not None,
         operator_ids=told.operator_ids,
         digest=hashlib.sha256(content).hexdigest(),
         problem=told.problem,

@@ -137,7 +137,7 @@ class SparkEvidenceRunner:
         return EvidenceFailed(
             f"Spark could not finish {what}.",
             f"Expected an answer; found: {first}",
-            "If a file is missing, the table refers to what is gone: look at expiry and orphan cleanup. Else ask again.",
+            "If a file is missing, look at expiry and orphan cleanup: the table names what is gone. Else ask again.",
         )
 
     def _too_slow(self, task: Task) -> EvidenceFailed:

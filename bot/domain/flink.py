@@ -107,6 +107,9 @@ class StoredCheckpoint(Record):
     written_at: Utc
     pending_manifests: tuple[str, ...] = ()
     """Names of the Flink manifests that its committer state still lists."""
+    is_committer_read: bool = False
+    """Whether that state stood in the file, so that no pending manifest means that nothing is owed. A large
+    state is kept beside the file and is not read."""
     operator_ids: tuple[OperatorId, ...] = ()
     digest: str | None = None
     """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""

@@ -91,7 +91,7 @@ def _unmatched(
             "from here would never commit again (F5).",
         )
     owed = _owed(stored)
-    if owed == () and below and stored.kind is not CheckpointKind.UNKNOWN:
+    if owed == () and stored.is_committer_read and below:
         _, chosen, _ = _paired([s for s in commits if s.checkpoint_id == max(below)], table)
         assert chosen is not None
         where = "is on main" if chosen.snapshot_id in table.chain_ids else "was rolled back and is still listed"
