@@ -1,0 +1,150 @@
+"""A small Flink for tests without a cluster: it keeps runs in a file, writes real commits and real `_metadata`.
+
+It passes the same rules as the real one where it matters here: a job id is accepted once, a stopped run stays
+stopped, a started run rewinds its source to the restore point and commits the next checkpoints on the table.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyiceberg.catalog.sql import SqlCatalog
+
+from bot.domain.flink import JobRun, Restored, Vertex
+from bot.domain.ids import CheckpointId, JobId, OperatorId
+from tests.tables import OPERATOR, ORDERS, rows
+
+JOB = "orders-to-iceberg"
+ROWS_A_CHECKPOINT = 10
+_MAGIC = 0x4960672D
+
+
+class LittleFlink:
+    """The port `FlinkJobs` over a folder that outlives the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / "flink.json"
+        self._calls = folder / "calls.txt"
+        self.savepoints = folder / "savepoints"
+        self.savepoints.mkdir(exist_ok=True)
+        if not self._file.exists():
+            self._write({})
+
+    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None) -> None:
+        """Begin a run whose source stands where checkpoint `at_checkpoint` left it."""
+        runs = self._read()
+        runs[job_id] = {
+            "state": "RUNNING",
+            "checkpoint": at_checkpoint,
+            "restored": str(restored) if restored else None,
+            "restored_id": at_checkpoint if restored else None,
+            "started": datetime.now(UTC).isoformat(),
+        }
+        self._write(runs)
+
+    def checkpoints(self, job_id: JobId, count: int = 1) -> None:
+        """Complete and commit the next checkpoints of a run."""
+        for _ in range(count):
+            runs = self._read()
+            number = runs[job_id]["checkpoint"] + 1
+            runs[job_id]["checkpoint"] = number
+            first = (number - 1) * ROWS_A_CHECKPOINT
+            self._commit(job_id, number, range(first, first + ROWS_A_CHECKPOINT))
+            self._write(runs)
+
+    def savepoint(self, job_id: JobId) -> Path:
+        """A savepoint at the run's newest checkpoint."""
+        number = self._read()[job_id]["checkpoint"]
+        path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
+        path.mkdir(exist_ok=True)
+        header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
+        (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + bytes.fromhex(OPERATOR))
+        return path
+
+    @property
+    def calls(self) -> list[str]:
+        """Every effect that really happened, in order."""
+        return self._calls.read_text().splitlines() if self._calls.exists() else []
+
+    def runs(self, job: str) -> tuple[JobRun, ...]:
+        """See the port."""
+        found = [self.run(JobId(job_id)) for job_id in self._read()] if job == JOB else []
+        return tuple(sorted((r for r in found if r), key=lambda r: r.started_at, reverse=True))
+
+    def run(self, job_id: JobId) -> JobRun | None:
+        """See the port."""
+        told = self._read().get(job_id)
+        if told is None:
+            return None
+        started = datetime.fromisoformat(told["started"])
+        restored = None
+        if told["restored"]:
+            restored = Restored(
+                checkpoint_id=CheckpointId(told["restored_id"]), at=started, is_savepoint=True, path=told["restored"]
+            )
+        return JobRun(
+            job_id=job_id,
+            name=JOB,
+            state=told["state"],
+            started_at=started,
+            ended_at=None if told["state"] == "RUNNING" else started,
+            checkpoint_interval_ms=1500,
+            checkpoints=(),
+            completed_count=told["checkpoint"],
+            failed_count=0,
+            restored_count=1 if restored else 0,
+            restored=restored,
+            failures=(),
+            vertices=(Vertex(vertex_id=OperatorId("f" * 32), name="Sink", parallelism=1, status=told["state"], attempt=0),),
+            code_version="test",
+        )
+
+    def stop(self, job: str, job_id: JobId) -> str:
+        """See the port."""
+        runs = self._read()
+        if runs[job_id]["state"] != "RUNNING":
+            return f"Run {job_id[:6]} was stopped before."
+        runs[job_id]["state"] = "FINISHED"
+        self._write(runs)
+        self._note(f"stop {job_id}")
+        return f"Run {job_id[:6]} stopped with savepoint {self.savepoint(job_id)}."
+
+    def start(self, job: str, path: str, job_id: JobId) -> None:
+        """See the port."""
+        if job_id in self._read():
+            return
+        content = (Path(path.removeprefix("file://")) / "_metadata").read_bytes()
+        self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path))
+        self._note(f"start {job_id}")
+        self.checkpoints(job_id, 2)
+
+    def _commit(self, job_id: JobId, number: int, positions: range) -> None:
+        catalog = open_catalog(self._folder)
+        try:
+            summary = {
+                "flink.job-id": job_id,
+                "flink.operator-id": OPERATOR,
+                "flink.max-committed-checkpoint-id": str(number),
+                "engine-name": "flink",
+            }
+            catalog.load_table(ORDERS).append(rows(positions), snapshot_properties=summary)
+        finally:
+            catalog.close()
+
+    def _note(self, call: str) -> None:
+        with self._calls.open("a") as file:
+            file.write(call + "\n")
+
+    def _read(self) -> dict[str, dict]:  # type: ignore[type-arg]
+        return json.loads(self._file.read_text())
+
+    def _write(self, runs: dict[str, dict]) -> None:  # type: ignore[type-arg]
+        half = self._file.with_suffix(".new")
+        half.write_text(json.dumps(runs))
+        half.replace(self._file)
+
+
+def open_catalog(folder: Path) -> SqlCatalog:
+    """The catalog that `OrdersTable(folder)` made."""
+    return SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/lake")

@@ -1,0 +1,201 @@
+"""A damaged table with an approved rewind, and the executor over real parts; used by the crash tests.
+
+As a program (`python -m tests.rewound FOLDER N`) it carries the rewind out and kills itself with SIGKILL after
+the N-th journal entry of the execution, as a power cut would.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import open_store
+from bot.domain.approval import Approval, ApprovalPolicy
+from bot.domain.contract import TableContract
+from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
+from bot.domain.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
+from bot.domain.journal import Entry
+from bot.domain.proposal import (
+    HeadDescends,
+    MoveTable,
+    Preview,
+    Proposal,
+    RestorePointIntact,
+    RunIsCurrent,
+    SnapshotPresent,
+    StartJob,
+    StopJob,
+    TableIs,
+)
+from bot.domain.setup import TableSetup
+from bot.domain.table import Window
+from bot.ports import Journal
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import JobPorts, Observer
+from bot.service.proposing import Proposals
+from tests.decisions import RUNBOOK
+from tests.little_flink import JOB, LittleFlink
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job
+
+ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
+GOOD_RUN, WRONG_RUN = job("a"), job("b")
+PROPOSAL = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAB")
+
+
+class Damaged:
+    """Run A to checkpoint 5, stopped; run B restored from checkpoint 3 and committing 4, 5, 6 again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.flink = LittleFlink(folder)
+        self.catalog = PyIcebergCatalog(
+            "lake",
+            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
+            SystemClock(),
+        )
+        self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
+
+    @classmethod
+    def made_in(cls, folder: Path) -> "Damaged":
+        """Damage a new table in this folder."""
+        OrdersTable(folder).close()
+        damaged = cls(folder)
+        flink = damaged.flink
+        flink.submit(GOOD_RUN, at_checkpoint=0)
+        flink.checkpoints(GOOD_RUN, 3)
+        older = flink.savepoint(GOOD_RUN)
+        flink.checkpoints(GOOD_RUN, 2)
+        flink.stop(JOB, GOOD_RUN)
+        flink.submit(WRONG_RUN, at_checkpoint=3, restored=older)
+        flink.checkpoints(WRONG_RUN, 3)
+        return damaged
+
+    @property
+    def good_savepoint(self) -> Path:
+        """Where run A's last state is."""
+        return self.flink.savepoints / f"savepoint-{GOOD_RUN[:6]}-{5:012x}"
+
+    def proposal(self) -> Proposal:
+        """The rewind to run A's last commit."""
+        table = self.catalog.load(ORDERS)
+        assert table.head is not None
+        target = next(s for s in table.chain if s.job_id == GOOD_RUN)
+        path = str(self.good_savepoint)
+        stored = self.checkpoints.read(path)
+        five = CheckpointId(5)
+        assert stored.digest is not None
+        return Proposal(
+            id=PROPOSAL,
+            action="rewind_table_and_job",
+            title="Rewind table and job: back to checkpoint 5",
+            table=ORDERS,
+            because="F2: restored from an older savepoint.",
+            code="F2",
+            effects=(
+                StopJob(job=JOB, job_id=WRONG_RUN),
+                MoveTable(table=ORDERS, to=target.snapshot_id, keep_head_as="wl-1-left"),
+                StartJob(job=JOB, path=path, checkpoint_id=five),
+            ),
+            requirements=(
+                TableIs(uuid=table.uuid),
+                RunIsCurrent(job=JOB, job_id=WRONG_RUN),
+                HeadDescends(head=table.head, job_id=WRONG_RUN),
+                SnapshotPresent(snapshot_id=target.snapshot_id),
+                RestorePointIntact(path=path, checkpoint_id=five, digest=stored.digest),
+            ),
+            preview=Preview(
+                commits=3, files=3, rows=30, replayed_from=five, affected_runs=(), readers_known=True, sentences=()
+            ),
+            evidence=(),
+            undo="Go back to the tag.",
+            policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
+            proposed_by=ANA,
+            proposed_at=datetime.now(UTC),
+        )
+
+    def approved(self, store: IncidentStore) -> IncidentId:
+        """Open an incident and have the rewind approved by Ben."""
+        table = self.catalog.load(ORDERS)
+        assert table.head is not None
+        opened = IncidentOpened(
+            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
+            window=Window(since=None, until=table.head), trusted=None,
+            metadata_location=table.metadata_location, summary="",
+        )  # fmt: skip
+        incident = store.open(opened, by=ANA)
+        proposal = self.proposal()
+        store.write(incident.id, by=ANA, decide=lambda _i: [ProposalMade(step=None, proposal=proposal)])
+        approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
+        yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
+        store.write(incident.id, by=BEN, decide=lambda _i: [yes])
+        return incident.id
+
+    def executions(self, store: IncidentStore) -> tuple[Executions, Proposals]:
+        """The use cases over this world."""
+        setup = TableSetup(
+            name=ORDERS, job=JOB, contract=TableContract(key=CONTRACT.key), consumers=(),
+            policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
+        )  # fmt: skip
+        observer = Observer(
+            self.catalog, {ORDERS: setup}, {JOB: JobPorts(self.flink, self.checkpoints)}, reads=_NoReads()
+        )
+        proposals = Proposals(store, observer, None, {}, None, SystemClock())  # type: ignore[arg-type]
+        return Executions(store, observer, proposals, SystemClock()), proposals
+
+    def target(self) -> SnapshotId:
+        """Run A's last commit."""
+        table = self.catalog.load(ORDERS)
+        return next(s.snapshot_id for s in table.snapshots if s.job_id == GOOD_RUN and s.checkpoint_id == 5)
+
+
+class _NoReads:
+    def reads(self, table: object, since: datetime) -> tuple[()]:
+        return ()
+
+
+class PowerCut:
+    """A journal that kills its process right after the N-th append, or right before it when N is negative."""
+
+    def __init__(self, journal: Journal, at: int) -> None:
+        self._journal = journal
+        self._at = at
+        self._appended = 0
+
+    def append(self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime) -> tuple[Entry, ...]:  # noqa: E501
+        self._appended += 1
+        if -self._at == self._appended:
+            os.kill(os.getpid(), signal.SIGKILL)
+        written = self._journal.append(incident, after_seq, bodies, by=by, at=at)
+        if self._at == self._appended:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return written
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
+
+
+def carry_out(folder: Path, cut_at: int | None) -> None:
+    """Begin (if nobody has) and carry on, as the bot does at each start."""
+    damaged = Damaged(folder)
+    record = open_store(f"sqlite:///{folder}/journal.db")
+    journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
+    store = IncidentStore(journal, SystemClock())
+    incident = store.all()[0]
+    executions, _proposals = damaged.executions(store)
+    if incident.proposals[PROPOSAL].execution_started_at is None:
+        executions.begin(incident.id, PROPOSAL, by=ANA)
+    executions.carry_on(incident.id, PROPOSAL)
+    record.close()
+
+
+if __name__ == "__main__":
+    carry_out(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)
+
+
+__all__ = ["Damaged", "JobId", "carry_out"]
