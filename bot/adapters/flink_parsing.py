@@ -96,10 +96,21 @@ class Checkpoints(BaseModel):
     history: tuple[_Checkpoint, ...] | None = None
 
 
+class _Retention(BaseModel):
+    enabled: bool = False
+    delete_on_cancellation: bool = True
+
+
 class CheckpointConfig(BaseModel):
     """`GET /jobs/:jid/checkpoints/config`."""
 
     interval: int | None = None
+    retention: _Retention = Field(default_factory=_Retention, alias="externalization")
+
+    @property
+    def survives_cancel(self) -> bool:
+        """Whether Flink keeps the newest checkpoints of a run that is cancelled (RETAIN_ON_CANCELLATION)."""
+        return self.retention.enabled and not self.retention.delete_on_cancellation
 
 
 class _ExceptionEntry(BaseModel):

@@ -111,13 +111,26 @@ class FlinkRest:
                 "Expected `start` of this job in the configuration file; found none.",
                 f"Start it by hand from {path} with the job id {job_id}.",
             )
-        self._starter.submit(path, job_id)
+        try:
+            self._starter.submit(path, job_id)
+        except (CouldNotLook, OutcomeUnknown):
+            # The id was chosen before, so Flink itself can say whether this submission arrived after all.
+            if self._lives(job_id):
+                return
+            raise
         self._until(
             lambda: self.run(job_id),
             self._start_limit,
             f"the start of run {short_job(job_id)}",
             "no run under that id, though the submission was accepted",
         )
+
+    def _lives(self, job_id: JobId) -> bool:
+        try:
+            run = self.run(job_id)
+        except CouldNotLook:
+            return False
+        return run is not None and not run.is_terminal
 
     def _await_end(self, job_id: JobId) -> str:
         """The terminal state, or GONE when Flink forgot the run meanwhile."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_parsing import CheckpointConfig
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
@@ -83,15 +84,24 @@ class Stop:
         return self._by_cancel(f"its savepoint failed: {_words(told.failure)}")
 
     def _by_cancel(self, because: str) -> str:
-        """Cancel; retained checkpoints stay. Raises OutcomeUnknown, CouldNotLook."""
+        """Raises OutcomeUnknown, CouldNotLook."""
+        kept = self._checkpoints_stay()
         answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
         # 404: it ended in between; 409: it is at its end already. The caller looks at its state.
         if not answer.is_success and answer.status_code not in {404, 409}:
             raise self._http.refused(self._doing, answer)
+        then = "stay" if kept else "were deleted by Flink, which is not set to RETAIN_ON_CANCELLATION"
         return (
             f"Run {short_job(self._run.job_id)} was cancelled without a savepoint ({because}); "
-            "its retained checkpoints stay."
+            f"its retained checkpoints {then}."
         )
+
+    def _checkpoints_stay(self) -> bool:
+        body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")
+        try:
+            return body is not None and CheckpointConfig.model_validate_json(body).survives_cancel
+        except ValidationError as error:
+            raise self._http.garbled("GET checkpoints/config", error) from error
 
     def _outcome(self) -> _Operation | None:
         ends = time.monotonic() + self._limit_s

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
+from tests.adapters.flink_wire import Wire, flink_wire
 from tests.adapters.lake import Lake
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
@@ -40,5 +42,28 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 def catalog(lake: Lake, clock: StandingClock) -> Iterator[PyIcebergCatalog]:
     """The adapter on that lake."""
     adapter = PyIcebergCatalog("lake", lake.properties, clock)
+    yield adapter
+    adapter.close()
+
+
+@pytest.fixture(scope="session")
+def wire_server() -> Iterator[Wire]:
+    """One HTTP server for all tests."""
+    with flink_wire() as up:
+        yield up
+
+
+@pytest.fixture
+def wire(wire_server: Wire) -> Wire:
+    """Flink's side, which knows nothing yet."""
+    wire_server.answers.clear()
+    wire_server.asked.clear()
+    return wire_server
+
+
+@pytest.fixture
+def flink(wire: Wire) -> Iterator[FlinkRest]:
+    """Our side."""
+    adapter = FlinkRest(wire.url)
     yield adapter
     adapter.close()

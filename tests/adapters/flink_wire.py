@@ -1,0 +1,76 @@
+"""Flink's side of the wire: a real HTTP server that answers with recorded bodies and remembers what it was asked."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tests.adapters.serving import served
+
+FIXTURES = Path(__file__).parent / "fixtures"
+METHODS = ["GET", "POST", "PATCH", "DELETE"]
+
+
+def body(folder: str, name: str) -> Any:
+    """A body that a real Flink answered."""
+    return json.loads((FIXTURES / folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
+class Wire:
+    """Answers by method and path; a list is given out one by one, its last item again and again.
+
+    An answer is a body, or (status, body). What has none is 404, as Flink says it.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[str, Any]] = []
+        self.url = ""
+
+    def says(self, request: str, *answers: Any) -> None:
+        """`request` is `GET /jobs/overview`."""
+        self.answers[request] = list(answers)
+
+    def sent(self, method: str) -> list[tuple[str, Any]]:
+        """Path and body of each request with this method, in order."""
+        return [(key.split(" ", 1)[1], content) for key, content in self.asked if key.startswith(f"{method} ")]
+
+    async def answer(self, request: Request) -> Response:
+        """One request."""
+        raw = await request.body()
+        query = f"?{request.url.query}" if request.url.query and request.method != "GET" else ""
+        key = f"{request.method} {request.url.path}{query}"
+        self.asked.append((key, json.loads(raw) if raw else None))
+        if key not in self.answers:
+            return Response(json.dumps({"errors": ["Not found: " + key]}), 404)
+        queue = self.answers[key]
+        chosen = queue.pop(0) if len(queue) > 1 else queue[0]
+        status, content = chosen if isinstance(chosen, tuple) else (200, chosen)
+        return Response(content if isinstance(content, (str, bytes)) else json.dumps(content), status)
+
+
+@contextmanager
+def flink_wire() -> Iterator[Wire]:
+    """A wire that is up."""
+    wire = Wire()
+    with served(Starlette(routes=[Route("/{path:path}", wire.answer, methods=METHODS)])) as url:
+        wire.url = url
+        yield wire
+
+
+def tell_run(wire: Wire, folder: str, job_id: str, *, exceptions: str, checkpoints: str) -> None:
+    """All pages of one recorded run."""
+    detail = body(folder, "job")
+    wire.says(f"GET /jobs/{job_id}", detail)
+    wire.says(f"GET /jobs/{job_id}/checkpoints", body(folder, checkpoints))
+    wire.says(f"GET /jobs/{job_id}/checkpoints/config", body(folder, "checkpoints_config"))
+    wire.says(f"GET /jobs/{job_id}/exceptions", body(folder, exceptions))
+    wire.says(f"GET /jobs/{job_id}/config", body(folder, "job_config"))
+    vertex = body(folder, "vertex")
+    wire.says(f"GET /jobs/{job_id}/vertices/{vertex['id']}", vertex)

@@ -1,0 +1,183 @@
+"""What Flink 1.20 and 2.1 say of their runs, from bodies that real clusters answered."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bot.adapters.flink_rest import FlinkRest
+from bot.domain.errors import CouldNotLook
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.ids import CheckpointId, JobId
+from tests.adapters.flink_wire import Wire, body, tell_run
+from tests.adapters.serving import unused_address
+
+F120 = "flink_rest_1_20"
+F21 = "flink_rest_2_1"
+RUN_120 = JobId("3824b02af8b4ac6e90607416acc8dabc")
+RUN_21 = JobId("5457e33a5fd04345a210b16d93164afe")
+
+
+def told(flink: FlinkRest, job_id: JobId) -> JobRun:
+    """The run, which Flink knows."""
+    run = flink.run(job_id)
+    assert run is not None
+    return run
+
+
+def test_a_run_of_1_20_after_a_failover(wire: Wire, flink: FlinkRest) -> None:
+    """State, restore, failures with attempt, checkpoints newest first, the attempt that runs now."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions1", checkpoints="checkpoints_after_failure")
+
+    run = told(flink, RUN_120)
+
+    assert (run.name, run.state, run.is_settled, run.ended_at) == ("orders-v1", "RUNNING", True, None)
+    assert run.started_at == datetime(2026, 11, 21, 3, 19, 13, 817000, tzinfo=UTC)
+    assert [c.checkpoint_id for c in run.checkpoints] == list(range(19, 9, -1))
+    assert (run.completed_count, run.failed_count, run.restored_count) == (19, 2, 1)
+    assert run.restored is not None
+    assert (run.restored.checkpoint_id, run.restored.is_savepoint) == (16, False)
+    assert run.checkpoint_interval_ms == 3000
+    assert run.failures[0].attempt == 0
+    assert run.failures[0].message == "java.lang.RuntimeException: injected failure at offset 966"
+    assert [vertex.attempt for vertex in run.vertices] == [0, 1, 0]
+    assert run.code_version is None
+
+
+def test_a_run_of_2_1_after_a_failover(wire: Wire, flink: FlinkRest) -> None:
+    """2.x lacks `root-exception`, `location` and more; the code version is a global job parameter."""
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+
+    run = told(flink, RUN_21)
+
+    assert run.state == "RUNNING"
+    assert run.code_version == "orders-etl-2.4.1+8f3c1d2"
+    assert run.restored is not None
+    assert run.restored.checkpoint_id == 9
+    assert run.failures[0].exception.endswith("JobMasterException")
+    assert max(vertex.attempt for vertex in run.vertices) == 1
+
+
+def test_kinds_of_checkpoints_are_told_apart(wire: Wire, flink: FlinkRest) -> None:
+    """A stop-savepoint pairs, an intermediate one may not: the difference must not get lost."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions0", checkpoints="ckpts_stop_v1")
+
+    kinds = {c.checkpoint_id: c.kind for c in told(flink, RUN_120).checkpoints}
+
+    assert kinds[CheckpointId(8)] is CheckpointKind.STOP_SAVEPOINT
+    assert kinds[CheckpointId(4)] is CheckpointKind.SAVEPOINT
+    assert kinds[CheckpointId(7)] is CheckpointKind.CHECKPOINT
+
+
+def test_the_latest_savepoint_is_kept_when_the_history_forgot_it(wire: Wire, flink: FlinkRest) -> None:
+    """The history holds ten entries; a savepoint from an hour ago is only under `latest`."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions0", checkpoints="ckpts_stop_v1")
+    page = body(F120, "ckpts_stop_v1")
+    page["history"] = [entry for entry in page["history"] if entry["checkpoint_type"] == "CHECKPOINT"]
+    wire.says(f"GET /jobs/{RUN_120}/checkpoints", page)
+
+    run = told(flink, RUN_120)
+
+    assert run.checkpoints[0].kind is CheckpointKind.STOP_SAVEPOINT
+
+
+def test_without_a_failure_no_vertex_is_asked(wire: Wire, flink: FlinkRest) -> None:
+    """Five calls a run: attempts are 0 while nothing failed over."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions0", checkpoints="ckpts_stop_v1")
+
+    run = told(flink, RUN_120)
+
+    assert {vertex.attempt for vertex in run.vertices} == {0}
+    assert len(wire.asked) == 5
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {},
+        {"latest": None, "history": None, "counts": None},
+        {"latest": {"completed": None}, "history": [], "summary": {"state_size": {"p50": "NaN"}}},
+    ],
+)
+def test_a_run_in_its_first_seconds_has_no_checkpoints(wire: Wire, flink: FlinkRest, page: Any) -> None:
+    """`latest` null or without its parts, percentiles "NaN": Flink's way to say that there are none yet."""
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    wire.says(f"GET /jobs/{RUN_21}/checkpoints", page)
+
+    run = told(flink, RUN_21)
+
+    assert run.checkpoints == ()
+    assert run.restored is None
+
+
+def test_a_run_without_checkpointing_is_told_all_the_same(wire: Wire, flink: FlinkRest) -> None:
+    """Flink answers 404 to the checkpoint pages of such a job, which is not an unknown job."""
+    wire.says(f"GET /jobs/{RUN_21}", body(F21, "job"))
+
+    run = told(flink, RUN_21)
+
+    assert run.checkpoint_interval_ms is None
+    assert run.completed_count == 0
+
+
+def test_runs_are_of_one_name_newest_first(wire: Wire, flink: FlinkRest) -> None:
+    """A cluster runs other jobs too; submissions of this one, newest first."""
+    overview = body(F21, "jobs_overview")
+    older = overview["jobs"][1]["jid"]
+    overview["jobs"] = [{**overview["jobs"][0], "jid": "e" * 32, "name": "another"}, *overview["jobs"][::-1]]
+    wire.says("GET /jobs/overview", overview)
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    wire.says(f"GET /jobs/{older}", {**body(F21, "job"), "jid": older, "state": "FINISHED", "end-time": 1795273431894})
+
+    runs = flink.runs("orders-to-iceberg")
+
+    assert [(run.job_id, run.is_terminal) for run in runs] == [(RUN_21, False), (older, True)]
+
+
+def test_no_run_of_this_name_is_an_empty_list(wire: Wire, flink: FlinkRest) -> None:
+    """Flink answered: there is none."""
+    wire.says("GET /jobs/overview", {"jobs": []})
+
+    assert flink.runs("orders-to-iceberg") == ()
+
+
+def test_an_unknown_run_is_none(flink: FlinkRest) -> None:
+    """404 with Flink's words."""
+    assert flink.run(RUN_21) is None
+
+
+def test_a_read_is_repeated_when_flink_is_just_starting(wire: Wire, flink: FlinkRest) -> None:
+    """503 for a moment is not a failure."""
+    wire.says("GET /jobs/overview", (503, "starting"), {"jobs": []})
+
+    assert flink.runs("orders-to-iceberg") == ()
+    assert len(wire.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ((500, {"errors": ["boom\nCaused by: java.io.IOException: disk"]}), "java.io.IOException: disk"),
+        ((401, "login"), "HTTP 401: login"),
+        ((200, "<html>login</html>"), "cannot be read"),
+        ((200, {"jobs": [{"name": "x"}]}), "jobs.0.jid"),
+        ((404, "nothing here"), "no list of jobs"),
+    ],
+)
+def test_what_is_not_flink_could_not_be_looked_at(wire: Wire, flink: FlinkRest, answer: Any, found: str) -> None:
+    """An error, a login page, another service: never an empty list of runs."""
+    wire.says("GET /jobs/overview", answer)
+
+    with pytest.raises(CouldNotLook, match=found):
+        flink.runs("orders-to-iceberg")
+
+
+def test_nobody_listens() -> None:
+    """A JobManager that is down is named with its address."""
+    address = unused_address()
+    flink = FlinkRest(address)
+
+    with pytest.raises(CouldNotLook, match=f"{address} did not answer"):
+        flink.runs("orders-to-iceberg")
+
+    flink.close()

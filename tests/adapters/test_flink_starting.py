@@ -1,0 +1,210 @@
+"""A job is started from one point of state, under one id, at most once."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_sql_gateway import SqlGatewayStart
+from bot.adapters.flink_starting import JarStart
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from tests.adapters.flink_wire import Wire, body
+from tests.adapters.serving import unused_address
+from tests.adapters.test_flink_reading import F21, RUN_21
+
+JOB = "orders-to-iceberg"
+PATH = "file:/lab/savepoints/savepoint-c96e2d-1"
+CREATE, INSERT = "CREATE CATALOG lake WITH ('type' = 'iceberg')", "INSERT INTO lake.sales.orders SELECT 1"
+DETAIL = f"GET /jobs/{RUN_21}"
+UNKNOWN = (404, {"errors": ["Job not found"]})
+SESSION = "/v1/sessions/s1"
+RUN_JAR = "POST /jars/orders.jar/run"
+
+
+@pytest.fixture
+def closing() -> Iterator[ExitStack]:
+    """What a test opens is closed at its end."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def starting(wire: Wire, closing: ExitStack, starter: SqlGatewayStart | JarStart) -> FlinkRest:
+    """An adapter with this way of starting and short limits."""
+    adapter = FlinkRest(
+        wire.url, starter=starter, start_limit=timedelta(seconds=0.4), poll_every=timedelta(milliseconds=10)
+    )
+    closing.callback(adapter.close)
+    return adapter
+
+
+@pytest.fixture
+def by_gateway(wire: Wire, closing: ExitStack) -> FlinkRest:
+    """Starts through a gateway that accepts everything."""
+    wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
+    wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"}, {"operationHandle": "o2"})
+    for operation in ("o1", "o2"):
+        wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "RUNNING"}, {"status": "FINISHED"})
+        wire.says(f"GET {SESSION}/operations/{operation}/result/0", {"resultType": "PAYLOAD"})
+    wire.says(f"DELETE {SESSION}", {"status": "CLOSED"})
+    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
+    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=0.5, poll_s=0.01)
+    return starting(wire, closing, gateway)
+
+
+@pytest.fixture
+def by_jar(wire: Wire, closing: ExitStack) -> FlinkRest:
+    """Starts an uploaded jar."""
+    wire.says(RUN_JAR, {"jobid": RUN_21})
+    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
+    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=2)
+    return starting(wire, closing, jar)
+
+
+def fails(wire: Wire, operation: str, reason: str) -> None:
+    """The gateway ran this statement, in vain."""
+    wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "ERROR"})
+    wire.says(f"GET {SESSION}/operations/{operation}/result/0", (500, {"errors": ["Internal", reason]}))
+
+
+def test_the_gateway_gets_the_path_and_the_id(wire: Wire, by_gateway: FlinkRest) -> None:
+    """One session with the restore point and the pinned id, its statements in order, closed again."""
+    by_gateway.start(JOB, PATH, RUN_21)
+
+    assert wire.sent("POST") == [
+        (
+            "/v1/sessions",
+            {
+                "properties": {
+                    "pipeline.name": JOB,
+                    "execution.state-recovery.path": PATH,
+                    "$internal.pipeline.job-id": RUN_21,
+                    "table.dml-sync": "false",
+                }
+            },
+        ),
+        (f"{SESSION}/statements", {"statement": CREATE}),
+        (f"{SESSION}/statements", {"statement": INSERT}),
+    ]
+    assert len(wire.sent("DELETE")) == 1
+
+
+def test_the_jar_gets_the_path_and_the_id(wire: Wire, by_jar: FlinkRest) -> None:
+    """State that no operator takes is not dropped silently (`allowNonRestoredState: false`)."""
+    by_jar.start(JOB, PATH, RUN_21)
+
+    assert wire.sent("POST") == [
+        (
+            "/jars/orders.jar/run",
+            {
+                "entryClass": "com.acme.Orders",
+                "programArgsList": ["--table", "t"],
+                "flinkConfiguration": {},
+                "jobId": RUN_21,
+                "savepointPath": PATH,
+                "allowNonRestoredState": False,
+            },
+        )
+    ]
+
+
+@pytest.mark.parametrize("way", ["by_gateway", "by_jar"])
+def test_a_second_start_sends_nothing(wire: Wire, way: str, request: pytest.FixtureRequest) -> None:
+    """A run that Flink knows under this id is the one that was wanted."""
+    adapter: FlinkRest = request.getfixturevalue(way)
+    adapter.start(JOB, PATH, RUN_21)
+    before = len(wire.sent("POST"))
+
+    adapter.start(JOB, PATH, RUN_21)
+
+    assert len(wire.sent("POST")) == before
+
+
+def test_an_id_that_was_submitted_already_is_started(wire: Wire, by_jar: FlinkRest) -> None:
+    """An earlier try arrived after all: Flink refuses the second, and the run is there."""
+    refusal = "org.apache.flink.runtime.client.DuplicateJobSubmissionException: Job has already been submitted."
+    wire.says(RUN_JAR, (400, {"errors": [refusal]}))
+
+    by_jar.start(JOB, PATH, RUN_21)
+
+    assert len(wire.sent("POST")) == 1
+
+
+def test_a_failure_before_the_insert_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
+    """The INSERT is not sent after a statement that failed."""
+    wire.says(DETAIL, UNKNOWN)
+    fails(wire, "o1", "Caused by: java.net.ConnectException: catalog down")
+
+    with pytest.raises(CouldNotLook, match="catalog down"):
+        by_gateway.start(JOB, PATH, RUN_21)
+
+    assert [content["statement"] for path, content in wire.sent("POST") if path.endswith("statements")] == [CREATE]
+    assert len(wire.sent("DELETE")) == 1
+
+
+def test_an_insert_that_flink_refuses_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
+    """The gateway's own words are handed on."""
+    wire.says(DETAIL, UNKNOWN)
+    fails(wire, "o2", "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint")
+
+    with pytest.raises(CouldNotLook, match="Cannot find checkpoint or savepoint"):
+        by_gateway.start(JOB, PATH, RUN_21)
+
+
+def test_a_failure_after_which_the_run_lives_is_a_start(wire: Wire, by_gateway: FlinkRest) -> None:
+    """The id was chosen before: Flink itself says whether the submission arrived."""
+    wire.says(DETAIL, UNKNOWN, body(F21, "job"))
+    fails(wire, "o2", "Caused by: java.util.concurrent.TimeoutException")
+
+    by_gateway.start(JOB, PATH, RUN_21)
+
+    assert len(wire.sent("DELETE")) == 1
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        {f"GET {SESSION}/operations/o2/status": ({"status": "RUNNING"},)},
+        {
+            f"GET {SESSION}/operations/o2/status": ({"status": "ERROR"},),
+            f"GET {SESSION}/operations/o2/result/0": ((500, {"errors": ["java.util.concurrent.TimeoutException"]}),),
+        },
+        {f"GET {SESSION}/operations/o2/status": ((500, "boom"),)},
+        {f"GET {SESSION}/operations/o2/result/0": ((504, "gateway timeout"),)},
+    ],
+    ids=["the statement hangs", "it timed out inside Flink", "the gateway broke", "a proxy gave up"],
+)
+def test_a_submission_that_may_have_arrived_is_unknown(
+    wire: Wire, by_gateway: FlinkRest, trouble: dict[str, tuple[Any, ...]]
+) -> None:
+    """After the INSERT was sent, silence is not a no: a second submission could be a second writer."""
+    wire.says(DETAIL, UNKNOWN)
+    for request, answers in trouble.items():
+        wire.says(request, *answers)
+
+    with pytest.raises(OutcomeUnknown):
+        by_gateway.start(JOB, PATH, RUN_21)
+
+
+def test_a_run_that_never_shows_is_unknown(wire: Wire, by_jar: FlinkRest) -> None:
+    """Accepted, and not on Flink's list: somebody has to look."""
+    wire.says(DETAIL, UNKNOWN)
+
+    with pytest.raises(OutcomeUnknown, match="no run under that id"):
+        by_jar.start(JOB, PATH, RUN_21)
+
+
+def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) -> None:
+    """Surely not submitted, so it may be executed again."""
+    adapter = starting(wire, closing, SqlGatewayStart(unused_address(), (CREATE, INSERT), {}))
+
+    with pytest.raises(CouldNotLook, match="SQL gateway"):
+        adapter.start(JOB, PATH, RUN_21)
+
+
+def test_without_a_way_to_start_a_person_is_told_how(flink: FlinkRest) -> None:
+    """The path and the id to use are in the message."""
+    with pytest.raises(CouldNotLook, match=f"{PATH} with the job id {RUN_21}"):
+        flink.start(JOB, PATH, RUN_21)

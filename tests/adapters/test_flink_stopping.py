@@ -1,0 +1,199 @@
+"""A run is stopped for good, once, with its state kept; what is not known is said to be so."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_stopping import trigger_of
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.ids import JobId
+from tests.adapters.flink_wire import Wire, body, tell_run
+from tests.adapters.test_flink_reading import F21, RUN_21
+
+JOB = "orders-to-iceberg"
+DONE = {"status": {"id": "COMPLETED"}, "operation": {"location": "file:/lab/savepoints/savepoint-5457e3-1"}}
+WAITING = {"status": {"id": "IN_PROGRESS"}}
+TRIGGER = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21)}"
+STOP = f"POST /jobs/{RUN_21}/stop"
+CANCEL = f"PATCH /jobs/{RUN_21}?mode=cancel"
+DETAIL = f"GET /jobs/{RUN_21}"
+
+
+def detail(state: str, vertices: str = "RUNNING") -> dict[str, Any]:
+    """The run's page in this state."""
+    page: dict[str, Any] = body(F21, "job")
+    page["state"] = state
+    for vertex in page["vertices"]:
+        vertex["status"] = vertices
+    return page
+
+
+@pytest.fixture
+def stopping(wire: Wire) -> Iterator[FlinkRest]:
+    """An adapter with short time limits, and a run that runs."""
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    with ExitStack() as closing:
+        adapter = FlinkRest(
+            wire.url,
+            savepoint_dir="file:///lab/savepoints",
+            stop_limit=timedelta(seconds=0.6),
+            poll_every=timedelta(milliseconds=10),
+        )
+        closing.callback(adapter.close)
+        yield adapter
+
+
+def test_a_settled_run_is_stopped_with_a_savepoint(wire: Wire, stopping: FlinkRest) -> None:
+    """Never drained, into the configured folder, and the sentence says where."""
+    wire.says(DETAIL, detail("RUNNING"), detail("RUNNING"), detail("FINISHED", "FINISHED"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    wire.says(TRIGGER, WAITING, WAITING, DONE)
+
+    sentence = stopping.stop(JOB, RUN_21)
+
+    assert sentence == (
+        "Run 5457e3 was stopped with savepoint file:/lab/savepoints/savepoint-5457e3-1. It is FINISHED."
+    )
+    assert wire.sent("POST") == [
+        (
+            f"/jobs/{RUN_21}/stop",
+            {"targetDirectory": "file:///lab/savepoints", "drain": False, "triggerId": trigger_of(RUN_21)},
+        )
+    ]
+    assert wire.sent("PATCH") == []
+
+
+def test_a_second_stop_is_the_same_operation(wire: Wire, stopping: FlinkRest) -> None:
+    """While the first is at work the run still looks alive: the repeated request carries the same trigger."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    wire.says(TRIGGER, WAITING)
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknown):
+            stopping.stop(JOB, RUN_21)
+
+    triggers = {content["triggerId"] for _, content in wire.sent("POST")}
+
+    assert triggers == {trigger_of(RUN_21)}
+
+
+def test_a_stop_that_is_halfway_is_followed_and_not_cancelled(wire: Wire, stopping: FlinkRest) -> None:
+    """Halfway through a stop some operators have finished; a cancel then would lose the last commit."""
+    half = detail("RUNNING", "FINISHED")
+    wire.says(DETAIL, half, half, detail("FINISHED", "FINISHED"))
+    wire.says(TRIGGER, WAITING, DONE)
+
+    sentence = stopping.stop(JOB, RUN_21)
+
+    assert "was stopped with savepoint" in sentence
+    assert wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize("state", ["FINISHED", "CANCELED", "FAILED"])
+def test_a_run_at_its_end_is_left_as_it_is(wire: Wire, stopping: FlinkRest, state: str) -> None:
+    """Stopping twice is stopping once: nothing is sent."""
+    wire.says(DETAIL, detail(state, state))
+
+    first, second = stopping.stop(JOB, RUN_21), stopping.stop(JOB, RUN_21)
+
+    assert first == second == f"Run 5457e3 had ended already: it is {state}; nothing was done."
+    assert wire.sent("POST") + wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize("page", [detail("RESTARTING", "CANCELED"), detail("RUNNING", "INITIALIZING")])
+def test_a_run_that_is_recovering_is_cancelled(wire: Wire, stopping: FlinkRest, page: Any) -> None:
+    """A savepoint of a run that is being recovered would only fail; its retained checkpoints stay."""
+    wire.says(DETAIL, page, detail("CANCELED", "CANCELED"))
+    wire.says(CANCEL, (202, {}))
+
+    sentence = stopping.stop(JOB, RUN_21)
+
+    assert f"cancelled without a savepoint (it was {page['state']})" in sentence
+    assert "its retained checkpoints stay. It is CANCELED." in sentence
+    assert wire.sent("POST") == []
+
+
+def test_checkpoints_that_cancel_deletes_are_not_said_to_stay(wire: Wire, stopping: FlinkRest) -> None:
+    """Without RETAIN_ON_CANCELLATION the sentence tells what was lost."""
+    wire.says(DETAIL, detail("RESTARTING", "CANCELED"), detail("CANCELED"))
+    wire.says(CANCEL, (202, {}))
+    config = body(F21, "checkpoints_config")
+    config["externalization"]["delete_on_cancellation"] = True
+    wire.says(f"GET /jobs/{RUN_21}/checkpoints/config", config)
+
+    sentence = stopping.stop(JOB, RUN_21)
+
+    assert "were deleted by Flink" in sentence
+
+
+def test_a_savepoint_that_fails_is_followed_by_a_cancel(wire: Wire, stopping: FlinkRest) -> None:
+    """The wrong run must end in any case; the sentence says why there is no savepoint."""
+    wire.says(DETAIL, detail("RUNNING"), detail("CANCELED"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    wire.says(TRIGGER, body(F21, "stop_failed"))
+    wire.says(CANCEL, (202, {}))
+
+    sentence = stopping.stop(JOB, RUN_21)
+
+    assert "Failed to create savepoint directory" in sentence
+    assert sentence.endswith("It is CANCELED.")
+
+
+def test_a_stop_that_flink_refuses_is_followed_by_a_cancel(wire: Wire, stopping: FlinkRest) -> None:
+    """409: no place for savepoints, or another savepoint at work."""
+    wire.says(DETAIL, detail("RUNNING"), detail("CANCELED"))
+    wire.says(STOP, (409, {"errors": ["Cannot suspend the job with a savepoint."]}))
+    wire.says(CANCEL, (202, {}))
+
+    assert "Flink refused a savepoint: Cannot suspend" in stopping.stop(JOB, RUN_21)
+
+
+def test_a_run_that_ends_by_itself_meanwhile_has_ended(wire: Wire, stopping: FlinkRest) -> None:
+    """404 or 409 to a cancel means that it was over already."""
+    wire.says(DETAIL, detail("FAILING", "FAILED"), detail("FAILED", "FAILED"))
+    wire.says(CANCEL, (409, {"errors": ["already terminal"]}))
+
+    assert stopping.stop(JOB, RUN_21).endswith("It is FAILED.")
+
+
+def test_an_unknown_run_is_not_a_stopped_one(stopping: FlinkRest) -> None:
+    """After a restart of the JobManager a run may be forgotten and yet write: nothing may be concluded."""
+    with pytest.raises(CouldNotLook, match="Flink does not know it"):
+        stopping.stop(JOB, JobId("0" * 32))
+
+
+def savepoint_hangs(wire: Wire) -> None:
+    """The savepoint takes longer than the limit."""
+    wire.says(TRIGGER, WAITING)
+
+
+def run_goes_on(wire: Wire) -> None:
+    """The savepoint is done and the run does not end."""
+    wire.says(TRIGGER, DONE)
+
+
+def flink_breaks(wire: Wire) -> None:
+    """Flink cannot be asked any more."""
+    wire.says(TRIGGER, (500, {"errors": ["boom"]}))
+
+
+def proxy_gives_up(wire: Wire) -> None:
+    """A gateway timeout of the request itself: it may have arrived."""
+    wire.says(STOP, (504, "timeout"))
+
+
+@pytest.mark.parametrize("trouble", [savepoint_hangs, run_goes_on, flink_breaks, proxy_gives_up])
+def test_what_may_have_happened_is_unknown(wire: Wire, stopping: FlinkRest, trouble: Callable[[Wire], None]) -> None:
+    """After the request was sent, every silence is an unknown outcome: verified, never repeated."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    trouble(wire)
+
+    with pytest.raises(OutcomeUnknown):
+        stopping.stop(JOB, RUN_21)
+
+    assert len(wire.sent("POST")) == 1
