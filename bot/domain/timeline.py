@@ -120,7 +120,7 @@ def _decided(
             return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]})."
         case e.ProposalApproved():
             more = "The proposal is approved." if body.complete else "Another approval is needed."
-            return f"<@{body.approval.by}> approved digest {body.approval.digest[:12]}. {more}"
+            return f"Approved, as shown under digest {body.approval.digest[:12]}. {more}"
         case e.ProposalEnded():
             return f"The proposal is {body.how}: {_full(body.reason)}"
         case e.ExecutionStarted():

@@ -1,0 +1,38 @@
+"""Each requirement of a proposal as one sentence, for whoever approves it and for the record."""
+
+from typing import assert_never
+
+from bot.domain.ids import short, short_job
+from bot.domain.proposal import (
+    HeadDescends,
+    Requirement,
+    RestorePointIntact,
+    RunIsCurrent,
+    SnapshotPresent,
+    TableIs,
+)
+
+
+def requirement_sentence(requirement: Requirement) -> str:
+    """What must hold when proposed, when approved and at execution; otherwise nothing is changed."""
+    match requirement:
+        case TableIs():
+            return f"The table is still the one that was looked at (uuid {requirement.uuid})."
+        case HeadDescends(job_id=None):
+            return f"The head is exactly {short(requirement.head)}."
+        case HeadDescends():
+            return (
+                f"The head is {short(requirement.head)}, or follows it only by commits of run "
+                f"{short_job(requirement.job_id)} with rising checkpoints."
+            )
+        case SnapshotPresent():
+            return f"Snapshot {short(requirement.snapshot_id)} is still listed by the table."
+        case RunIsCurrent():
+            return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive."
+        case RestorePointIntact():
+            return (
+                f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "
+                f"{requirement.digest[:12]}."
+            )
+        case _:
+            assert_never(requirement)

@@ -1,0 +1,1 @@
+"""Notices: every template, every shape of facts."""

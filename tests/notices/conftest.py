@@ -1,0 +1,26 @@
+"""The project's own templates, and a record to take incidents from."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.notices import NoticeTemplate, scan
+from tests.incidents import Story
+
+MESSAGES = Path(__file__).parents[2] / "messages"
+
+
+@pytest.fixture(scope="session")
+def templates() -> Mapping[str, NoticeTemplate]:
+    """Every notice of the project."""
+    return scan(MESSAGES)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """An incident that is not opened yet."""
+    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    yield Story(store.journal)
+    store.close()

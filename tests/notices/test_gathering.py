@@ -1,0 +1,206 @@
+"""What a consumer can be told: only what was seen, and never 'nothing' where nobody looked."""
+
+from datetime import timedelta
+
+from bot.domain.evidence import Verdict
+from bot.domain.findings import DuplicatesFinding
+from bot.domain.ids import JobId, SnapshotId
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.reads import Consumer, ReadRun
+from bot.domain.table import HeadMove, Ref, TableState
+from bot.notices import NoticeFacts, facts_for
+from bot.notices.facts import NotObserved, ReadAbove, ReadersUnknown
+from tests import orders_table as orders
+from tests.decisions import ANA, CHANNEL, HEAD_AFTER
+from tests.incidents import Story
+
+REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1", owner="team revenue")
+
+
+def _read(snapshot: int | None, *, consumer: str = "revenue_daily", run: str = "run-1", minutes: int = 0) -> ReadRun:
+    at = orders.NINE + timedelta(minutes=minutes)
+    return ReadRun(consumer=consumer, run_id=run, at=at, snapshot_id=None if snapshot is None else SnapshotId(snapshot))
+
+
+def _facts(story: Story, *reads: ReadRun, table: TableState | None = None) -> NoticeFacts:
+    seen: Seen[ReadRun] | NotSeen = Seen(source="lineage events", values=reads)
+    state = table or orders.table_state()
+    return facts_for(story.incident, REVENUE, state, seen, now=orders.NINE, next_update_minutes=30)
+
+
+def _rewound() -> TableState:
+    """Main is back at run A's last commit, with run C's first commit on top."""
+    state = orders.table_state()
+    after = state.by_id[orders.GOOD].model_copy(
+        update={
+            "snapshot_id": HEAD_AFTER,
+            "parent_id": orders.GOOD,
+            "sequence_number": 10,
+            "committed_at": orders.NINE + timedelta(minutes=20),
+            "summary": {"flink.job-id": JobId(orders.RUN_C), "flink.max-committed-checkpoint-id": "11"},
+        }
+    )
+    moves = [
+        HeadMove(at=orders.NINE + timedelta(minutes=18), snapshot_id=orders.GOOD),
+        HeadMove(at=after.committed_at, snapshot_id=HEAD_AFTER),
+    ]
+    return state.model_copy(
+        update={
+            "head": HEAD_AFTER,
+            "snapshots": (*state.snapshots, after),
+            "head_moves": (*state.head_moves, *moves),
+            "refs": (Ref(name="waterline", kind="tag", snapshot_id=HEAD_AFTER),),
+        }
+    )
+
+
+def test_everything_above_the_waterline_is_affected(story: Story) -> None:
+    """Run B's three commits are under review; run A's are not."""
+    story.opens()
+
+    facts = _facts(story)
+
+    assert facts.affected is not None
+    assert facts.affected.snapshots == tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
+    assert (facts.affected.rows, facts.affected.taken_back) == (300, False)
+    assert facts.affected.first_at == orders.NINE - timedelta(minutes=4)
+    assert facts.affected.last_at == orders.NINE - timedelta(minutes=2)
+
+
+def test_the_trusted_snapshot_says_whether_the_tag_stands_on_it(story: Story) -> None:
+    """Pinning by tag is offered only where the tag is."""
+    story.opens()
+    untagged = orders.table_state().model_copy(update={"refs": ()})
+
+    tagged, plain = _facts(story).trusted, _facts(story, table=untagged).trusted
+
+    assert tagged is not None
+    assert plain is not None
+    assert (tagged.snapshot_id, tagged.checkpoint_id, tagged.by_tag) == (orders.GOOD, 10, True)
+    assert (plain.snapshot_id, plain.by_tag) == (orders.GOOD, False)
+
+
+def test_without_a_trusted_snapshot_nothing_is_offered(story: Story) -> None:
+    """A consumer is not sent to a snapshot that nobody has found good."""
+    story.opens(trusted=None)
+
+    assert _facts(story).trusted is None
+
+
+def test_a_run_that_read_above_the_waterline_is_named(story: Story) -> None:
+    """Each affected run once, oldest first; runs below the waterline and of others are not this consumer's."""
+    story.opens()
+
+    facts = _facts(
+        story,
+        _read(orders.HEAD, run="late", minutes=5),
+        _read(orders.HEAD, run="early", minutes=1),
+        _read(orders.HEAD, run="early", minutes=2),
+        _read(orders.GOOD, run="below"),
+        _read(orders.HEAD, consumer="somebody_else", run="theirs"),
+    )
+
+    assert isinstance(facts.reading, ReadAbove)
+    assert [run.run_id for run in facts.reading.runs] == ["early", "late"]
+
+
+def test_no_run_above_is_said_only_after_looking(story: Story) -> None:
+    """Lineage answered: this consumer's runs stayed below."""
+    story.opens()
+
+    facts = _facts(story, _read(orders.GOOD, run="a"), _read(orders.GOOD, run="b"))
+
+    assert facts.reading == NotObserved(runs_seen=2)
+
+
+def test_lineage_that_is_down_is_not_nobody(story: Story) -> None:
+    """Could not look is told as such, with source and reason."""
+    story.opens()
+    down = orders.not_seen("lineage events")
+
+    facts = facts_for(story.incident, REVENUE, orders.table_state(), down, now=orders.NINE, next_update_minutes=30)
+
+    assert facts.reading == ReadersUnknown(source="lineage events", reason="lineage events refused the connection.")
+
+
+def test_a_run_that_does_not_name_its_snapshot_leaves_it_open(story: Story) -> None:
+    """Such a run may have read above the waterline."""
+    story.opens()
+
+    facts = _facts(story, _read(None, run="nameless"))
+
+    assert isinstance(facts.reading, ReadersUnknown)
+    assert "nameless" in facts.reading.reason
+
+
+def test_a_nameless_run_before_the_first_affected_commit_changes_nothing(story: Story) -> None:
+    """It cannot have read what was not there yet."""
+    story.opens()
+
+    assert _facts(story, _read(None, run="nameless", minutes=-60)).reading == NotObserved(runs_seen=1)
+
+
+def test_after_the_rewind_only_what_was_taken_back_is_affected(story: Story) -> None:
+    """New commits on the proven table are not under review; who read the old ones is told so."""
+    story.opens().proposes().approves().rewinds().verifies()
+
+    facts = _facts(story, _read(orders.HEAD, run="wrong"), _read(HEAD_AFTER, run="right"), table=_rewound())
+
+    assert facts.affected is not None
+    assert facts.affected.taken_back
+    assert facts.affected.snapshots == tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
+    assert isinstance(facts.reading, ReadAbove)
+    assert [run.run_id for run in facts.reading.runs] == ["wrong"]
+    assert facts.proofs == ("next commit", "no duplicates")
+    assert facts.stage == "proven"
+
+
+def test_an_older_rollback_is_not_this_incident(story: Story) -> None:
+    """Commits that were rolled back before the window began do not count as affected."""
+    story.opens()
+    state = orders.table_state()
+    older = state.snapshots[2].model_copy(update={"snapshot_id": SnapshotId(77), "sequence_number": 3})
+    table = state.model_copy(
+        update={
+            "snapshots": (*state.snapshots, older),
+            "head_moves": (HeadMove(at=orders.NINE, snapshot_id=SnapshotId(77)), *state.head_moves),
+        }
+    )
+
+    facts = _facts(story, table=table)
+
+    assert facts.affected is not None
+    assert SnapshotId(77) not in facts.affected.snapshots
+
+
+def test_the_damage_is_what_was_confirmed_not_what_is_left(story: Story) -> None:
+    """After the repair the newest evidence counts nothing; consumers are told what there was."""
+    found = DuplicatesFinding(rows_checked=900, keys=200, extra_rows=220, pairs=())
+    story.opens().answers(finding=found)
+    clean = found.model_copy(update={"keys": 0, "extra_rows": 0})
+
+    story.answers(verdict=Verdict.RULED_OUT, headline="Every order id lives once.", finding=clean)
+
+    assert _facts(story).damage.extra_rows == 220
+
+
+def test_the_stage_follows_the_incident(story: Story) -> None:
+    """From collecting evidence to the proof, each stage has its own word."""
+    stages = []
+    for step in (story.opens, story.diagnoses, story.proposes, story.approves, story.rewinds, story.verifies):
+        step()
+        stages.append(_facts(story).stage)
+
+    assert stages == ["investigating", "diagnosed", "proposed", "proposed", "verifying", "proven"]
+
+
+def test_the_next_word_is_promised_while_the_incident_is_open(story: Story) -> None:
+    """Nothing is promised that nobody will keep."""
+    story.opens()
+
+    while_open = _facts(story)
+    story.closes()
+
+    assert while_open.next_word_at == orders.NINE + timedelta(minutes=30)
+    assert (while_open.channel, while_open.responder, while_open.owner) == (CHANNEL, ANA, "team revenue")
+    assert _facts(story).next_word_at is None

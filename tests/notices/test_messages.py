@@ -1,0 +1,130 @@
+"""The templates: every notice says the right thing for every shape of facts."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import pytest
+
+from bot.notices import NoticeTemplate, lint, render
+from bot.notices.lint import MOST_CHARACTERS, MOST_IN_A_PARAGRAPH
+from bot.notices.samples import AFFECTED, READINGS, TRUSTED, samples
+from tests.notices.conftest import MESSAGES
+
+SAMPLES = dict(samples())
+KINDS = ("first_warning", "no_action_needed", "recovered", "update")
+
+
+def _sample(reading: str = "not observed", trusted: str = "trusted by tag", affected: str = "under review",
+            stage: str = "diagnosed") -> str:  # fmt: skip
+    return f"{reading}, {trusted}, {affected}, {stage}"
+
+
+def test_the_notices_of_the_design_are_there(templates: Mapping[str, NoticeTemplate]) -> None:
+    """First warning, update, recovered, no action needed; parts that begin with _ are no notices."""
+    assert tuple(templates) == KINDS
+    assert all(template.title and template.when for template in templates.values())
+
+
+def test_the_projects_messages_pass_lint() -> None:
+    """Every template renders with every sample."""
+    assert lint(MESSAGES) == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_shape_renders_within_the_limits(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
+    """No paragraph is too long for a section, no line is broken, nothing is left of the template's own marks."""
+    for shape, facts in SAMPLES.items():
+        text = render(templates[kind], facts)
+
+        assert 0 < len(text) <= MOST_CHARACTERS, shape
+        assert max(map(len, text.split("\n\n"))) <= MOST_IN_A_PARAGRAPH, shape
+        assert "{{" not in text, shape
+        assert "None" not in text, shape
+        assert "\n\n\n" not in text, shape
+        assert text.startswith(("*sales.orders is", "*sales.orders: we looked")), shape
+
+
+@pytest.mark.parametrize("kind", ["first_warning", "update"])
+@pytest.mark.parametrize("trusted", TRUSTED)
+def test_a_consumer_is_told_how_to_pin(templates: Mapping[str, NoticeTemplate], kind: str, trusted: str) -> None:
+    """By tag where it stands, else by id, and not at all where nothing is trusted."""
+    text = render(templates[kind], SAMPLES[_sample(trusted=trusted)])
+
+    assert ("VERSION AS OF 'waterline'" in text) is (trusted == "trusted by tag")
+    assert ("VERSION AS OF 5130840912223377421" in text) is (trusted == "trusted by id")
+    assert ("pause your runs" in text) is (trusted == "no trusted snapshot")
+
+
+@pytest.mark.parametrize("kind", ["first_warning", "update", "recovered"])
+@pytest.mark.parametrize(
+    ("reading", "says"),
+    [
+        ("read above", "revenue_daily has read rows"),
+        ("not observed", "seen reading"),
+        ("no run known", "Lineage knows no run of yours"),
+        ("unknown readers", "could not see whether revenue_daily read"),
+    ],
+)
+def test_a_consumer_is_told_whether_it_read_above(
+    templates: Mapping[str, NoticeTemplate], kind: str, reading: str, says: str
+) -> None:
+    """Read above, not seen, no run known, could not look: four different sentences."""
+    text = render(templates[kind], SAMPLES[_sample(reading=reading)])
+
+    assert says in text
+    assert ("run-1" in text) is (reading == "read above")
+    assert ("connection was refused" in text) is (reading == "unknown readers")
+    assert ("need not do anything" in text) is (kind == "recovered" and reading in ("not observed", "no run known"))
+
+
+@pytest.mark.parametrize("affected", AFFECTED)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_list_below_is_mentioned_only_where_there_is_one(
+    templates: Mapping[str, NoticeTemplate], kind: str, reading: str, affected: str
+) -> None:
+    """No sentence points at snapshots that are not listed."""
+    text = render(templates[kind], SAMPLES[_sample(reading=reading, affected=affected)])
+
+    assert "below" not in text or "Snapshots: `" in text
+
+
+@pytest.mark.parametrize("kind", ["first_warning", "update"])
+def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
+    """What is promised is a time, in UTC."""
+    assert "by 12:30 UTC at the latest" in render(templates[kind], SAMPLES[_sample()])
+
+
+@pytest.mark.parametrize("kind", ["recovered", "no_action_needed"])
+def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
+    """Nobody waits for a further word."""
+    assert "This is the last message of this incident." in render(templates[kind], SAMPLES[_sample()])
+
+
+def test_foreign_text_can_neither_ping_nor_format(templates: Mapping[str, NoticeTemplate]) -> None:
+    """What others wrote is escaped with the three escapes that Slack decodes; our own mentions stay mentions."""
+    shape = _sample()
+    facts = SAMPLES[shape].model_copy(update={"summary": '<!channel> O\'Brien & <@U1> said "x" > y'})
+
+    text = render(templates["first_warning"], facts)
+
+    assert '&lt;!channel&gt; O\'Brien &amp; &lt;@U1&gt; said "x" &gt; y' in text
+    assert "<#C0ORDERS01>" in text
+    assert "<@U0ANA00001>" in text
+
+
+def test_a_run_id_cannot_leave_its_back_ticks(templates: Mapping[str, NoticeTemplate]) -> None:
+    """Code style ends where we end it."""
+    reading = READINGS["read above"]
+    assert reading.kind == "read-above"
+    run = reading.runs[0].model_copy(update={"run_id": "x` *y* `z"})
+    facts = SAMPLES[_sample()].model_copy(update={"reading": reading.model_copy(update={"runs": (run,)})})
+
+    assert "`x' *y* 'z`" in render(templates["first_warning"], facts)
+
+
+def test_times_are_told_in_utc(templates: Mapping[str, NoticeTemplate]) -> None:
+    """A moment in another zone is the same moment in the text."""
+    facts = SAMPLES[_sample()].model_copy(update={"opened_at": datetime.fromisoformat("2026-11-03T01:30+02:00")})
+
+    assert "open since 2 Nov 2026, 23:30 UTC" in render(templates["update"], facts)

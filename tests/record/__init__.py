@@ -1,0 +1,1 @@
+"""The exported record, the timeline and the first contract review."""
