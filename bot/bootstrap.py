@@ -18,8 +18,8 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.scheduler import SchedulerTimers
-from bot.adapters.spark import EmbeddedSpark, SparkEvidenceRunner
-from bot.adapters.spark_server import PACKAGES
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
@@ -35,6 +35,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import JobPorts, Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
+from bot.service.record import Records
 from bot.service.services import Services
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
@@ -96,8 +97,8 @@ def build(
 def spark_runner(settings: Settings) -> SparkEvidenceRunner:
     """The evidence runner that the configuration asks for; Spark itself starts with the first task."""
     spark = settings.spark
-    embedded = EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
-    return SparkEvidenceRunner(find_tasks(spark_tasks), remote=spark.remote, embedded=embedded, limit=spark.limit)
+    where = spark.remote or EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
+    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
 
 
 def _services(
@@ -131,7 +132,13 @@ def _services(
         duties=duties,
         background=background,
         tasks=collector.tasks,
+        records=records(),
     )
+
+
+def records() -> Records:
+    """Writes incidents as documents."""
+    return Records(CONTENT / "messages" / "record")
 
 
 def _job_ports(job: JobSettings, stack: ExitStack) -> JobPorts:

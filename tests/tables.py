@@ -7,8 +7,10 @@ writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one che
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import BooleanExpression
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
@@ -22,6 +24,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
 
+T = TypeVar("T")
 ORDERS = TableName("sales.orders")
 OPERATOR = OperatorId("b0c4849fdea766ab199107cc0073124e")
 CONTRACT = TableContract(key=("order_id",), position="source_position", event_time="event_time", redacted=("customer",))
@@ -40,6 +43,17 @@ _COLUMNS = pa.schema(
 def job(run: str) -> JobId:
     """The 32 hex digits of the run that the test calls `a`, `b`, …"""
     return JobId((run * 32)[:32])
+
+
+def of_flink(run: str, checkpoint: int, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The summary that Flink's sink writes."""
+    return {
+        "flink.job-id": job(run),
+        "flink.operator-id": OPERATOR,
+        "flink.max-committed-checkpoint-id": str(checkpoint),
+        "engine-name": "flink",
+        **(more or {}),
+    }
 
 
 def rows(positions: Iterable[int], *, partition: int = 0, orders: Iterable[int] | None = None) -> pa.Table:
@@ -81,14 +95,17 @@ class OrdersTable:
         summary: Mapping[str, str] | None = None,
     ) -> SnapshotId:
         """One checkpoint of a Flink run that appends these positions."""
-        properties = {
-            "flink.job-id": job(run),
-            "flink.operator-id": OPERATOR,
-            "flink.max-committed-checkpoint-id": str(checkpoint),
-            "engine-name": "flink",
-            **(summary or {}),
-        }
-        return self.appends(rows(positions, partition=partition, orders=orders), properties)
+        return self.appends(rows(positions, partition=partition, orders=orders), of_flink(run, checkpoint, summary))
+
+    def commits_files(self, run: str, checkpoint: int, files: Mapping[str, Iterable[int]]) -> SnapshotId:
+        """One checkpoint of a Flink run whose files bear these very names: file name -> positions."""
+        folder = Path(self._table.location().removeprefix("file://")) / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, positions in files.items():
+            pq.write_table(rows(positions), folder / name)
+        self._table.refresh()
+        self._table.add_files([f"file://{folder / name}" for name in files], of_flink(run, checkpoint))
+        return self.head
 
     def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
         """An append by whatever engine the summary names."""
@@ -166,5 +183,5 @@ def unseen(source: str) -> NotSeen:
     return NotSeen(source=source, reason=f"{source} did not answer.", remedy="Start it again.")
 
 
-def _looked(source, values):  # type: ignore[no-untyped-def]
+def _looked(source: str, values: Iterable[T] | NotSeen) -> Seen[T] | NotSeen:
     return values if isinstance(values, NotSeen) else Seen(source=source, values=tuple(values))

@@ -129,6 +129,7 @@ def _preview(
         f"Stop run {short_job(live.job_id)} of {live.name} (with a savepoint if it can still take one, not drained)."
         if live
         else "No run of the job is alive: nothing is stopped.",
+        *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {plan.case.observation.table.name} to snapshot {short(to)} in one commit that is refused if "
         "anything unforeseen was committed; the present head stays readable under a tag.",
         f"Start the job from checkpoint {checkpoint} at {path}; its source re-reads everything after it.",

@@ -1,11 +1,12 @@
 """Timers over APScheduler 3: late is better than lost, and one run at a time a key."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.pool import BasePoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.date import DateTrigger
@@ -23,10 +24,11 @@ class SchedulerTimers:
     def __init__(self, clock: Clock, threads: int = 4) -> None:
         """Timers may be set before `start`; `clock` decides what is past."""
         self._clock = clock
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="timer")
         # APScheduler drops a job that is late by its grace time; None lets it run however late.
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
-            executors={"default": ThreadPoolExecutor(threads)},
+            executors={"default": BasePoolExecutor(self._pool)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self._scheduler.add_listener(_report, EVENT_JOB_ERROR)
@@ -36,9 +38,16 @@ class SchedulerTimers:
         self._scheduler.start()
 
     def close(self) -> None:
-        """Stop; what is running now is awaited. Without effect if it never started."""
+        """Stop; what is running now is awaited. Safe to repeat, and without effect if it never started.
+
+        `shutdown(wait=True)` would wait for callbacks while it holds the lock that their `at` needs, and may
+        empty the job store under its own loop. So: pause, let the loop finish its turn, stop, then wait.
+        """
         if self._scheduler.running:
-            self._scheduler.shutdown(wait=True)
+            self._scheduler.pause()
+            self._scheduler.get_jobs()  # takes the loop's lock, and so returns when its turn is over
+            self._scheduler.shutdown(wait=False)
+        self._pool.shutdown(wait=True)
 
     def at(self, key: str, when: datetime, do: Callable[[], None]) -> None:
         """See the port."""

@@ -7,11 +7,11 @@ import typer
 from rich.console import Console
 
 from bot.adapters.journal_sql.store import open_store
+from bot.bootstrap import records
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.service.record import as_html, as_markdown
 from bot.settings import Settings
 
 app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True)
@@ -53,5 +53,6 @@ def export(
             f"There is no incident {incident}.", f"Known are: {', '.join(known) or 'none'}.", "Name one of these."
         )
     path = to / f"{incident}.{'md' if form == 'markdown' else 'html'}"
-    path.write_text((as_markdown if form == "markdown" else as_html)(fold(entries)), encoding="utf-8")
+    write = records().markdown if form == "markdown" else records().html
+    path.write_text(write(fold(entries)), encoding="utf-8")
     console.print(str(path))

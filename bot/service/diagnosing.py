@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
-from bot.domain.entries import Diagnosed
+from bot.domain.entries import Body, Diagnosed
 from bot.domain.evidence import Evidence, Observation
 from bot.domain.findings import DuplicatesFinding, GapsFinding, LedgerFinding, PairingFinding
 from bot.domain.ids import IncidentId, TableName
@@ -33,11 +33,18 @@ class Diagnostician:
         self._modes = modes
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
-        """Diagnose from the newest evidence and a fresh look at the world; journalled."""
+        """Diagnose from the newest evidence and a fresh look at the world.
+
+        Journalled, unless the last diagnosis said the very same: two clicks make one entry.
+        """
         incident = self._store.get(incident_id)
         case = self.case(incident, self._observer.observe(incident.opened.table))
         diagnosis = diagnose(case, self._modes)
-        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [Diagnosed(diagnosis=diagnosis)])
+
+        def decide(now: Incident) -> list[Body]:
+            return [] if now.diagnosis == diagnosis else [Diagnosed(diagnosis=diagnosis)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
         return diagnosis
 
     def case(self, incident: Incident, observation: Observation) -> Case:

@@ -15,6 +15,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
+from bot.service.record import Records
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
@@ -41,3 +42,4 @@ class Services:
     duties: Duties
     background: Background
     tasks: Mapping[str, Task]
+    records: Records

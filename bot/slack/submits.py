@@ -45,7 +45,7 @@ class Submits:
                 "Expected digits only, as the ledger shows them.",
                 "Open the form again.",
             )
-        self._services.opening.open(
+        incident_id = self._services.opening.open(
             table=TableName(table),
             runbook=form.values["runbook"],
             severity=cast(Severity, form.values["severity"]),
@@ -54,6 +54,7 @@ class Submits:
             by=form.user,
             since=SnapshotId(int(since)) if since else None,
         )
+        self._services.duties.settle(incident_id)
         return None
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:

@@ -40,7 +40,7 @@ class SlackSurface:
         signing_secret: str | None,
     ) -> None:
         self._services = services
-        self._views = Views(client, outbox)
+        self._views = Views(client, outbox, services.records)
         self._commands = Commands(services, self._views)
         self._clicks = Clicks(services, self._commands, self._views)
         self._submits = Submits(services)

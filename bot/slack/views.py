@@ -9,7 +9,7 @@ from bot.domain.errors import Refused
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.ports import Outbox
-from bot.service.record import as_html, as_markdown
+from bot.service.record import Records
 from bot.slack.projection import card_key
 
 log = structlog.get_logger(__name__)
@@ -18,9 +18,10 @@ log = structlog.get_logger(__name__)
 class Views:
     """Best effort: a form that was closed meanwhile is no failure."""
 
-    def __init__(self, client: WebClient, outbox: Outbox) -> None:
+    def __init__(self, client: WebClient, outbox: Outbox, records: Records) -> None:
         self._client = client
         self._outbox = outbox
+        self._records = records
 
     def fill(self, external_id: str, view: View) -> None:
         """Replace a placeholder; nothing happens if the person has closed it."""
@@ -41,8 +42,16 @@ class Views:
         """The incident's record as two files in its thread. Raises Refused if Slack does not take them."""
         card = self._outbox.find(card_key(incident.id))
         files = [
-            {"content": as_markdown(incident), "filename": f"{incident.id}.md", "title": f"{incident.id} record"},
-            {"content": as_html(incident), "filename": f"{incident.id}.html", "title": f"{incident.id} record"},
+            {
+                "content": self._records.markdown(incident),
+                "filename": f"{incident.id}.md",
+                "title": f"{incident.id} record",
+            },
+            {
+                "content": self._records.html(incident),
+                "filename": f"{incident.id}.html",
+                "title": f"{incident.id} record",
+            },
         ]
         try:
             self._client.files_upload_v2(

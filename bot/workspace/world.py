@@ -44,7 +44,9 @@ class World:
         carrier = self.sockets if cast.app.transport == "socket" else self.signed_http
         self.deliveries = Deliveries(cast, self.clock, self.wire, self.faults, carrier)
         self.set_rules(rules)
-        self.wire.watch(lambda entry: self.live.tell("wire", {"entry": entry.model_dump(mode="json", exclude={"sent", "answered"})}))
+        self.wire.watch(
+            lambda entry: self.live.tell("wire", {"entry": entry.model_dump(mode="json", exclude={"sent", "answered"})})
+        )
 
     def set_rules(self, rules: Rules) -> None:
         """Use other time limits from now on."""

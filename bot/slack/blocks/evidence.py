@@ -48,9 +48,14 @@ def _answered(evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
     return f"{task.title}: {verdict}. {evidence.headline}", blocks
 
 
+def _tail(cell: str) -> str:
+    """Of a long path the end tells it apart."""
+    return f"…{cell[-27:]}" if "/" in cell and len(cell) > 28 else cell
+
+
 def table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
     """Columns in a code block: readable in every client, copied as text."""
-    cells = [columns, *rows]
+    cells = [columns, *(tuple(_tail(cell) for cell in row) for row in rows)]
     widths = [min(28, max(len(row[i]) for row in cells)) for i in range(len(columns))]
     lines = ["  ".join(clipped(c, w).ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "```" + mrkdwn("\n".join(lines).replace("`", "'")) + "```"

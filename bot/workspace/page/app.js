@@ -14,6 +14,14 @@ import { channelNamed, state } from "./state.js";
 const byId = (id) => document.getElementById(id);
 let stop = null;
 
+// Reads again when a change was told while the answer was on its way, so that nothing told is overwritten.
+async function fresh(path, query) {
+  for (;;) {
+    const answer = await read(path, { as: state.me, ...query });
+    if (answer.version >= state.version) return answer;
+  }
+}
+
 async function become(person) {
   state.me = person;
   state.clicks.clear();
@@ -26,7 +34,7 @@ async function become(person) {
 async function catchUp() {
   state.overview = await read("/_page/overview", { as: state.me });
   document.body.dataset.live = "on";
-  state.views = (await read("/_page/modals", { as: state.me })).views;
+  state.views = (await fresh("/_page/modals")).views;
   const { kind, channel } = state.place;
   const here = kind === "channel" ? channelNamed(channel) : null;
   const firstOfMine = state.overview.channels.find((one) => one.is_member && !one.is_im);
@@ -44,11 +52,12 @@ async function go(place) {
   history.replaceState(null, "", `/?${query}`);
   if (place.kind === "home") {
     await post("/_page/look", { person: state.me, channel: null });
-    state.home = (await read("/_page/home", { as: state.me })).view;
+    state.home = (await fresh("/_page/home")).view;
   }
   state.messages = new Map();
   if (channel) {
-    const { messages } = await read("/_page/messages", { as: state.me, channel, all: "1" });
+    const { messages } = await fresh("/_page/messages", { channel, all: "1" });
+    state.messages = new Map();
     messages.forEach((message) => state.messages.set(message.ts, message));
     await seen(channel);
   }
@@ -142,6 +151,7 @@ const inOrder = () => [...state.messages.values()].sort((a, b) => (a.ts < b.ts ?
 const isReply = (message) => message.thread_ts && message.thread_ts !== message.ts;
 
 async function changed(change) {
+  state.version = change.version;
   const here = state.place.kind === "channel" ? state.place.channel : null;
   if (change.kind === "wire") return addToWire(change.entry);
   if (change.kind === "modals") {

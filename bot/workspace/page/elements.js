@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { h, icon } from "./dom.js";
+import { emoji } from "./emoji.js";
 import { plain, textObject } from "./mrkdwn.js";
 import { confirmFirst } from "./overlays.js";
 import { remember, state, valuesOf } from "./state.js";
@@ -29,7 +30,7 @@ function status(el, block, host) {
   if (now === "pending") return h("span", { class: "spinner", role: "progressbar", "aria-label": "Waiting for the app" });
   if (!now) return null;
   const said = now === "timed-out" ? "This app didn't respond in time." : "This app could not be reached.";
-  return h("span", { class: "failed-click", role: "img", "aria-label": said, title: said, "data-testid": "click-failed" }, "⚠️");
+  return h("span", { class: "failed-click", role: "img", "aria-label": said, title: said, "data-testid": "click-failed" }, emoji("warning"));
 }
 
 function changed(el, block, host, raw, quiet) {

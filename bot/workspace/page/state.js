@@ -2,6 +2,7 @@
 
 export const state = {
   me: new URLSearchParams(location.search).get("as") ?? "ana",
+  version: 0,
   overview: null,
   place: { kind: "channel", channel: null },
   messages: new Map(),

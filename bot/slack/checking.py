@@ -1,0 +1,65 @@
+"""What `waterline doctor` asks Slack: token, scopes, channels, user groups."""
+
+from collections.abc import Iterator, Sequence
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.domain.setup import TableSetup
+
+SCOPES = ("commands", "chat:write", "files:write", "usergroups:read", "channels:read")
+"""What the bot token needs; deploy/slack/manifest.yaml asks for them."""
+
+
+def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
+    """(what, is it good, what was found, what to do), one line a question."""
+    try:
+        answer = client.auth_test()
+    except SlackApiError as error:
+        yield (
+            "bot token",
+            False,
+            f"auth.test: {error.response.get('error')}",
+            "Set SLACK_BOT_TOKEN to the app's bot token.",
+        )
+        return
+    except (SlackClientError, OSError) as error:
+        yield "Slack", False, str(error), "Check slack.base_url and the network."
+        return
+    yield "bot token", True, f"@{answer['user']} in {answer['team']}", ""
+    granted = {scope for scope in str(answer.headers.get("x-oauth-scopes", "")).split(",") if scope}
+    missing = [scope for scope in SCOPES if granted and scope not in granted]
+    if missing:
+        yield "scopes", False, f"missing: {', '.join(missing)}", "Add them to the app and install it again."
+    else:
+        yield "scopes", True, "all there" if granted else "Slack did not list them", ""
+    yield from _channels(client, setups)
+    yield from _groups(client, setups)
+
+
+def _channels(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
+    for channel in sorted({consumer.channel for setup in setups for consumer in setup.consumers}):
+        try:
+            info = client.conversations_info(channel=channel)["channel"]
+        except SlackApiError as error:
+            yield f"channel {channel}", False, str(error.response.get("error")), "Correct the id, or invite the bot."
+            continue
+        is_in = bool(info.get("is_member", True))
+        remedy = "" if is_in else f"Type /invite @waterline in #{info['name']}."
+        yield f"channel #{info['name']}", is_in, "the bot is in it" if is_in else "the bot is not in it", remedy
+
+
+def _groups(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
+    groups = {group for setup in setups for policy in setup.policies.values() for group in policy.groups}
+    for group in sorted(groups):
+        try:
+            users = client.usergroups_users_list(usergroup=group).get("users") or []
+        except SlackApiError as error:
+            yield f"group {group}", False, str(error.response.get("error")), "Correct the id; needs usergroups:read."
+            continue
+        yield (
+            f"group {group}",
+            bool(users),
+            f"{len(users)} members",
+            "" if users else "Nobody can approve: add members.",
+        )
