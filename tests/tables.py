@@ -56,7 +56,9 @@ def of_flink(run: str, checkpoint: int, more: Mapping[str, str] | None = None) -
     }
 
 
-def rows(positions: Iterable[int], *, partition: int = 0, orders: Iterable[int] | None = None) -> pa.Table:
+def rows(
+    positions: Iterable[int | None], *, partition: int = 0, orders: Iterable[int | None] | None = None
+) -> pa.Table:
     """One row per position; order id = position unless `orders` says otherwise; one event a second."""
     places = list(positions)
     keys = list(orders) if orders is not None else places
@@ -65,7 +67,7 @@ def rows(positions: Iterable[int], *, partition: int = 0, orders: Iterable[int] 
             "order_id": keys,
             "source_partition": [partition] * len(places),
             "source_position": places,
-            "event_time": [_MIDNIGHT + timedelta(seconds=place) for place in places],
+            "event_time": [None if place is None else _MIDNIGHT + timedelta(seconds=place) for place in places],
             "customer": [f"customer-{key}" for key in keys],
         },
         schema=_COLUMNS,

@@ -1,0 +1,54 @@
+"""One embedded Spark for all tests of evidence, and a table of orders for each."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import spark_tasks
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_server import EmbeddedSpark
+from bot.domain.evidence import Answer, Ask
+from bot.evidence import check_answer, find_tasks
+from bot.lab.jars import spark_jars
+from tests.tables import OrdersTable
+
+Asks = Callable[[str, Ask], Answer]
+
+
+@pytest.fixture(scope="session")
+def embedded() -> EmbeddedSpark:
+    """A small server with the jars that the lab has fetched and verified."""
+    return EmbeddedSpark(memory="512m", jars=tuple(spark_jars()))
+
+
+@pytest.fixture(scope="session")
+def runner(embedded: EmbeddedSpark) -> Iterator[SparkEvidenceRunner]:
+    """Every task of the project on one warm server."""
+    made = SparkEvidenceRunner(find_tasks(spark_tasks), embedded, time_limit=timedelta(minutes=2))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def asks(runner: SparkEvidenceRunner) -> Asks:
+    """`asks("ledger", ask)`: the task's answer, checked as the collector checks it."""
+    tasks = find_tasks(spark_tasks)
+    count = iter(range(1000))
+
+    def put(name: str, ask: Ask) -> Answer:
+        task = tasks[name].task
+        answer, _ = runner.run(task, ask, tag=f"test-{id(count)}-{next(count)}", on_progress=lambda _progress: None)
+        check_answer(task, ask, answer)
+        return answer
+
+    return put
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Iterator[OrdersTable]:
+    """An empty `sales.orders`."""
+    table = OrdersTable(tmp_path)
+    yield table
+    table.close()

@@ -1,0 +1,152 @@
+"""Duplicates are counted exactly, with the commits that their copies came from."""
+
+import random
+from collections import Counter
+
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Answer, Verdict
+from bot.domain.findings import DuplicatesFinding
+from tests.evidence.conftest import Asks
+from tests.tables import OrdersTable, rows
+
+
+def duplicates_of(answer: Answer) -> DuplicatesFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, DuplicatesFinding)
+    return answer.finding
+
+
+def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
+    """(first, second, keys) of every pair."""
+    return {(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs}
+
+
+def test_a_replay_within_the_window_is_paired_with_what_it_repeats(orders: OrdersTable, asks: Asks) -> None:
+    """Each pair names the older commit and the one that wrote the same keys again."""
+    before = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 200))
+    again = orders.commits("b", 2, range(150, 230))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    found = duplicates_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.rows_checked, found.keys, found.extra_rows) == (180, 50, 50)
+    assert pairs_of(answer) == {(first, again, 50)}
+    assert answer.rows[0][:2] == ("150", "2")
+
+
+def test_a_copy_below_the_window_is_found_with_its_commit(orders: OrdersTable, asks: Asks) -> None:
+    """The older copy may lie below the window; its commit is read from the manifests there."""
+    old = orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(100, 200))
+    again = orders.commits("b", 1, range(90, 110))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert duplicates_of(answer).keys == 20
+    assert pairs_of(answer) == {(old, again, 10), (before, again, 10)}
+
+
+def test_copies_that_lie_wholly_below_the_window_are_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
+    """A duplicate counts only if at least one copy came with the window."""
+    orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(100))
+    orders.commits("a", 3, range(100, 150))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert answer.headline == "Every key of 50 rows in the window lives exactly once."
+
+
+def test_rows_of_rolled_back_commits_do_not_live(orders: OrdersTable, asks: Asks) -> None:
+    """What was rolled back is no copy of anything."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 200))
+    orders.rolls_back_to(before)
+    orders.commits("a", 2, range(100, 200))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert duplicates_of(answer).rows_checked == 100
+
+
+def test_deleted_copies_do_not_count(orders: OrdersTable, asks: Asks) -> None:
+    """Where the window also deletes, rows are counted as they live at its end."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(50, 150))
+    orders.deletes("order_id < 80")
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert duplicates_of(answer).keys == 20
+    assert duplicates_of(answer).extra_rows == 20
+
+
+def test_a_null_key_is_a_key_like_any_other(orders: OrdersTable, asks: Asks) -> None:
+    """Two live rows without a key are duplicates of each other, wherever the older one lies."""
+    before = orders.appends(rows([1, 2], orders=[None, 7]))
+    orders.appends(rows([3], orders=[None]))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert duplicates_of(answer).keys == 1
+    assert answer.rows[0][0] == "none"
+
+
+def test_redacted_keys_are_never_shown(orders: OrdersTable, asks: Asks) -> None:
+    """A key column that the contract redacts is compared, and hidden in the sample."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("b", 1, range(90, 110))
+    contract = TableContract(key=("customer",), event_time="event_time", redacted=("customer",))
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
+
+    assert duplicates_of(answer).keys == 10
+    assert {row[0] for row in answer.rows} == {"•••"}
+    assert "customer-" not in answer.model_dump_json()
+
+
+def test_the_answer_names_the_range_in_which_older_copies_were_looked_for(orders: OrdersTable, asks: Asks) -> None:
+    """A key of text narrows nothing, so older copies are looked for within the window's event times as well."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("b", 1, range(90, 110))
+    contract = TableContract(key=("customer",), event_time="event_time")
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
+
+    assert answer.sources[1] == "older rows with customer and event_time in the window's range"
+
+
+def test_a_key_that_the_table_does_not_have_is_named(orders: OrdersTable, asks: Asks) -> None:
+    """A wrong contract makes the question unanswerable, not answered."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=TableContract(key=("order_no",))))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "order_no" in answer.headline
+    assert answer.could_not_look[0].source == "column order_no of sales.orders"
+
+
+def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, asks: Asks) -> None:
+    """Keys, extra rows and checked rows are exact, whatever the commits and wherever the window begins."""
+    dice = random.Random(20261103)  # noqa: S311 - a repeatable history, no secret
+    written = [[dice.randrange(60) for _ in range(dice.randrange(1, 25))] for _ in range(9)]
+    commits = [orders.appends(rows(range(len(keys)), orders=keys)) for keys in written]
+
+    for begin in (0, 4, 7):
+        answer = asks("duplicate_rows", orders.ask(commits[begin]))
+
+        inside = Counter(key for keys in written[begin + 1 :] for key in keys)
+        everywhere = Counter(key for keys in written for key in keys)
+        repeated = {key: everywhere[key] for key in inside if everywhere[key] > 1}
+        found = duplicates_of(answer)
+        assert (found.rows_checked, found.keys, found.extra_rows) == (
+            inside.total(),
+            len(repeated),
+            sum(repeated.values()) - len(repeated),
+        )
