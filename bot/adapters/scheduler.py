@@ -1,12 +1,11 @@
 """Timers over APScheduler 3: late is better than lost, and one run at a time a key."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
-from apscheduler.executors.pool import BasePoolExecutor
+from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.date import DateTrigger
@@ -24,11 +23,11 @@ class SchedulerTimers:
     def __init__(self, clock: Clock, threads: int = 4) -> None:
         """Timers may be set before `start`; `clock` decides what is past."""
         self._clock = clock
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="timer")
+        self._pool = ThreadPoolExecutor(threads)
         # APScheduler drops a job that is late by its grace time; None lets it run however late.
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
-            executors={"default": BasePoolExecutor(self._pool)},
+            executors={"default": self._pool},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self._scheduler.add_listener(_report, EVENT_JOB_ERROR)

@@ -1,0 +1,164 @@
+"""Who read which snapshot; a source that cannot be read is never "nobody"."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.adapters.lineage import OpenLineageFile
+from bot.domain.errors import CouldNotLook
+from bot.domain.table import TableState
+from tests.adapters.conftest import NOON
+
+AGES_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+TABLE = TableState(
+    name="sales.orders",
+    uuid="7d7f4d0e-1c0a-4b58-9c1f-0b6a5f0e9a11",
+    location="s3://lake/warehouse/sales/orders",
+    metadata_location="s3://lake/warehouse/sales/orders/metadata/1.metadata.json",
+    format_version=2,
+    head=None,
+    snapshots=(),
+    refs=(),
+    head_moves=(),
+    properties={},
+    columns=(),
+    read_at=NOON,
+)
+BY_LOCATION = {"namespace": "s3a://lake", "name": "warehouse/sales/orders"}
+BY_SYMLINK = {
+    "namespace": "file",
+    "name": "/elsewhere",
+    "facets": {"symlinks": {"identifiers": [{"namespace": "lake", "name": "sales.orders", "type": "TABLE"}]}},
+}
+BY_NAME = {"namespace": "trino://host", "name": "lake.sales.orders"}
+ANOTHER = {"namespace": "s3://lake", "name": "warehouse/sales/orders_eu"}
+
+
+def scanned(dataset: dict[str, Any], snapshot: int) -> dict[str, Any]:
+    """The dataset with the scan report that Spark adds."""
+    return {**dataset, "inputFacets": {"icebergScanReport": {"snapshotId": snapshot, "schemaId": 0}}}
+
+
+def event(*inputs: dict[str, Any], job: str = "revenue_daily", run: str = "r1", minute: int = 0, kind: str = "COMPLETE",
+          run_facets: dict[str, Any] | None = None) -> str:  # fmt: skip
+    """One line."""
+    return json.dumps(
+        {
+            "eventTime": (NOON + timedelta(minutes=minute)).isoformat(),
+            "eventType": kind,
+            "run": {"runId": run, "facets": run_facets or {}},
+            "job": {"namespace": "analytics", "name": job},
+            "inputs": list(inputs),
+            "outputs": [],
+        }
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the events are."""
+    return tmp_path / "events.jsonl"
+
+
+def reads(file: Path, *lines: str, since: datetime = AGES_AGO, end: str = "\n") -> list[tuple[str, str, int | None]]:
+    """Consumer, run and snapshot of each read that the file tells."""
+    file.write_text("\n".join(lines) + end, encoding="utf-8")
+    found = OpenLineageFile(file, "lake").reads(TABLE, since)
+    return [(read.consumer, read.run_id, read.snapshot_id) for read in found]
+
+
+@pytest.mark.parametrize("dataset", [BY_LOCATION, BY_SYMLINK, BY_NAME], ids=["location", "symlink", "name"])
+def test_a_read_is_found_however_the_table_is_named(file: Path, dataset: dict[str, Any]) -> None:
+    """Spark names an Iceberg input by its storage, Trino by its catalog."""
+    assert reads(file, event(scanned(dataset, 7))) == [("revenue_daily", "r1", 7)]
+
+
+def test_another_table_is_not_this_one(file: Path) -> None:
+    """A name or a location that only begins alike is another table."""
+    assert reads(file, event(scanned(ANOTHER, 7))) == []
+
+
+def test_the_version_facet_stands_in_for_the_scan_report(file: Path) -> None:
+    """Older integrations tell the current version only; one that is no snapshot id tells nothing."""
+    version = {**BY_NAME, "facets": {"version": {"datasetVersion": "41"}}}
+    label = {**BY_NAME, "facets": {"version": {"datasetVersion": "v41"}}}
+
+    found = reads(file, event(version, run="r1"), event(label, run="r2", minute=1))
+
+    assert found == [("revenue_daily", "r1", 41), ("revenue_daily", "r2", None)]
+
+
+def test_a_run_counts_once_for_each_snapshot(file: Path) -> None:
+    """START tells no snapshot, COMPLETE does; a run that read two snapshots read both."""
+    found = reads(
+        file,
+        event(BY_NAME, kind="START"),
+        event(scanned(BY_NAME, 7), kind="RUNNING", minute=1),
+        event(scanned(BY_NAME, 7), scanned(BY_LOCATION, 8), minute=2),
+    )
+
+    assert sorted(found) == [("revenue_daily", "r1", 7), ("revenue_daily", "r1", 8)]
+
+
+def test_a_run_that_failed_has_read_all_the_same(file: Path) -> None:
+    """It may have published before it failed."""
+    assert reads(file, event(scanned(BY_NAME, 7), kind="FAIL")) == [("revenue_daily", "r1", 7)]
+
+
+def test_since_is_exclusive_and_the_oldest_comes_first(file: Path) -> None:
+    """The bound of the window is not in the window."""
+    lines = [event(scanned(BY_NAME, minute), run=f"r{minute}", minute=minute) for minute in (3, 1, 2)]
+
+    found = reads(file, *lines, since=NOON + timedelta(minutes=1))
+
+    assert [snapshot for _, _, snapshot in found] == [2, 3]
+
+
+def test_spark_names_the_consumer_by_its_application(file: Path) -> None:
+    """The job of a Spark event is application and plan node; a parent of another kind is no consumer's name."""
+    parent = {"parent": {"job": {"namespace": "analytics", "name": "revenue_daily"}, "run": {"runId": "p"}}}
+
+    found = reads(
+        file,
+        event(scanned(BY_NAME, 7), job="revenue_daily.adaptive_spark_plan.orders", run="r1", run_facets=parent),
+        event(scanned(BY_NAME, 7), job="fraud_features", run="r2", minute=1, run_facets=parent),
+    )
+
+    assert [consumer for consumer, _, _ in found] == ["revenue_daily", "fraud_features"]
+
+
+def test_one_bad_line_does_not_hide_the_others(file: Path) -> None:
+    """What can be read is told."""
+    assert reads(file, "{broken", event(scanned(BY_NAME, 7))) == [("revenue_daily", "r1", 7)]
+
+
+@pytest.mark.parametrize("bad", ["{broken", "[]", '{"run": {}}', '{"eventTime": "2026-11-03T12:00:00"}'])
+def test_nothing_found_beside_a_bad_line_is_not_nobody(file: Path, bad: str) -> None:
+    """The read may be in the very line that cannot be read; the line is named."""
+    with pytest.raises(CouldNotLook, match="the first is line 2"):
+        reads(file, event(scanned(ANOTHER, 7)), bad)
+
+
+def test_a_half_written_last_line_is_left_out(file: Path) -> None:
+    """The engine is just writing it; it will be whole at the next look."""
+    whole = event(scanned(BY_NAME, 7))
+
+    assert reads(file, event(scanned(ANOTHER, 7)), whole[:50], end="") == []
+    assert reads(file, event(scanned(ANOTHER, 7)), whole, end="") == [("revenue_daily", "r1", 7)]
+
+
+def test_events_about_datasets_and_jobs_are_no_reads(file: Path) -> None:
+    """OpenLineage has two more kinds of events, without a run; blank lines are nothing."""
+    dataset_event = json.dumps({"eventTime": NOON.isoformat(), "dataset": BY_NAME})
+
+    assert reads(file, dataset_event, "", event(scanned(BY_NAME, 7))) == [("revenue_daily", "r1", 7)]
+
+
+def test_a_missing_file_could_not_be_looked_into(file: Path) -> None:
+    """And so is one that nobody configured, and a folder."""
+    for path in (file, None, file.parent):
+        with pytest.raises(CouldNotLook):
+            OpenLineageFile(path, "lake").reads(TABLE, AGES_AGO)

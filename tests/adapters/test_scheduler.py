@@ -1,0 +1,123 @@
+"""Timers: late is better than lost."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Event, Timer
+
+import pytest
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.scheduler import SchedulerTimers
+from tests.adapters.conftest import NOON, StandingClock
+
+SOON_S = 5.0
+"""How long a test waits for what should happen at once."""
+
+
+@pytest.fixture
+def timers(clock: StandingClock) -> Iterator[SchedulerTimers]:
+    """Started, on a clock that stands at noon."""
+    made = SchedulerTimers(clock)
+    made.start()
+    yield made
+    made.close()
+    made.close()
+
+
+def test_what_is_past_runs_at_once(timers: SchedulerTimers) -> None:
+    """The process was down for two days; the promise is kept late."""
+    done = Event()
+
+    timers.at("next-update", NOON - timedelta(days=2), done.set)
+
+    assert done.wait(SOON_S)
+
+
+def test_what_was_set_before_the_start_is_not_lost(clock: StandingClock) -> None:
+    """Timers are rebuilt from the journal before the scheduler runs."""
+    made, done = SchedulerTimers(clock), Event()
+    made.at("expiry", NOON - timedelta(hours=1), done.set)
+
+    made.start()
+
+    assert done.wait(SOON_S)
+    made.close()
+
+
+def test_the_same_key_replaces_an_earlier_timer(timers: SchedulerTimers) -> None:
+    """A promise that moves is one promise."""
+    first, second = Event(), Event()
+    timers.at("next-update", NOON + timedelta(seconds=0.3), first.set)
+
+    timers.at("next-update", NOON + timedelta(seconds=0.3), second.set)
+
+    assert second.wait(SOON_S)
+    assert not first.is_set()
+
+
+def test_a_cancelled_timer_does_not_run(timers: SchedulerTimers) -> None:
+    """Cancelling twice, or what was never set, is fine."""
+    cancelled, later = Event(), Event()
+    timers.at("expiry", NOON + timedelta(seconds=0.2), cancelled.set)
+
+    timers.cancel("expiry")
+    timers.cancel("expiry")
+
+    timers.at("later", NOON + timedelta(seconds=0.4), later.set)
+    assert later.wait(SOON_S)
+    assert not cancelled.is_set()
+
+
+def test_a_timer_may_set_itself_again_while_it_runs(timers: SchedulerTimers) -> None:
+    """A reminder that arms the next one at once must not lose it, though its first run has not ended."""
+    second = Event()
+
+    def remind() -> None:
+        timers.at("reminder", NOON - timedelta(seconds=1), second.set)
+        assert second.wait(SOON_S)
+
+    timers.at("reminder", NOON, remind)
+
+    assert second.wait(SOON_S)
+
+
+def test_what_repeats_goes_on_after_a_failure(timers: SchedulerTimers) -> None:
+    """One failed look must not end the watch."""
+    went_on, runs = Event(), []
+
+    def watch() -> None:
+        runs.append(1)
+        if len(runs) == 1:
+            raise RuntimeError("Flink is down")
+        went_on.set()
+
+    timers.every("watch", 0.05, watch)
+
+    assert went_on.wait(SOON_S)
+
+
+def test_a_timer_may_set_another_while_the_bot_ends(clock: StandingClock) -> None:
+    """Closing waits for what runs, and what runs may still use the timers: neither waits for the other."""
+    made, running, closing = SchedulerTimers(clock), Event(), Event()
+    finished: list[str] = []
+
+    def remind() -> None:
+        running.set()
+        assert closing.wait(SOON_S)
+        made.at("next", NOON + timedelta(hours=1), running.set)
+        made.cancel("next")
+        finished.append("reminded")
+
+    made.start()
+    made.at("reminder", NOON, remind)
+    assert running.wait(SOON_S)
+    Timer(0.1, closing.set).start()
+
+    made.close()
+
+    assert finished == ["reminded"]
+
+
+def test_the_system_clock_is_aware_and_utc() -> None:
+    """A naive time would be refused at the first record."""
+    assert SystemClock().now().utcoffset() == timedelta(0)
