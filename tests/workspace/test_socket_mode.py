@@ -1,0 +1,256 @@
+"""Socket Mode as Slack runs it: one connection per envelope, three seconds, retries for events only."""
+
+import time
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from slack_bolt import App
+from slack_sdk import WebClient
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect as open_socket
+
+from bot.workspace import Actor, BotApp, Workspace
+from tests.workspace.blocks import actions, button
+from tests.workspace.conftest import Connect, eventually
+
+ONCALL = "C0ONCALL01"
+
+
+def ask(client: WebClient, *labels: str) -> str:
+    """Post a message with buttons; answers its time stamp."""
+    row = actions(*(button(label, label.lower(), value=f"id-{label}") for label in labels))
+    return str(client.chat_postMessage(channel=ONCALL, text="choose", blocks=[row])["ts"])
+
+
+def test_a_command_reaches_the_app_and_its_ack_answers(app: App, connect: Connect, ana: Actor, ben: Actor) -> None:
+    """What the ack carries is shown to the person who typed, and to nobody else; names arrive as marks."""
+    seen: list[dict[str, Any]] = []
+
+    @app.command("/waterline")
+    def command(ack: Any, body: Any) -> None:
+        seen.append(body)
+        ack("opening")
+
+    connect()
+
+    outcome = ana.types("/waterline open @ben #general @orders-approvers")
+
+    assert outcome.outcome == "acked"
+    marks = "<@U0BEN00002|ben> <#C0GENERAL4|general> <!subteam^S0APPROVE1|@orders-approvers>"
+    assert seen[0]["text"] == f"open {marks}"
+    assert [m.plain for m in ana.messages()] == ["opening"]
+    assert ben.messages() == []
+
+
+def test_a_click_carries_what_was_clicked(app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
+    """The payload names the person, the message, the value; the person sees how fast it was acknowledged."""
+    seen: list[dict[str, Any]] = []
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any) -> None:
+        ack()
+        seen.append(body)
+
+    connect()
+    ts = ask(client, "Approve", "Reject")
+
+    outcome = ana.clicks("Approve")
+
+    eventually(lambda: bool(seen))
+    assert outcome.outcome == "acked"
+    assert 0 < outcome.took_ms < 3000
+    assert (seen[0]["user"]["id"], seen[0]["container"]["message_ts"]) == ("U0ANA00001", ts)
+    assert seen[0]["actions"][0]["value"] == "id-Approve"
+
+
+def test_an_unhandled_button_fails_for_the_person(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Without an acknowledgement in time the click has failed, as the warning triangle says."""
+    ws.faults.sets_rules(ack_s=0.3)
+    connect()
+    ask(client, "Approve")
+
+    outcome = ana.clicks("Approve")
+
+    assert outcome.outcome == "timed-out"
+
+
+def test_a_late_ack_of_a_command_is_an_operation_timeout(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
+    """The person reads Slack's own words; the ack that comes later changes nothing and is logged as late."""
+    ws.faults.sets_rules(ack_s=0.2)
+
+    @app.command("/waterline")
+    def command(ack: Any) -> None:
+        time.sleep(0.5)
+        ack("too late")
+
+    connect()
+
+    outcome = ana.types("/waterline status")
+
+    assert outcome.outcome == "timed-out"
+    assert '/waterline failed with the error "operation_timeout"' in ana.last_message().plain
+    eventually(lambda: any(entry.error == "too_late" for entry in ws.wire("ack")))
+    assert len(ana.messages()) == 1
+
+
+def test_without_a_connection_a_command_fails_at_once(ana: Actor) -> None:
+    """Nobody listens: Slack says so instead of waiting."""
+    outcome = ana.types("/waterline status")
+
+    assert outcome.outcome == "unreachable"
+    assert "dispatch_failed" in ana.last_message().plain
+
+
+def test_each_envelope_goes_to_one_connection(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
+    """Two connections share the work: nothing arrives twice."""
+    seen: list[str] = []
+
+    @app.command("/waterline")
+    def command(ack: Any, body: Any) -> None:
+        seen.append(body["text"])
+        ack()
+
+    connect()
+    connect()
+
+    for number in range(6):
+        ana.types(f"/waterline {number}")
+
+    assert ws.connected == 2
+    assert Counter(str(number) for number in range(6)) == Counter(seen)
+
+
+def test_a_connection_url_is_good_once(ws: Workspace) -> None:
+    """A second connection with the same ticket is refused."""
+    app_client = WebClient(ws.app_token, base_url=ws.api_url)
+    url = app_client.apps_connections_open(app_token=ws.app_token)["url"]
+
+    with open_socket(url) as first:
+        hello = first.recv()
+        refused = False
+        try:
+            with open_socket(url) as second:
+                second.recv()
+        except (ConnectionClosed, OSError, Exception) as error:  # noqa: BLE001 - any refusal will do
+            refused = not isinstance(error, AssertionError)
+
+    assert '"hello"' in str(hello)
+    assert refused
+
+
+def test_a_dropped_connection_comes_back(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
+    """After a reset the client opens a new connection by itself, and commands arrive again."""
+
+    @app.command("/waterline")
+    def command(ack: Any) -> None:
+        ack("here")
+
+    connect()
+    assert ws.faults.drops_sockets() == 1
+    assert ana.types("/waterline one").outcome == "unreachable"
+
+    eventually(lambda: ws.connected == 1)
+
+    assert ana.types("/waterline two").outcome == "acked"
+
+
+def test_a_refresh_leaves_no_gap(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
+    """Slack announces the end of a connection; the client has a new one at once."""
+
+    @app.command("/waterline")
+    def command(ack: Any) -> None:
+        ack("here")
+
+    connect(5)
+    assert ws.faults.disconnects("refresh_requested") == 1
+
+    eventually(lambda: ws.connected == 1)
+
+    assert ana.types("/waterline two").outcome == "acked"
+
+
+def test_an_event_is_repeated_until_it_is_acknowledged() -> None:
+    """At once, after a minute, after five: the same event id, with the number of the attempt."""
+    cast_app = BotApp(events=frozenset({"message"}))
+    with Workspace(app=cast_app).serve() as ws:
+        ws.person("ana").says("nobody listens")
+        eventually(lambda: len(ws.wire("delivery")) == 2)
+        ws.faults.time_passes(timedelta(minutes=1))
+        eventually(lambda: len(ws.wire("delivery")) == 3)
+        ws.faults.time_passes(timedelta(minutes=5))
+        eventually(lambda: len(ws.wire("delivery")) == 4)
+
+        attempts = ws.wire("delivery", "event message")
+
+    assert [entry.sent["retry_attempt"] for entry in attempts] == [0, 1, 2, 3]
+    assert len({entry.sent["payload"]["event_id"] for entry in attempts}) == 1
+
+
+def test_an_acknowledged_event_comes_once_and_a_click_is_never_repeated(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Only events are retried, and only until the first acknowledgement."""
+    opened: list[str] = []
+
+    @app.event("app_home_opened")
+    def home(event: Any) -> None:
+        opened.append(event["user"])
+        client.views_publish(user_id=event["user"], view={"type": "home", "blocks": [{"type": "divider"}]})
+
+    ws.faults.sets_rules(ack_s=0.2)
+    connect()
+    ask(client, "Ignored")
+
+    ana.home()
+    ana.clicks("Ignored")
+    ws.faults.time_passes(timedelta(minutes=10))
+
+    names = Counter(entry.name for entry in ws.wire("delivery"))
+    assert names == {"event app_home_opened": 1, "block_actions": 1}
+
+
+def test_a_redelivery_has_the_same_payload(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Delivered again on demand, or twice from the start, a click is the same click."""
+    seen: list[tuple[str, str]] = []
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any) -> None:
+        ack()
+        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
+
+    connect()
+    ask(client, "Approve")
+
+    ana.clicks("Approve")
+    ws.faults.redelivers()
+    eventually(lambda: len(seen) == 2)
+    ws.faults.doubles_deliveries()
+    ana.clicks("Approve")
+    eventually(lambda: len(seen) == 4)
+
+    assert sorted(Counter(seen).values()) == [2, 2]
+
+
+def test_a_double_click_is_two_clicks(ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
+    """Each of them has a trigger and a time of its own."""
+    seen: list[tuple[str, str]] = []
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any) -> None:
+        ack()
+        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
+
+    connect()
+    ask(client, "Approve")
+    ws.faults.doubles_clicks()
+
+    ana.clicks("Approve")
+    eventually(lambda: len(seen) == 2)
+
+    assert len({trigger for trigger, _ in seen}) == 2
+    assert len({at for _, at in seen}) == 2
