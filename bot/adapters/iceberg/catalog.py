@@ -59,7 +59,8 @@ class PyIcebergCatalog:
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.
 
-        Raises CommitRefused (surely not applied) or OutcomeUnknown. Not retried, here or in PyIceberg.
+        Raises CommitRefused (surely not applied) or OutcomeUnknown. Not retried; PyIceberg itself repeats only
+        a request that the catalog did not let in (401).
         """
         try:
             loaded = self._load(table)
