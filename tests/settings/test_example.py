@@ -50,3 +50,10 @@ def test_the_reference_names_every_setting_and_secret() -> None:
     assert "SLACK_SIGNING_SECRET" in reference
     assert "| `tables.<name>.next_update_minutes` |" in reference
     assert "Unit: minutes." in reference
+
+
+def test_the_reference_in_the_repository_is_the_current_one() -> None:
+    """`deploy/settings.md` is written by `Settings.reference()`; write it anew when a setting changes."""
+    written = EXAMPLE.with_name("settings.md").read_text(encoding="utf-8")
+
+    assert written == Settings.reference()
