@@ -3,6 +3,7 @@
 Everything here may be called at any time, any number of times: each duty looks whether it is done.
 """
 
+from bot.domain.diagnosis import Remedy
 from bot.domain.entries import Body, NoteAdded, StepDone
 from bot.domain.errors import WaterlineError
 from bot.domain.execution import ProposalState
@@ -18,6 +19,10 @@ from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
+
+
+NO_ACTION = "no_action_needed"
+"""The notice that ends an incident in which nothing was wrong."""
 
 
 class Duties:
@@ -70,6 +75,7 @@ class Duties:
                 self._executions.carry_on(incident_id, view.proposal.id)
         self._prove(incident_id)
         self._conclude(incident_id)
+        self._conclude_healthy(incident_id)
 
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """A responder asks for the proof anew."""
@@ -114,6 +120,17 @@ class Duties:
                 if known is None or known.status != "trusted":
                     self._waterline.trusted(incident_id, verified.head)
             self._end_step(incident_id, view.proposal.id)
+
+    def _conclude_healthy(self, incident_id: IncidentId) -> None:
+        """Consumers were told that nothing is wrong: then the mark says so, too."""
+        incident = self._store.get(incident_id)
+        told = any(view.notice.kind == NO_ACTION for view in incident.notices.values())
+        matches = incident.diagnosis.matches if incident.diagnosis else ()
+        if not told or not matches or incident.waterline is None or incident.waterline.status == "trusted":
+            return
+        _mode, match = matches[0]
+        if match.remedy is Remedy.NOTHING and match.last_good is not None:
+            self._waterline.trusted(incident_id, match.last_good)
 
     def _end_step(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         view = self._store.get(incident_id).proposals[proposal_id]

@@ -98,11 +98,11 @@ class Actor:
         self._filled = {}
         return self._act("close", {"view_id": self.modal.id, "whole_stack": whole_stack})
 
-    def home(self) -> SeenView:
-        """Open the app's Home and wait for what the app publishes then."""
+    def home(self, within_s: float = PATIENCE_S / 2) -> SeenView:
+        """Open the app's Home and wait for what the app publishes then; without news, what was published before."""
         before = self._screen.home()
         self._act("look", {"channel": None})
-        deadline = time.monotonic() + PATIENCE_S / 2
+        deadline = time.monotonic() + within_s
         while (now := self._screen.home()) is None or (before and now.hash == before.hash):
             if not self._screen.waits_until(deadline):
                 break

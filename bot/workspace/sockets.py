@@ -5,6 +5,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -24,6 +25,7 @@ class Sockets:
         self._wire = wire
         self._tickets: set[str] = set()
         self._open: list[WebSocket] = []
+        self._retiring: list[WebSocket] = []
         self._turn = 0
         self._waiting: dict[str, asyncio.Future[Payload | None]] = {}
         self._sent_at: dict[str, float] = {}
@@ -52,13 +54,15 @@ class Sockets:
         self._wire.add("socket", "hello", sent={"num_connections": self.count})
         try:
             await socket.send_json(self._hello())
+            await self._end_retiring()
             while True:
                 self._receive(await socket.receive_text())
         except WebSocketDisconnect as end:
             self._wire.add("socket", "closed", sent={"code": end.code})
         finally:
-            if socket in self._open:
-                self._open.remove(socket)
+            for listed in (self._open, self._retiring):
+                if socket in listed:
+                    listed.remove(socket)
 
     async def carry(self, delivery: Delivery, within_s: float) -> Ack:
         """Send an envelope to one connection, in turn, and wait for its acknowledgement."""
@@ -86,12 +90,16 @@ class Sockets:
         return Ack(outcome="acked", took_ms=_ms_since(started), payload=payload)
 
     async def announce_disconnect(self, reason: str) -> int:
-        """Tell each connection that it will end (`warning`, `refresh_requested`, …); answers how many were told."""
+        """Tell each connection that it will end (`warning`, `refresh_requested`, …); answers how many were told.
+
+        A connection that was told more than a warning gets no envelope any more, and ends when a new one is there.
+        """
         told = list(self._open)
         for socket in told:
             await socket.send_json({"type": "disconnect", "reason": reason, "debug_info": {"host": "workspace"}})
             if reason != "warning":
                 self._open.remove(socket)
+                self._retiring.append(socket)
         return len(told)
 
     async def close_all(self) -> int:
@@ -110,6 +118,11 @@ class Sockets:
             if self.abort is not None:
                 self.abort(socket)
         return len(cut)
+
+    async def _end_retiring(self) -> None:
+        while self._retiring:
+            with suppress(WebSocketDisconnect, RuntimeError):
+                await self._retiring.pop().close(1000)
 
     async def _send(self, envelope: Payload) -> bool:
         for _ in range(len(self._open)):

@@ -1,5 +1,6 @@
 """A workspace that is served on loopback, and real Bolt apps that connect to it."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -34,7 +35,7 @@ def app(client: WebClient) -> App:
 
 
 @pytest.fixture
-def connect(ws: Workspace, app: App) -> Iterator[Connect]:
+def connect(ws: Workspace, app: App, hang_up: Callable[[Workspace, SocketModeHandler], None]) -> Iterator[Connect]:
     """Connects the app by Socket Mode; may be called more than once for more connections."""
     with ExitStack() as closing:
 
@@ -42,12 +43,30 @@ def connect(ws: Workspace, app: App) -> Iterator[Connect]:
             before = ws.connected
             app_client = WebClient(ws.app_token, base_url=ws.api_url)
             handler = SocketModeHandler(app, ws.app_token, web_client=app_client, ping_interval=ping_interval)
-            closing.callback(handler.close)
+            closing.callback(hang_up, ws, handler)
             handler.connect()
             eventually(lambda: ws.connected > before)
             return handler
 
         yield connected
+
+
+@pytest.fixture(scope="session")
+def hang_up() -> Iterator[Callable[[Workspace, SocketModeHandler], None]]:
+    """Ends a client without waiting: its `close` sits out a read of up to three seconds and a queue's second."""
+    closing: list[threading.Thread] = []
+
+    def end(ws: Workspace, handler: SocketModeHandler) -> None:
+        assert handler.client is not None
+        handler.client.auto_reconnect_enabled = False
+        ws.faults.drops_sockets()
+        closing.append(threading.Thread(target=handler.close))
+        closing[-1].start()
+
+    yield end
+
+    for thread in closing:
+        thread.join()
 
 
 @pytest.fixture
