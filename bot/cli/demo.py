@@ -1,6 +1,7 @@
 """`waterline demo`: a real Flink job damages a real Iceberg table; the recovery is walked in a local workspace."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,8 @@ def demo(
 ) -> None:
     """Break a real table, then show the recovery in a page that looks and behaves like Slack."""
     began = time.monotonic()
+    shutil.rmtree(home / "bot", ignore_errors=True)
+    (home / "bot.log").unlink(missing_ok=True)
     with Lab(home / "lab", sink=sink, say=_say) as lab, Workspace().serve(port=port) as workspace:
         state = lab.start()
         config = write_config(home, state, workspace.api_url, workspace.world.cast)

@@ -138,6 +138,8 @@ class Commands:
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.closing.close(incident.id, command.rest, by=command.user)
+        if incident.waterline is not None and incident.waterline.status == "under-review":
+            return f"{incident.id} is closed. The table stays marked as under review: nothing was proven."
         return f"{incident.id} is closed."
 
     def _export(self, command: Command) -> str:

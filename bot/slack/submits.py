@@ -59,6 +59,7 @@ class Submits:
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
         sent = self._services.telling.send_preview(IncidentId(incident), preview, by=form.user, step=StepId(step))
+        self._services.duties.settle(IncidentId(incident))
         return (
             f"Sent to {', '.join(n.consumer for n in sent)}."
             if sent
