@@ -68,16 +68,12 @@ def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, .
     """
     if table.head is None:
         return ()
-    since = table.by_id.get(incident.window.since) if incident.window.since is not None else None
-    oldest = since.sequence_number if since else -1
     contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
     is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
     return tuple(
         snapshot
         for snapshot in Window(since=incident.window.since, until=table.head).of(table)
-        if snapshot.snapshot_id not in contained
-        and snapshot.sequence_number > oldest
-        and not (is_proven and snapshot.snapshot_id in table.chain_ids)
+        if snapshot.snapshot_id not in contained and not (is_proven and snapshot.snapshot_id in table.chain_ids)
     )
 
 

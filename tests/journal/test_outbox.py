@@ -173,7 +173,7 @@ def test_a_refused_message_is_not_repeated(store: Store) -> None:
 
     post = store.outbox.find("wl-1/card")
     assert post is not None
-    assert (post.state, post.problem) == ("failed", "channel_not_found")
+    assert (post.state, post.problem, post.wanted) == ("failed", "channel_not_found", 1)
     assert store.outbox.claim(LATER) is None
 
 

@@ -31,7 +31,8 @@ def _facts(story: Story, *reads: ReadRun, table: TableState | None = None) -> No
 def _rewound() -> TableState:
     """Main is back at run A's last commit, with run C's first commit on top."""
     state = orders.table_state()
-    after = state.by_id[orders.GOOD].model_copy(
+    good = next(s for s in state.snapshots if s.snapshot_id == orders.GOOD)
+    after = good.model_copy(
         update={
             "snapshot_id": HEAD_AFTER,
             "parent_id": orders.GOOD,

@@ -53,18 +53,21 @@ def test_a_restore_must_start_from_what_the_table_carried(story: Story, checkpoi
     assert holds is None or "started from checkpoint 6 on a table that carried checkpoint 10" in found.observed
 
 
-def test_a_restore_that_pairs_holds(story: Story) -> None:
-    """Run B's first commit is 11, it was restored from 10, and the table was at 10: as it should be."""
+@pytest.mark.parametrize(("first_commit", "restored", "holds"), [(11, 10, True), (12, 11, False), (10, 9, False)])
+def test_a_restore_pairs_only_with_the_checkpoint_that_the_table_carried(
+    story: Story, first_commit: int, restored: int, holds: bool
+) -> None:
+    """The table carried 10: starting behind it repeats rows, starting ahead of it leaves rows out."""
     state = orders.table_state()
     first_of_b = next(s for s in state.snapshots if s.job_id == orders.RUN_B)
-    summary = {**first_of_b.summary, "flink.max-committed-checkpoint-id": "11"}
-    eleven = first_of_b.model_copy(update={"summary": summary})
-    shifted = tuple(eleven if s is first_of_b else s for s in state.snapshots)
-    world = _jobs(orders.run_b(restored=_restored(10))).model_copy(
-        update={"table": state.model_copy(update={"snapshots": shifted})}
+    summary = {**first_of_b.summary, "flink.max-committed-checkpoint-id": str(first_commit)}
+    renumbered = first_of_b.model_copy(update={"summary": summary})
+    snapshots = tuple(renumbered if s is first_of_b else s for s in state.snapshots)
+    world = _jobs(orders.run_b(restored=_restored(restored))).model_copy(
+        update={"table": state.model_copy(update={"snapshots": snapshots})}
     )
 
-    assert _term(story.opens(), "starts from the checkpoint", world).holds is True
+    assert _term(story.opens(), "starts from the checkpoint", world).holds is holds
 
 
 def test_a_failover_from_an_own_checkpoint_says_nothing_of_the_start(story: Story) -> None:

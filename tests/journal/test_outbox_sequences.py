@@ -1,0 +1,108 @@
+"""Any sequence of puts, touches, sends, refusals and crashes: the outbox agrees with a few lines of Python."""
+
+import tempfile
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from bot.adapters.journal_sql import open_store
+from bot.ports import Post
+from tests.orders_table import NINE
+
+KEYS = st.sampled_from(["a", "b", "c"])
+
+
+@dataclass
+class _Expected:
+    state: str = "queued"
+    wanted: int = 1
+    shown: int = 0
+    claimed: int = 0
+
+
+class OutboxMachine(RuleBasedStateMachine):
+    """What must hold: no revision is lost, none is sent twice without a crash, order is that of being put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = open_store(f"sqlite:///{Path(self.folder.name) / 'record.db'}")
+        self.outbox = self.store.outbox
+        self.expected: dict[str, _Expected] = {}
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+    @rule(key=KEYS)
+    def put(self, key: str) -> None:
+        """A key is taken once."""
+        assert self.outbox.put(Post(key=key, incident=None, channel="C1")) is (key not in self.expected)
+        self.expected.setdefault(key, _Expected())
+
+    @rule(key=KEYS)
+    def touch(self, key: str) -> None:
+        """One more revision, whatever is going on."""
+        self.outbox.touch(key)
+        post = self.expected.get(key)
+        if post and post.state != "failed":
+            post.wanted += 1
+            post.state = "queued" if post.state == "sent" else post.state
+
+    @rule()
+    def claim(self) -> None:
+        """The first queued post, and only a queued one."""
+        post = self.outbox.claim(NINE)
+        queued = [key for key, each in self.expected.items() if each.state == "queued"]
+        assert (post.key if post else None) == (queued[0] if queued else None)
+        if post:
+            expected = self.expected[post.key]
+            assert post.wanted == expected.wanted
+            assert post.wanted > expected.shown
+            expected.state, expected.claimed = "sending", post.wanted
+
+    @rule(key=KEYS)
+    def accepted(self, key: str) -> None:
+        """Slack took what was claimed, perhaps told twice."""
+        post = self.expected.get(key)
+        if post and post.state == "sending":
+            self.outbox.sent(key, post.claimed, "1.1")
+            post.shown = post.claimed
+            post.state = "queued" if post.wanted > post.shown else "sent"
+            self.outbox.sent(key, post.claimed, "1.1")
+
+    @rule(key=KEYS)
+    def not_now(self, key: str) -> None:
+        """429, or a crash that was looked into."""
+        post = self.expected.get(key)
+        self.outbox.postpone(key, NINE - timedelta(seconds=1), "429", whole_channel=True)
+        if post and post.state == "sending":
+            post.state = "queued"
+
+    @rule(key=KEYS)
+    def refused(self, key: str) -> None:
+        """Slack will never take it."""
+        post = self.expected.get(key)
+        if post and post.state == "sending":
+            self.outbox.failed(key, "invalid_blocks")
+            post.state = "failed"
+
+    @invariant()
+    def agrees(self) -> None:
+        """Every row is what the few lines of Python say, and a crash now would tell exactly what is on its way."""
+        for key, expected in self.expected.items():
+            post = self.outbox.find(key)
+            assert post is not None
+            assert (post.state, post.wanted, post.shown) == (expected.state, expected.wanted, expected.shown)
+        on_their_way = [key for key, each in self.expected.items() if each.state == "sending"]
+        assert [post.key for post in self.outbox.interrupted()] == on_their_way
+
+
+TestOutboxSequences = OutboxMachine.TestCase
+TestOutboxSequences.settings = settings(
+    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
