@@ -29,27 +29,26 @@ def _facts(story: Story, *reads: ReadRun, table: TableState | None = None) -> No
 
 
 def _rewound() -> TableState:
-    """Main is back at run A's last commit, with run C's first commit on top."""
+    """Main is back at run A's last commit; run C's first commit is proven, and its second came after the proof."""
     state = orders.table_state()
     good = next(s for s in state.snapshots if s.snapshot_id == orders.GOOD)
-    after = good.model_copy(
-        update={
-            "snapshot_id": HEAD_AFTER,
-            "parent_id": orders.GOOD,
-            "sequence_number": 10,
-            "committed_at": orders.NINE + timedelta(minutes=20),
-            "summary": {"flink.job-id": JobId(orders.RUN_C), "flink.max-committed-checkpoint-id": "11"},
+    moves = [*state.head_moves, HeadMove(at=orders.NINE + timedelta(minutes=18), snapshot_id=orders.GOOD)]
+    snapshots = [*state.snapshots]
+    for checkpoint, snapshot_id in ((11, HEAD_AFTER), (12, SnapshotId(HEAD_AFTER + 1000))):
+        commit = {
+            "snapshot_id": snapshot_id,
+            "parent_id": moves[-1].snapshot_id,
+            "sequence_number": checkpoint - 1,
+            "committed_at": orders.NINE + timedelta(minutes=9 + checkpoint),
+            "summary": {"flink.job-id": JobId(orders.RUN_C), "flink.max-committed-checkpoint-id": str(checkpoint)},
         }
-    )
-    moves = [
-        HeadMove(at=orders.NINE + timedelta(minutes=18), snapshot_id=orders.GOOD),
-        HeadMove(at=after.committed_at, snapshot_id=HEAD_AFTER),
-    ]
+        snapshots.append(good.model_copy(update=commit))
+        moves.append(HeadMove(at=snapshots[-1].committed_at, snapshot_id=snapshot_id))
     return state.model_copy(
         update={
-            "head": HEAD_AFTER,
-            "snapshots": (*state.snapshots, after),
-            "head_moves": (*state.head_moves, *moves),
+            "head": moves[-1].snapshot_id,
+            "snapshots": tuple(snapshots),
+            "head_moves": tuple(moves),
             "refs": (Ref(name="waterline", kind="tag", snapshot_id=HEAD_AFTER),),
         }
     )
