@@ -44,7 +44,7 @@ def connect(ws: Workspace, app: App, hang_up: Callable[[Workspace, SocketModeHan
             app_client = WebClient(ws.app_token, base_url=ws.api_url)
             handler = SocketModeHandler(app, ws.app_token, web_client=app_client, ping_interval=ping_interval)
             closing.callback(hang_up, ws, handler)
-            handler.connect()
+            handler.connect()  # type: ignore[no-untyped-call]  # slack_bolt leaves it without types
             eventually(lambda: ws.connected > before)
             return handler
 

@@ -115,7 +115,8 @@ def test_waiting_ends_with_what_is_there(client: WebClient, ana: Actor) -> None:
 
 def test_a_message_after_another_is_awaited(client: WebClient, ana: Actor) -> None:
     """`after` passes over what was there before."""
-    first = ana.waits_for("step", after=None) if client.chat_postMessage(channel=ONCALL, text="step") else None
+    client.chat_postMessage(channel=ONCALL, text="step")
+    first = ana.waits_for("step")
     client.chat_postMessage(channel=ONCALL, text="step again")
 
     assert ana.waits_for("step", after=first).plain == "step again"

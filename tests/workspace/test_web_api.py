@@ -6,7 +6,7 @@ import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.workspace import Actor, Workspace
+from bot.workspace import Actor, CannotDo, Workspace
 from tests.workspace.blocks import section
 
 ONCALL, GENERAL, ANA, DANA = "C0ONCALL01", "C0GENERAL4", "U0ANA00001", "U0DANA0004"
@@ -197,7 +197,7 @@ def test_a_direct_message_reaches_one_person(client: WebClient, ana: Actor, ben:
     client.chat_postMessage(channel=channel, text="just us")
 
     assert [m.plain for m in ana.messages(channel)] == ["just us"]
-    with pytest.raises(Exception, match="cannot see"):
+    with pytest.raises(CannotDo, match="cannot see"):
         ben.messages(channel)
 
 

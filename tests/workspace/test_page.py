@@ -1,0 +1,242 @@
+"""The page in a real browser: typed, clicked and read as a person would."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from slack_bolt import App
+from slack_sdk import WebClient
+
+from bot.workspace import Actor, Workspace
+from tests.workspace.blocks import actions, button, confirm, modal, plain, section, text_field
+from tests.workspace.conftest import Connect
+
+pytestmark = pytest.mark.browser
+
+ONCALL = "C0ONCALL01"
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The Debian chromium, headless."""
+    if not CHROMIUM.exists():
+        pytest.skip("needs chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, ws: Workspace) -> Iterator[Page]:
+    """The page as Ana has it open; anything that goes wrong in its scripts fails the test."""
+    page = browser.new_page(viewport={"width": 1280, "height": 860})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.set_default_timeout(10_000)
+    page.goto(f"{ws.url}/?as=ana&channel=orders-oncall")
+    expect(page.get_by_test_id("place")).to_have_text("orders-oncall")
+
+    yield page
+
+    page.close()
+    assert errors == []
+
+
+def test_a_command_opens_a_form_that_objects_and_then_closes(app: App, connect: Connect, page: Page) -> None:
+    """Type the command, see it offered, fill the modal, read the objection, mend it, see the answer."""
+
+    @app.command("/waterline")
+    def command(ack: Any, body: Any, client: WebClient) -> None:
+        ack()
+        form = modal("Open an incident", text_field("What did you see?", "what"), callback_id="form")
+        client.views_open(trigger_id=body["trigger_id"], view=form)
+
+    @app.view("form")
+    def submitted(ack: Any, view: Any, client: WebClient, body: Any) -> None:
+        said = view["state"]["values"]["what"]["value"]["value"]
+        if len(said) < 6:
+            ack(response_action="errors", errors={"what": "Say a little more."})
+            return
+        ack()
+        client.chat_postEphemeral(channel=ONCALL, user=body["user"]["id"], text=f"Opened: {said}")
+
+    connect()
+    composer = page.get_by_test_id("composer")
+
+    composer.press_sequentially("/wat")
+    expect(page.get_by_role("option")).to_contain_text("open [table]")
+    composer.press("Enter")
+    expect(composer).to_have_value("/waterline ")
+    composer.press_sequentially("open orders")
+    composer.press("Enter")
+    form = page.get_by_role("dialog", name="Open an incident")
+    page.get_by_test_id("modal-submit").click()
+    expect(form.get_by_test_id("input-error")).to_have_text("Please complete this required field.")
+    form.get_by_label("What did you see?").fill("twice")
+    page.get_by_test_id("modal-submit").click()
+    expect(form.get_by_test_id("input-error")).to_have_text("Say a little more.")
+    expect(form.get_by_label("What did you see?")).to_have_value("twice")
+    form.get_by_label("What did you see?").fill("twice the revenue")
+    page.get_by_test_id("modal-submit").click()
+
+    expect(form).to_have_count(0)
+    answer = page.get_by_test_id("message").last
+    expect(answer.get_by_test_id("only-you")).to_have_text("Only visible to you")
+    expect(answer).to_contain_text("Opened: twice the revenue")
+
+
+def test_a_confirmed_click_updates_the_message_in_place(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, page: Page
+) -> None:
+    """Declined nothing is sent; confirmed the message changes where it stands, without a new one."""
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any, client: WebClient) -> None:
+        ack()
+        by = body["user"]["id"]
+        client.chat_update(channel=ONCALL, ts=body["message"]["ts"], text=f"Approved by <@{by}>", blocks=[])
+
+    connect()
+    row = actions(button("Approve", "approve", style="primary", confirm=confirm("Approve the rewind?")))
+    client.chat_postMessage(channel=ONCALL, text="Proposal", blocks=[section("*Proposal 3*"), row])
+    message = page.get_by_test_id("message").last
+
+    message.get_by_role("button", name="Approve").click()
+    page.get_by_test_id("confirm-no").click()
+    declined = ws.wire("delivery", "block_actions")
+    message.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alertdialog")).to_contain_text("This cannot be undone.")
+    page.get_by_test_id("confirm-yes").click()
+
+    expect(message).to_contain_text("Approved by @Ana Ribeiro")
+    expect(page.get_by_test_id("message")).to_have_count(1)
+    expect(message.get_by_role("button", name="Approve")).to_have_count(0)
+    assert declined == ()
+
+
+def test_a_click_without_an_answer_shows_a_triangle(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, page: Page
+) -> None:
+    """While Slack waits the button turns; when the time is over there is a warning."""
+    ws.faults.sets_rules(ack_s=0.4)
+    connect()
+    client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Ignored", "ignored"))])
+
+    page.get_by_role("button", name="Ignored").click()
+
+    expect(page.locator(".button.is-pending")).to_have_count(1)
+    expect(page.get_by_test_id("click-failed")).to_have_attribute("title", "This app didn't respond in time.")
+
+
+def test_markup_in_messages_is_inert(client: WebClient, page: Page) -> None:
+    """Nothing in a message becomes HTML or a script, wherever it stands; entities are decoded exactly once."""
+    attack = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    table = {"type": "table", "rows": [[{"type": "raw_text", "text": attack}]]}
+    rich = {"type": "rich_text_section", "elements": [{"type": "text", "text": attack}]}
+    client.chat_postMessage(
+        channel=ONCALL,
+        text=attack,
+        blocks=[
+            {"type": "header", "text": plain(attack)},
+            section(f"{attack} &lt;b&gt; &amp;lt; <javascript:alert(1)|press me>"),
+            {"type": "markdown", "text": f"{attack} [press me](javascript:alert(1))"},
+            {"type": "rich_text", "elements": [rich]},
+            table,
+            actions(button(attack[:70], "a")),
+        ],
+    )
+
+    message = page.get_by_test_id("message").last
+
+    expect(message.locator(".block-section")).to_contain_text("<b> &lt; press me")
+    expect(message.get_by_test_id("table")).to_contain_text("<script>document.title='owned'</script>")
+    expect(message.locator("script, .content img, a[href^=javascript]")).to_have_count(0)
+    assert "owned" not in page.title()
+
+
+def test_pings_stand_out_and_a_thread_opens(client: WebClient, ben: Actor, page: Page) -> None:
+    """An injected ping would be seen; replies open at the side and arrive live."""
+    root = client.chat_postMessage(channel=ONCALL, text="<!channel> look, <!subteam^S0APPROVE1>")["ts"]
+    client.chat_postMessage(channel=ONCALL, text="evidence :mag:", thread_ts=root)
+
+    pings = page.get_by_test_id("messages").get_by_test_id("ping")
+    expect(pings).to_have_text(["@channel", "@orders-approvers"])
+    page.get_by_role("button", name="1 reply").click()
+    thread = page.get_by_test_id("thread-messages")
+    expect(thread.get_by_test_id("message")).to_have_count(2)
+    ben.says("on it", thread_ts=root)
+
+    expect(thread.get_by_test_id("message").last).to_contain_text("on it")
+    expect(page.get_by_role("button", name="2 replies")).to_be_visible()
+
+
+def test_another_person_sees_their_own_workspace(client: WebClient, page: Page) -> None:
+    """Switching the person switches channels, unread counts and what is visible."""
+    client.chat_postMessage(channel="C0REVENUE2", text="orders is under review")
+    client.chat_postEphemeral(channel=ONCALL, user="U0ANA00001", text="for Ana alone")
+    expect(page.get_by_test_id("message")).to_have_count(1)
+
+    page.get_by_test_id("person-switcher").click()
+    page.get_by_test_id("be-finn").click()
+    expect(page.get_by_text("You are Finn")).to_be_visible()
+    expect(page.get_by_test_id("message")).to_have_count(0)
+    page.get_by_test_id("person-switcher").click()
+    page.get_by_test_id("be-dana").click()
+
+    expect(page.get_by_test_id("place")).to_have_text("revenue-analytics")
+    expect(page.get_by_test_id("message")).to_contain_text("orders is under review")
+
+
+def test_unread_counts_and_the_home_and_the_wire(ws: Workspace, app: App, connect: Connect, page: Page) -> None:
+    """A channel elsewhere counts; the Home is what the app published; the drawer shows calls and arms faults."""
+
+    @app.event("app_home_opened")
+    def home(event: Any, client: WebClient) -> None:
+        client.views_publish(user_id=event["user"], view={"type": "home", "blocks": [section("Ana's tables")]})
+
+    connect()
+
+    page.get_by_test_id("app-home").click()
+    expect(page.get_by_test_id("home")).to_contain_text("Ana's tables")
+    ws.person("ben").says("anyone?")
+    expect(page.get_by_test_id("channel-orders-oncall")).to_contain_text("1")
+    page.get_by_test_id("wire-toggle").click()
+    expect(page.get_by_test_id("wire")).to_contain_text("views.publish")
+    page.get_by_test_id("fault-ratelimited").click()
+
+    expect(page.get_by_test_id("wire")).to_contain_text("ratelimited")
+    assert _status(ws) == 429
+
+
+def _status(ws: Workspace) -> int:
+    answer = httpx.post(f"{ws.api_url}auth.test", headers={"Authorization": f"Bearer {ws.bot_token}"}, trust_env=False)
+    return answer.status_code
+
+
+def test_the_page_fits_a_phone(browser: Browser, ws: Workspace, client: WebClient) -> None:
+    """At 390 pixels nothing sticks out, and the channels are behind a button."""
+    client.chat_postMessage(channel=ONCALL, text="x " * 300, blocks=[section("`" + "wide" * 60 + "`")])
+    phone = browser.new_page(viewport={"width": 390, "height": 844})
+    phone.goto(f"{ws.url}/?as=ana")
+    expect(phone.get_by_test_id("message")).to_be_visible()
+
+    width = phone.evaluate("document.documentElement.scrollWidth")
+    phone.get_by_role("button", name="Channels").click()
+    expect(phone.get_by_test_id("channel-general")).to_be_in_viewport()
+    phone.close()
+
+    assert width == 390
