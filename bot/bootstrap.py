@@ -85,7 +85,7 @@ def build(
             jobs={name: _job_ports(job, stack) for name, job in settings.jobs.items()},
             reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
         )
-        services = _services(incidents, observer, collector, directory, now)
+        services = assemble(incidents, observer, collector, directory, now)
         stack.callback(services.background.close)
         stack.callback(services.desk.close)
         timers = SchedulerTimers(now)
@@ -101,9 +101,10 @@ def spark_runner(settings: Settings) -> SparkEvidenceRunner:
     return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
 
 
-def _services(
+def assemble(
     incidents: IncidentStore, observer: Observer, collector: Collector, directory: Directory, clock: Clock
 ) -> Services:
+    """Every use case over these ports."""
     desk = EvidenceDesk(incidents, observer, collector)
     diagnostician = Diagnostician(incidents, observer, desk, find_modes(diagnosis))
     walker = Walker(incidents, diagnostician)
