@@ -1,14 +1,19 @@
-"""Bodies of Flink's REST interface, 1.20 and 2.x, and how they become a `JobRun`; pure.
-
-Only fields that both lines write are read. Unknown ones are ignored, `latest` may be null or lack its
-parts, and the percentiles (sometimes the string "NaN") are left alone.
-"""
+"""How the bodies of Flink's REST interface become a `JobRun`; pure."""
 
 import re
 from datetime import UTC, datetime
 
-from pydantic import BaseModel, Field
-
+from bot.adapters.flink_bodies import (
+    CheckpointConfig,
+    CheckpointEntry,
+    Checkpoints,
+    Counts,
+    Exceptions,
+    JobConfig,
+    JobDetail,
+    Latest,
+    RestoredEntry,
+)
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 
@@ -26,136 +31,6 @@ _NO_INTERVAL = 2**63 - 1
 """How Flink writes that periodic checkpoints are off."""
 
 
-class JobLine(BaseModel):
-    """One job of `/jobs/overview`."""
-
-    jid: str
-    name: str
-    start_time: int = Field(alias="start-time")
-
-
-class Overview(BaseModel):
-    """`GET /jobs/overview`."""
-
-    jobs: tuple[JobLine, ...]
-
-
-class _VertexLine(BaseModel):
-    id: str
-    name: str
-    parallelism: int
-    status: str
-
-
-class JobDetail(BaseModel):
-    """`GET /jobs/:jid`."""
-
-    jid: str
-    name: str
-    state: str
-    start_time: int = Field(alias="start-time")
-    end_time: int = Field(default=-1, alias="end-time")
-    vertices: tuple[_VertexLine, ...] = ()
-
-
-class _Checkpoint(BaseModel):
-    id: int
-    status: str
-    checkpoint_type: str = "UNKNOWN"
-    trigger_timestamp: int
-    external_path: str | None = None
-    discarded: bool = False
-    failure_message: str | None = None
-
-
-class _Restored(BaseModel):
-    id: int
-    restore_timestamp: int
-    is_savepoint: bool
-    external_path: str | None = None
-
-
-class _Latest(BaseModel):
-    completed: _Checkpoint | None = None
-    savepoint: _Checkpoint | None = None
-    failed: _Checkpoint | None = None
-    restored: _Restored | None = None
-
-
-class _Counts(BaseModel):
-    restored: int = 0
-    completed: int = 0
-    failed: int = 0
-
-
-class Checkpoints(BaseModel):
-    """`GET /jobs/:jid/checkpoints`."""
-
-    counts: _Counts | None = None
-    latest: _Latest | None = None
-    history: tuple[_Checkpoint, ...] | None = None
-
-
-class _Retention(BaseModel):
-    enabled: bool = False
-    delete_on_cancellation: bool = True
-
-
-class CheckpointConfig(BaseModel):
-    """`GET /jobs/:jid/checkpoints/config`."""
-
-    interval: int | None = None
-    retention: _Retention = Field(default_factory=_Retention, alias="externalization")
-
-    @property
-    def survives_cancel(self) -> bool:
-        """Whether Flink keeps the newest checkpoints of a run that is cancelled (RETAIN_ON_CANCELLATION)."""
-        return self.retention.enabled and not self.retention.delete_on_cancellation
-
-
-class _ExceptionEntry(BaseModel):
-    exception_name: str = Field(default="", alias="exceptionName")
-    stacktrace: str = ""
-    timestamp: int
-    task_name: str | None = Field(default=None, alias="taskName")
-
-
-class _ExceptionHistory(BaseModel):
-    entries: tuple[_ExceptionEntry, ...] = ()
-
-
-class Exceptions(BaseModel):
-    """`GET /jobs/:jid/exceptions`; the 1.x fields beside the history are not needed."""
-
-    history: _ExceptionHistory = Field(default_factory=_ExceptionHistory, alias="exceptionHistory")
-
-
-class _ExecutionConfig(BaseModel):
-    user_config: dict[str, str] | None = Field(default=None, alias="user-config")
-
-
-class JobConfig(BaseModel):
-    """`GET /jobs/:jid/config`."""
-
-    execution: _ExecutionConfig | None = Field(default=None, alias="execution-config")
-
-
-class _Subtask(BaseModel):
-    attempt: int = 0
-
-
-class VertexDetail(BaseModel):
-    """`GET /jobs/:jid/vertices/:vid`."""
-
-    id: str
-    subtasks: tuple[_Subtask, ...] = ()
-
-    @property
-    def attempt(self) -> int:
-        """The highest attempt number among the subtasks."""
-        return max((subtask.attempt for subtask in self.subtasks), default=0)
-
-
 def job_run(
     detail: JobDetail,
     checkpoints: Checkpoints,
@@ -165,7 +40,7 @@ def job_run(
     attempts: dict[str, int],
 ) -> JobRun:
     """One run from its pages; `attempts` maps a vertex id to its highest attempt, missing means 0."""
-    counts = checkpoints.counts or _Counts()
+    counts = checkpoints.counts or Counts()
     restored = checkpoints.latest.restored if checkpoints.latest else None
     return JobRun(
         job_id=JobId(detail.jid),
@@ -196,9 +71,9 @@ def job_run(
 
 def _completed(checkpoints: Checkpoints) -> tuple[CompletedCheckpoint, ...]:
     """The history and the latest ones that fell out of it (it keeps ten by default), newest first."""
-    latest = checkpoints.latest or _Latest()
+    latest = checkpoints.latest or Latest()
     known = [*(checkpoints.history or ()), latest.completed, latest.savepoint, latest.failed]
-    by_id: dict[int, _Checkpoint] = {}
+    by_id: dict[int, CheckpointEntry] = {}
     for each in known:
         if each is not None:
             by_id.setdefault(each.id, each)
@@ -216,7 +91,7 @@ def _completed(checkpoints: Checkpoints) -> tuple[CompletedCheckpoint, ...]:
     )
 
 
-def _restored(restored: _Restored) -> Restored:
+def _restored(restored: RestoredEntry) -> Restored:
     return Restored(
         checkpoint_id=CheckpointId(restored.id),
         at=_utc(restored.restore_timestamp),

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_parsing import (
+from bot.adapters.flink_bodies import (
     CheckpointConfig,
     Checkpoints,
     Exceptions,
@@ -16,8 +15,9 @@ from bot.adapters.flink_parsing import (
     JobDetail,
     Overview,
     VertexDetail,
-    job_run,
 )
+from bot.adapters.flink_http import FlinkHttp
+from bot.adapters.flink_parsing import job_run
 from bot.adapters.flink_starting import Starter
 from bot.adapters.flink_stopping import Stop
 from bot.domain.errors import CouldNotLook, OutcomeUnknown

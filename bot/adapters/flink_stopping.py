@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from pydantic import BaseModel, Field, ValidationError
 
+from bot.adapters.flink_bodies import CheckpointConfig
 from bot.adapters.flink_http import FlinkHttp, reason
-from bot.adapters.flink_parsing import CheckpointConfig
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
