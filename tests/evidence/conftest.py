@@ -19,8 +19,10 @@ Asks = Callable[[str, Ask], Answer]
 
 @pytest.fixture(scope="session")
 def embedded() -> EmbeddedSpark:
-    """A small server with the jars that the lab has fetched and verified."""
-    return EmbeddedSpark(memory="512m", jars=tuple(spark_jars()))
+    """A small server with the jars that the lab has fetched and verified. For a hundred rows, interpreting a query
+    is faster than compiling it."""
+    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    return EmbeddedSpark(memory="512m", jars=tuple(spark_jars()), conf=interpreted)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,193 @@
+"""Tasks are found by one scan, and what they answer becomes a record or is refused."""
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import spark_tasks
+from bot.domain.errors import BadConfiguration, EvidenceFailed, Refused
+from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
+from bot.domain.findings import GapsFinding
+from bot.domain.ids import EvidenceId
+from bot.evidence import Collector, find_tasks, tag_of
+from tests.tables import OrdersTable, unseen
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
+NOTHING = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+GOOD = """
+from bot.domain.evidence import Answer, Ask, Task, Verdict
+TASK = Task(name="late_rows", title="Late rows", question="Are rows late?", confirmed_means="some are",
+            needs=("table",), cost="nothing")
+def answer(spark, ask):
+    return Answer(verdict=Verdict.INCONCLUSIVE, headline="Not known.")
+"""
+
+
+class TickingClock:
+    """One second later at each look."""
+
+    def __init__(self) -> None:
+        self._looks = 0
+
+    def now(self) -> datetime:
+        """Aware, UTC."""
+        self._looks += 1
+        return NOON + timedelta(seconds=self._looks)
+
+
+class Parrot:
+    """A runner without Spark: calls the task at once. Stands in where only the collector is looked at."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.tags: list[str] = []
+
+    def run(self, _task: Task, _ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
+        """The answer that it was taught."""
+        self.tags.append(tag)
+        on_progress(Progress(tasks_done=1, tasks_total=1, bytes_read=7))
+        return self.answer, 7
+
+    def cancel(self, tag: str) -> bool:
+        """Whether it ever ran this."""
+        return tag in self.tags
+
+    def warm(self) -> None:
+        """Nothing to start."""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
+    """`package(late_rows="source text")`: a package of such modules."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def make(**modules: str) -> ModuleType:
+        folder = tmp_path / "some_tasks"
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+        for name, text in modules.items():
+            (folder / f"{name}.py").write_text(text, encoding="utf-8")
+        invalidate_caches()
+        return import_module("some_tasks")
+
+    yield make
+    for name in [name for name in sys.modules if name.split(".")[0] == "some_tasks"]:
+        del sys.modules[name]
+
+
+def collector(answer: Answer) -> tuple[Collector, Parrot]:
+    """All tasks of the project, answered by a parrot."""
+    parrot = Parrot(answer)
+    return Collector(find_tasks(spark_tasks), parrot, TickingClock()), parrot
+
+
+def test_the_four_questions_are_found_and_frozen() -> None:
+    """One module, one task; the mapping cannot be changed."""
+    found = find_tasks(spark_tasks)
+
+    assert list(found) == ["checkpoint_pairing", "duplicate_rows", "ledger", "missing_positions"]
+    with pytest.raises(TypeError):
+        found["more"] = found["ledger"]  # type: ignore[index] - that it is refused is the test
+
+
+@pytest.mark.parametrize("name", list(find_tasks(spark_tasks)))
+def test_a_task_says_what_it_needs_and_costs(name: str) -> None:
+    """Each declaration is complete enough to be shown to a responder."""
+    task = find_tasks(spark_tasks)[name].task
+
+    assert task.question.endswith("?")
+    assert "table" in task.needs
+    assert all((task.title, task.confirmed_means, task.cost))
+
+
+def test_support_modules_are_no_tasks(package: Callable[..., ModuleType]) -> None:
+    """A name that begins with `_` is passed over, whatever it holds."""
+    assert list(find_tasks(package(late_rows=GOOD, _support="x = 1"))) == ["late_rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = 1", "is not an evidence task"),
+        (GOOD.replace("def answer", "def reply"), "is not an evidence task"),
+        (GOOD.replace('name="late_rows"', 'name="early_rows"'), "'early_rows'"),
+        (GOOD.replace("late?", "late."), "asks no question"),
+    ],
+)
+def test_a_malformed_task_stops_the_start_and_says_what_to_write(
+    package: Callable[..., ModuleType], text: str, says: str
+) -> None:
+    """The message names the module, what was expected, and what to write."""
+    with pytest.raises(BadConfiguration) as refused:
+        find_tasks(package(late_rows=text))
+
+    assert says in str(refused.value)
+    assert "late_rows" in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_evidence_is_pinned_to_what_was_asked(orders: OrdersTable) -> None:
+    """Question, head, window, time and cost are kept beside the answer."""
+    before = orders.commits("a", 1, range(10))
+    head = orders.commits("a", 2, range(10, 20))
+    ask = orders.ask(before)
+    desk, _ = collector(Answer(verdict=Verdict.RULED_OUT, headline="None.", finding=NOTHING))
+    heard: list[Progress] = []
+
+    evidence = desk.collect("missing_positions", ask, run=EvidenceId("e-1"), on_progress=heard.append)
+
+    assert (evidence.id, evidence.task, evidence.head, evidence.window.since) == (
+        "e-1",
+        "missing_positions",
+        head,
+        before,
+    )
+    assert (evidence.at, evidence.took_ms, evidence.bytes_read) == (NOON + timedelta(seconds=1), 1000, 7)
+    assert evidence.metadata_location == ask.observation.table.metadata_location
+    assert [progress.bytes_read for progress in heard] == [7]
+
+
+def test_a_run_is_cancelled_by_its_own_tag(orders: OrdersTable) -> None:
+    """The evidence id names the run on Spark; an unknown one cancels nothing."""
+    before = orders.commits("a", 1, range(10))
+    desk, parrot = collector(Answer(verdict=Verdict.INCONCLUSIVE, headline="Not known."))
+    desk.collect("ledger", orders.ask(before), run=EvidenceId("e-1"))
+
+    assert parrot.tags == [tag_of(EvidenceId("e-1"))]
+    assert desk.cancel(EvidenceId("e-1"))
+    assert not desk.cancel(EvidenceId("e-2"))
+
+
+def test_an_unknown_task_is_refused_with_those_that_exist() -> None:
+    """The message can be acted on."""
+    desk, _ = collector(Answer(verdict=Verdict.INCONCLUSIVE, headline="Not known."))
+
+    with pytest.raises(Refused, match="missing_positions"):
+        desk.task("lost_rows")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"verdict": Verdict.CONFIRMED, "headline": "Lost."}, "Expected a finding"),
+        ({"verdict": Verdict.RULED_OUT, "headline": "Fine.", "finding": NOTHING}, "it could not look at jobs"),
+        ({"verdict": Verdict.INCONCLUSIVE, "headline": "no sentence"}, "headline"),
+        ({"verdict": Verdict.INCONCLUSIVE, "headline": "Hm.", "columns": ("a",), "rows": (("1", "2"),)}, "1 cells"),
+        ({"verdict": Verdict.INCONCLUSIVE, "headline": "Hm.", "columns": ("a",), "rows": (("1",),) * 21}, "21 rows"),
+    ],
+)
+def test_an_answer_that_breaks_its_promises_is_no_evidence(
+    orders: OrdersTable, answer: dict[str, Any], says: str
+) -> None:
+    """Above all: no `ruled-out` from a task that could not look at what it needs."""
+    ask = orders.ask(orders.commits("a", 1, range(10)), jobs=unseen("Flink"))
+    desk, _ = collector(Answer.model_validate(answer))
+
+    with pytest.raises(EvidenceFailed, match=says):
+        desk.collect("ledger", ask, run=EvidenceId("e-1"))

@@ -1,0 +1,233 @@
+"""The runner: progress, cancellation, limits, a server that dies, and nothing that outlives it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed
+from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
+from bot.evidence import TaskModule
+from tests.tables import OrdersTable
+
+SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="long", needs=("table",), cost="time")
+COUNTED = Answer(verdict=Verdict.INCONCLUSIVE, headline="Counted.")
+
+
+def counting(rows: int) -> Callable[[SparkSession, Ask], Answer]:
+    """A task that keeps Spark busy in proportion to `rows`."""
+
+    def answer(spark: SparkSession, _ask: Ask) -> Answer:
+        spark.range(0, rows, numPartitions=64).selectExpr("sum(cast(hash(id) as bigint))").collect()
+        return COUNTED
+
+    return answer
+
+
+def failing(spark: SparkSession, _ask: Ask) -> Answer:
+    """A task that asks for a column which is not there."""
+    spark.range(1).select("no_such_column").collect()
+    return COUNTED
+
+
+def deaf(_progress: Progress) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture
+def ask(orders: OrdersTable) -> Ask:
+    """Any question."""
+    return orders.ask(orders.commits("a", 1, range(10)))
+
+
+@pytest.fixture
+def with_task(runner: SparkEvidenceRunner, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SparkEvidenceRunner]:
+    """The warm runner with one more task, `slow`."""
+
+    def add(answer: Callable[[Any, Ask], Answer], limit: timedelta | None = None) -> SparkEvidenceRunner:
+        monkeypatch.setattr(runner, "_modules", {"slow": TaskModule(task=SLOW, answer=answer)})
+        if limit is not None:
+            monkeypatch.setattr(runner, "_time_limit", limit)
+        return runner
+
+    return add
+
+
+def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    """Start it; the list holds what it raised."""
+    raised: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            work()
+        except (EvidenceCancelled, EvidenceFailed) as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    return thread, raised
+
+
+def test_progress_is_told_and_a_broken_listener_does_no_harm(
+    with_task: Callable[..., SparkEvidenceRunner], ask: Ask
+) -> None:
+    """A listener that raises must not end the query that it listens to."""
+    heard: list[Progress] = []
+
+    def listener(progress: Progress) -> None:
+        heard.append(progress)
+        raise ValueError("the card could not be drawn")
+
+    answer, _ = with_task(counting(1000)).run(SLOW, ask, tag="progress", on_progress=listener)
+
+    assert answer == COUNTED
+    assert heard[-1].tasks_total >= 64
+
+
+def test_a_running_task_is_cancelled_by_its_tag_alone(with_task: Callable[..., SparkEvidenceRunner], ask: Ask) -> None:
+    """The cancelled run raises EvidenceCancelled in its own thread; a run beside it is not touched."""
+    runner = with_task(counting(20_000_000_000))
+    began = threading.Event()
+    one, raised = in_thread(lambda: runner.run(SLOW, ask, tag="one", on_progress=lambda _p: began.set()))
+    assert began.wait(30)
+
+    assert runner.cancel("one")
+    one.join(30)
+
+    assert [type(error) for error in raised] == [EvidenceCancelled]
+    assert not runner.cancel("one")
+    answer, _ = with_task(counting(1000)).run(SLOW, ask, tag="two", on_progress=deaf)
+    assert answer == COUNTED
+
+
+def test_two_tasks_run_beside_each_other_with_progress_of_their_own(
+    with_task: Callable[..., SparkEvidenceRunner], ask: Ask
+) -> None:
+    """One session serves two threads; neither hears the other."""
+    runner = with_task(counting(1000))
+    totals: dict[str, int] = {}
+
+    def work(tag: str) -> None:
+        runner.run(SLOW, ask, tag=tag, on_progress=lambda p: totals.__setitem__(tag, p.tasks_total))
+
+    threads = [in_thread(lambda tag=tag: work(tag))[0] for tag in ("left", "right")]  # type: ignore[misc] - bound now
+    for thread in threads:
+        thread.join(60)
+
+    assert set(totals) == {"left", "right"}
+    assert max(totals.values()) < 100
+
+
+def test_a_task_ends_at_its_time_limit(with_task: Callable[..., SparkEvidenceRunner], ask: Ask) -> None:
+    """The limit is said, and what to do about it."""
+    runner = with_task(counting(20_000_000_000), timedelta(seconds=1))
+
+    with pytest.raises(EvidenceFailed, match="0:00:01"):
+        runner.run(SLOW, ask, tag="slow", on_progress=deaf)
+
+
+def test_a_query_that_spark_refuses_is_told_in_three_parts(
+    with_task: Callable[..., SparkEvidenceRunner], ask: Ask
+) -> None:
+    """The first line of Spark's message is enough; the stack trace stays away."""
+    with pytest.raises(EvidenceFailed) as failed:
+        with_task(failing).run(SLOW, ask, tag="bad", on_progress=deaf)
+
+    assert "no_such_column" in failed.value.found
+    assert "JVM stacktrace" not in str(failed.value)
+    assert failed.value.remedy
+
+
+@pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
+def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: EmbeddedSpark, ask: Ask) -> None:
+    """Spark may die under a task; the bot lives on. Closing ends the new server too."""
+    began = threading.Event()
+    runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(20_000_000_000))}, embedded)
+    one, raised = in_thread(lambda: runner.run(SLOW, ask, tag="one", on_progress=lambda _p: began.set()))
+    assert began.wait(60)
+    first = runner.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    one.join(60)
+    runner.warm()
+    second = runner.pid
+    assert second is not None
+
+    runner.close()
+    runner.close()
+
+    assert [type(error) for error in raised] == [EvidenceFailed]
+    assert "Spark went away" in str(raised[0])
+    assert second != first
+    assert not psutil.pid_exists(second)
+    with pytest.raises(EvidenceFailed, match="shutting down"):
+        runner.warm()
+
+
+def test_a_remote_server_is_used_and_left_running(embedded: EmbeddedSpark, ask: Ask) -> None:
+    """By its address, a server that others started serves as well; closing ends only our session."""
+    server = SparkServer(embedded)
+    try:
+        runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(1000))}, server.url)
+        answer, _ = runner.run(SLOW, ask, tag="remote", on_progress=deaf)
+        runner.close()
+
+        assert answer == COUNTED
+        assert server.is_alive
+        assert runner.pid is None
+    finally:
+        server.stop()
+    assert not server.is_alive
+
+
+def test_a_remote_server_that_is_not_there_is_told_within_seconds() -> None:
+    """A responder does not wait for Spark's own ten minutes of retries; a token is not shown."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    runner = SparkEvidenceRunner({}, f"sc://localhost:{port}/;token=s3cret")
+    began = time.monotonic()
+
+    with pytest.raises(EvidenceFailed, match="nothing answered") as failed:
+        runner.warm()
+
+    assert time.monotonic() - began < 10
+    assert f"sc://localhost:{port}" in str(failed.value)
+    assert "s3cret" not in str(failed.value)
+
+
+def test_a_server_that_cannot_start_shows_the_end_of_its_log(embedded: EmbeddedSpark) -> None:
+    """A wrong setting is found in the message, not by guessing."""
+    wrong = embedded.model_copy(update={"conf": {"spark.driver.extraJavaOptions": "-XX:+NoSuchFlag"}})
+
+    with pytest.raises(EvidenceFailed, match="NoSuchFlag"):
+        SparkServer(wrong)
+
+
+def test_nothing_outlives_a_bot_that_is_killed(embedded: EmbeddedSpark) -> None:
+    """Even `kill -9` of the bot ends the server: its keeper sees the pipe end."""
+    code = (
+        "import sys, time; from bot.adapters.spark_server import EmbeddedSpark, SparkServer; "
+        "s = SparkServer(EmbeddedSpark.model_validate_json(sys.argv[1])); print(s.pid, flush=True); time.sleep(60)"
+    )
+    bot = subprocess.Popen([sys.executable, "-c", code, embedded.model_dump_json()], stdout=subprocess.PIPE)
+    assert bot.stdout is not None
+    server = psutil.Process(int(bot.stdout.readline()))
+
+    bot.kill()
+    bot.wait()
+    bot.stdout.close()
+
+    assert server.wait(timeout=15) is None or not server.is_running()
