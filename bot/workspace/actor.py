@@ -26,7 +26,7 @@ class Actor:
     def __init__(self, url: str, person: Person) -> None:
         self.person = person
         self._screen = Reading(url, person)
-        self._filled: RawValues = {}
+        self._filled: dict[str, RawValues] = {}
 
     @property
     def id(self) -> str:
@@ -83,19 +83,16 @@ class Actor:
             if control is None:
                 raise NotShown(f"The modal {modal.title!r} has no field {name!r}. It has: {listed(modal.fields)}.")
             raw = raw_value(control, value, self._screen.person_id)
-            self._filled.setdefault(control.block_id, {})[control.action_id] = raw
+            self._filled.setdefault(modal.id, {}).setdefault(control.block_id, {})[control.action_id] = raw
         return self
 
     def submits(self) -> Outcome:
         """Submit the modal on top; `errors` of the outcome are what it objects to, by block id."""
-        outcome = self._act("submit", {"view_id": self.modal.id, "values": self._filled})
-        if outcome.outcome == "acked":
-            self._filled = {}
-        return outcome
+        view_id = self.modal.id
+        return self._act("submit", {"view_id": view_id, "values": self._filled.get(view_id, {})})
 
     def dismisses(self, *, whole_stack: bool = False) -> Outcome:
         """Close the modal on top."""
-        self._filled = {}
         return self._act("close", {"view_id": self.modal.id, "whole_stack": whole_stack})
 
     def home(self, within_s: float = PATIENCE_S / 2) -> SeenView:
@@ -160,7 +157,7 @@ class Actor:
     def _click(self, place: SeenMessage | SeenView, control: Control, raw: Raw) -> Outcome:
         at: Payload = {"block_id": control.block_id, "action_id": control.action_id, "raw": raw}
         if isinstance(place, SeenView):
-            at |= {"view_id": place.id, "values": self._filled}
+            at |= {"view_id": place.id, "values": self._filled.get(place.id, {})}
         else:
             at |= {"channel": place.channel, "ts": place.ts, "rev": place.rev}
         return self._act("click", {"at": at})

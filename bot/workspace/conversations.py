@@ -20,6 +20,7 @@ class Conversations:
         self._live = live
         self._revisions: dict[tuple[str, str], list[StoredMessage]] = {}
         self._order: dict[str, list[str]] = {}
+        self._threads: dict[tuple[str, str], list[str]] = {}
         self._last_read: dict[tuple[str, str], str] = {}
         self._last_stamp = 0
 
@@ -33,6 +34,8 @@ class Conversations:
         """Keep a new message and show it."""
         self._revisions[message.channel, message.ts] = [message]
         self._order.setdefault(message.channel, []).append(message.ts)
+        if message.in_thread and message.thread_ts:
+            self._threads.setdefault((message.channel, message.thread_ts), []).append(message.ts)
         self._tell(message)
         return message
 
@@ -72,7 +75,8 @@ class Conversations:
 
     def replies(self, channel: str, thread_ts: str) -> list[StoredMessage]:
         """The replies of a thread, oldest first, without its root."""
-        return [m for m in self.in_channel(channel) if m.in_thread and m.thread_ts == thread_ts]
+        found = (self.find(channel, ts) for ts in tuple(self._threads.get((channel, thread_ts), ())))
+        return [message for message in found if message is not None]
 
     def react(self, message: StoredMessage, name: str, user: str, *, add: bool) -> StoredMessage:
         """Add or take back a reaction."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -115,6 +116,9 @@ def _changes(world: World) -> Callable[[Request], Awaitable[Response]]:
 
 def _live(world: World) -> Callable[[WebSocket], Awaitable[None]]:
     async def endpoint(socket: WebSocket) -> None:
+        if not _from_the_page(socket):
+            await socket.close(4003, "only the page of this workspace may listen")
+            return
         person = world.directory.person(socket.query_params.get("as", "")).id
         await socket.accept()
         queue = world.live.open_page(person)
@@ -134,6 +138,12 @@ def _live(world: World) -> Callable[[WebSocket], Awaitable[None]]:
             world.live.close_page(queue)
 
     return endpoint
+
+
+def _from_the_page(socket: WebSocket) -> bool:
+    """False for a script of another site: browsers send its origin, and let it connect to this machine."""
+    origin = socket.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == socket.headers.get("host")
 
 
 async def _until_gone(socket: WebSocket) -> None:

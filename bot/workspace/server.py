@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.websockets import WebSocket
 
 from bot.workspace.api.routes import web_api_routes
@@ -19,6 +21,8 @@ from bot.workspace.static_routes import static_routes
 from bot.workspace.world import World
 
 START_S = 10.0
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - only compared with; whoever serves on it has asked for it
 
 
 class WorkspaceServer:
@@ -34,10 +38,13 @@ class WorkspaceServer:
         """The address while the server is up; a port of 0 takes a free one."""
         with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as listening:
             listening.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
-            listening.bind((host, port))
-            url = f"http://{host}:{listening.getsockname()[1]}"
+            _bind(listening, host, port)
+            shown = LOOPBACK if host == EVERYWHERE else host
+            url = f"http://{shown}:{listening.getsockname()[1]}"
             self._world.url = url
-            thread = threading.Thread(target=self._run, args=(listening,), name="slack-workspace", daemon=True)
+            thread = threading.Thread(
+                target=self._run, args=(listening, _hosts(host)), name="slack-workspace", daemon=True
+            )
             thread.start()
             self._wait_until_started(thread)
             try:
@@ -46,13 +53,13 @@ class WorkspaceServer:
                 self._stop()
                 thread.join(timeout=START_S)
 
-    def _run(self, listening: sockets.socket) -> None:
-        asyncio.run(self._serve(listening))
+    def _run(self, listening: sockets.socket, hosts: list[str]) -> None:
+        asyncio.run(self._serve(listening, hosts))
 
-    async def _serve(self, listening: sockets.socket) -> None:
+    async def _serve(self, listening: sockets.socket, hosts: list[str]) -> None:
         self.loop = asyncio.get_running_loop()
         config = uvicorn.Config(
-            _application(self._world),
+            _application(self._world, hosts),
             log_level="error",
             access_log=False,
             lifespan="off",
@@ -89,13 +96,30 @@ class WorkspaceServer:
             self._server.should_exit = True
 
 
-def _application(world: World) -> Starlette:
+def _bind(listening: sockets.socket, host: str, port: int) -> None:
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"The workspace cannot listen on {host}:{port}: expected a free port, found {error.strerror!r}. "
+            "End what uses it, or choose another port.",
+        ) from error
+
+
+def _hosts(host: str) -> list[str]:
+    """The names by which a browser may ask; without this a page elsewhere could reach it under a name of its own."""
+    return ["*"] if host == EVERYWHERE else [host, LOOPBACK, "localhost"]
+
+
+def _application(world: World, hosts: list[str]) -> Starlette:
     return Starlette(
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
         routes=[
             *web_api_routes(world),
             *response_routes(world),
             *control_routes(world),
             *page_routes(world),
             *static_routes(world),
-        ]
+        ],
     )

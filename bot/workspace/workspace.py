@@ -35,6 +35,11 @@ class Workspace:
             yield self
 
     @property
+    def cast(self) -> Cast:
+        """Who was in the workspace when it started."""
+        return self.world.cast
+
+    @property
     def url(self) -> str:
         """The page."""
         return self.world.url

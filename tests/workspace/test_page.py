@@ -240,3 +240,16 @@ def test_the_page_fits_a_phone(browser: Browser, ws: Workspace, client: WebClien
     phone.close()
 
     assert width == 390
+
+
+def test_a_permalink_points_out_its_message(browser: Browser, ws: Workspace, client: WebClient) -> None:
+    """The address of a reply opens its channel and its thread."""
+    root = client.chat_postMessage(channel="C0REVENUE2", text="root")["ts"]
+    reply = client.chat_postMessage(channel="C0REVENUE2", text="the reply", thread_ts=root)["ts"]
+    link = client.chat_getPermalink(channel="C0REVENUE2", message_ts=reply)["permalink"]
+    page = browser.new_page()
+
+    page.goto(f"{link}?as=dana")
+
+    expect(page.locator(".pointed-out")).to_contain_text("the reply")
+    page.close()

@@ -7,10 +7,13 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import httpx
+import pytest
 from slack_bolt import App
 from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk import WebClient
 from slack_sdk.signature import SignatureVerifier
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect as open_socket
 
 from bot.workspace import Workspace
 from bot.workspace.signed_http import signature
@@ -110,3 +113,21 @@ def test_the_page_s_api_takes_only_json(ws: Workspace) -> None:
         answer = httpx.post(ws.url + path, data={"person": "ana"}, trust_env=False)
 
         assert answer.status_code == 415
+
+
+def test_other_sites_cannot_reach_the_page(ws: Workspace) -> None:
+    """A name that is not this machine's is refused, and so is a live connection from another site's script."""
+    rebound = httpx.get(f"{ws.url}/_page/overview?as=ana", headers={"Host": "evil.example"}, trust_env=False)
+
+    with pytest.raises(InvalidStatus), open_socket(f"ws{ws.url[4:]}/_page/live?as=ana", origin="http://evil.example"):
+        pass
+
+    assert rebound.status_code == 400
+
+
+def test_a_taken_port_is_named(ws: Workspace) -> None:
+    """A second workspace on the same port says which port is taken and what to do."""
+    port = int(ws.url.rpartition(":")[2])
+
+    with pytest.raises(OSError, match=f"{port}: expected a free port.*choose another"), Workspace().serve(port=port):
+        pass

@@ -38,8 +38,11 @@ async function catchUp() {
   const { kind, channel } = state.place;
   const here = kind === "channel" ? channelNamed(channel) : null;
   const firstOfMine = state.overview.channels.find((one) => one.is_member && !one.is_im);
+  const pointed = path && !path.done;
   await go(kind === "channel" ? { kind, channel: (here?.is_member ? here : firstOfMine).id } : state.place);
   drawModals();
+  if (pointed) pointOut(`${path[2]}.${path[3]}`);
+  if (path) path.done = true;
 }
 
 async function go(place) {
@@ -176,7 +179,15 @@ async function changed(change) {
   return draw();
 }
 
+function pointOut(ts) {
+  const message = state.messages.get(ts);
+  if (message && isReply(message)) openThread({ ts: message.thread_ts });
+  const node = document.querySelector(`[data-ts="${CSS.escape(ts)}"]`);
+  node?.classList.add("pointed-out");
+  node?.scrollIntoView({ block: "center" });
+}
+
 const asked = new URLSearchParams(location.search);
-const path = location.pathname.match(/^\/archives\/(\w+)\/p\d+$/);
+const path = location.pathname.match(/^\/archives\/(\w+)\/p(\d+)(\d{6})$/);
 state.place = asked.get("home") ? { kind: "home" } : { kind: "channel", channel: path?.[1] ?? asked.get("channel") ?? "orders-oncall" };
 await become(state.me);
