@@ -1,0 +1,165 @@
+"""A local workspace on loopback, a table that was written twice, and the whole bot between them."""
+
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.reads import Consumer
+from bot.workspace import SeenMessage, Workspace
+from tests.rewound import Damaged
+from tests.slack.little_bot import APPROVERS, CONSUMERS, Cluster, LittleBot
+from tests.slack.orders import Orders
+from tests.slack.people import Responder
+
+HangUp = Callable[[SocketModeHandler], None]
+
+
+@pytest.fixture
+def slack() -> Iterator[Workspace]:
+    """A fresh workspace."""
+    with Workspace().serve() as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def stages(tmp_path_factory: pytest.TempPathFactory, hang_up: HangUp) -> tuple[Path, Path, Path]:
+    """(where it stands, damaged, collected): a table knows its own place, so each test gets it back at the same one."""
+    root = tmp_path_factory.mktemp("orders")
+    here, damaged, collected = root / "here", root / "damaged", root / "collected"
+    here.mkdir()
+    Damaged.made_in(here)
+    (here / "lineage.jsonl").touch()
+    shutil.copytree(here, damaged)
+    with Workspace().serve() as slack:
+        little = LittleBot(here, slack.api_url, (slack.bot_token, slack.app_token))
+        little.hang_up = hang_up
+        little.start()
+        ana = Responder(slack.url, slack.person("ana").person)
+        ana.opens()
+        ana.collects_evidence()
+        little.close()
+    with sqlite3.connect(here / "journal.db") as record:
+        for table in ("inbox", "outbox", "cursors"):
+            record.execute(f"DELETE FROM {table}")  # noqa: S608 - three names from the line above
+    record.close()
+    shutil.copytree(here, collected)
+    return here, damaged, collected
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, stages: tuple[Path, Path, Path]) -> Path:
+    """Where run A has committed checkpoints 1 to 5, and run B 4, 5, 6 again; nobody has read yet.
+
+    With `collected` in the test's arguments, wl-1 is open there and its evidence is collected.
+    """
+    here, damaged, collected = stages
+    shutil.rmtree(here)
+    shutil.copytree(collected if "collected" in request.fixturenames else damaged, here)
+    return here
+
+
+@pytest.fixture
+def orders(folder: Path) -> Iterator[Orders]:
+    """The damaged table, and others who write or read it."""
+    table = Orders(folder)
+    yield table
+    table.close()
+
+
+@pytest.fixture
+def policy() -> ApprovalPolicy:
+    """One of the group of approvers; a scenario may say another."""
+    return APPROVERS
+
+
+@pytest.fixture
+def consumers() -> tuple[Consumer, ...]:
+    """Two declared consumers; a scenario may say others."""
+    return CONSUMERS
+
+
+@pytest.fixture
+def bot(
+    slack: Workspace,
+    folder: Path,
+    policy: ApprovalPolicy,
+    consumers: tuple[Consumer, ...],
+    hang_up: HangUp,
+) -> Iterator[LittleBot]:
+    """The bot, connected; a scenario may close it and start it again."""
+    little = LittleBot(folder, slack.api_url, (slack.bot_token, slack.app_token))
+    little.policy, little.consumers, little.hang_up = policy, consumers, hang_up
+    little.start()
+    yield little
+    little.close()
+
+
+@pytest.fixture
+def flink(bot: LittleBot) -> Cluster:
+    """The job's cluster."""
+    return bot.flink
+
+
+@pytest.fixture(scope="session")
+def hang_up() -> Iterator[HangUp]:
+    """Ends a socket without waiting: its `close` sits out a read of up to three seconds and a queue's second."""
+    closing: list[threading.Thread] = []
+
+    def end(socket: SocketModeHandler) -> None:
+        assert socket.client is not None
+        socket.client.auto_reconnect_enabled = False
+        closing.append(threading.Thread(target=socket.close))
+        closing[-1].start()
+
+    yield end
+
+    for thread in closing:
+        thread.join()
+
+
+@pytest.fixture
+def ana(slack: Workspace, bot: LittleBot) -> Responder:
+    """The responder, who proposes."""
+    return Responder(slack.url, slack.person("ana").person)
+
+
+@pytest.fixture
+def ben(slack: Workspace, bot: LittleBot) -> Responder:
+    """An approver."""
+    return Responder(slack.url, slack.person("ben").person)
+
+
+@pytest.fixture
+def cleo(slack: Workspace, bot: LittleBot) -> Responder:
+    """Another approver."""
+    return Responder(slack.url, slack.person("cleo").person)
+
+
+@pytest.fixture
+def dana(slack: Workspace, bot: LittleBot) -> Responder:
+    """Answers for the consumer `revenue_daily`, in her own channel."""
+    return Responder(slack.url, slack.person("dana").person)
+
+
+@pytest.fixture
+def eli(slack: Workspace, bot: LittleBot) -> Responder:
+    """Answers for the consumer `fraud_model`, in his own channel."""
+    return Responder(slack.url, slack.person("eli").person)
+
+
+@pytest.fixture
+def finn(slack: Workspace, bot: LittleBot) -> Responder:
+    """In the channel, but no approver."""
+    return Responder(slack.url, slack.person("finn").person)
+
+
+@pytest.fixture
+def collected(ana: Responder) -> SeenMessage:
+    """The card of an incident whose evidence is collected: the walk is at the proposal."""
+    return ana.sees_on_card("Propose")

@@ -1,0 +1,156 @@
+"""The whole bot over one folder and one local workspace: everything real but Flink's and Spark's processes.
+
+It can be closed and started again on the same folder. As a program (`python -m tests.slack.little_bot FOLDER
+API_URL BOT_TOKEN APP_TOKEN CUT`) it is a bot of its own that kills itself with SIGKILL at a named moment.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
+
+import spark_tasks
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.lineage import OpenLineageFile
+from bot.bootstrap import assemble
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.errors import CouldNotLook
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId
+from bot.domain.reads import Consumer
+from bot.domain.setup import TableSetup
+from bot.evidence import Collector, find_tasks
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import JobPorts, Observer
+from bot.service.services import Services
+from bot.slack.directory import SlackDirectory
+from bot.slack.surface import SlackSurface
+from tests.little_flink import JOB, LittleFlink
+from tests.slack.looking import ArrowRunner
+from tests.tables import CONTRACT, ORDERS
+
+APPROVERS = ApprovalPolicy(groups=("S0APPROVE1",), expires_after=timedelta(minutes=30))
+CONSUMERS = (
+    Consumer(name="revenue_daily", channel="C0REVENUE2", owner="U0DANA0004"),
+    Consumer(name="fraud_model", channel="C0FRAUDML3"),
+)
+
+
+class MovableClock:
+    """The real time, moved on by the test."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def now(self) -> datetime:
+        """See the port."""
+        return datetime.now(UTC) + self._ahead
+
+    def advances(self, by: timedelta) -> None:
+        """So much time passes at once."""
+        self._ahead += by
+
+
+class Cluster(LittleFlink):
+    """The little Flink, whose REST endpoint can be down."""
+
+    is_down = False
+
+    def runs(self, job: str) -> tuple[JobRun, ...]:
+        """See the port."""
+        self._ask()
+        return super().runs(job)
+
+    def run(self, job_id: JobId) -> JobRun | None:
+        """See the port."""
+        self._ask()
+        return super().run(job_id)
+
+    def _ask(self) -> None:
+        if self.is_down:
+            raise CouldNotLook("Flink did not answer.", "Expected its REST API; the connection was refused.", "Look.")
+
+
+class LittleBot:
+    """One process of the bot, restartable."""
+
+    def __init__(self, folder: Path, api_url: str, tokens: tuple[str, str]) -> None:
+        self.folder = folder
+        self.clock = MovableClock()
+        self.runner = ArrowRunner()
+        self.flink = Cluster(folder)
+        self.policy = APPROVERS
+        self.consumers: tuple[Consumer, ...] = CONSUMERS
+        self._api_url = api_url
+        self._bot_token, self._app_token = tokens
+        self._closing = ExitStack()
+        self.services: Services
+        self.store: Store
+        self.hang_up: Callable[[SocketModeHandler], None] = lambda socket: socket.close()
+
+    @property
+    def lineage(self) -> Path:
+        """The file of OpenLineage events."""
+        return self.folder / "lineage.jsonl"
+
+    def start(self, change: Callable[[Store], Store] = lambda store: store) -> None:
+        """Build everything on the folder, catch up, and connect. `change` may put something before the ports."""
+        with ExitStack() as closing:
+            store = self.store = change(open_store(f"sqlite:///{self.folder}/journal.db"))
+            closing.callback(store.close)
+            client = WebClient(self._bot_token, base_url=self._api_url)
+            self.services = services = self._services(store, client)
+            closing.callback(services.background.close)
+            closing.callback(services.desk.close)
+            surface = SlackSurface(
+                client,
+                services=services,
+                inbox=store.inbox,
+                outbox=store.outbox,
+                cursor=store.cursor,
+                pace=timedelta(0),
+                signing_secret=None,
+            )
+            surface.start()
+            closing.callback(surface.close)
+            web = WebClient(self._app_token, base_url=self._api_url)
+            socket = SocketModeHandler(surface.app, self._app_token, web_client=web, ping_interval=0.2)
+            closing.callback(self.hang_up, socket)
+            socket.connect()
+            self._closing = closing.pop_all()
+
+    def close(self) -> None:
+        """End this process; the folder stays."""
+        self.runner.quick()
+        self._closing.close()
+
+    def restart(self) -> None:
+        """Close and start again."""
+        self.close()
+        self.start()
+
+    def _services(self, store: Store, client: WebClient) -> Services:
+        setup = TableSetup(
+            name=ORDERS,
+            job=JOB,
+            contract=CONTRACT,
+            consumers=self.consumers,
+            policies={"default": self.policy},
+            next_update_minutes=30,
+        )
+        catalog = PyIcebergCatalog(
+            "lake",
+            {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}/lake"},
+            SystemClock(),
+        )
+        ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)))
+        observer = Observer(catalog, {ORDERS: setup}, {JOB: ports}, OpenLineageFile(self.lineage, "lake"))
+        collector = Collector(find_tasks(spark_tasks), self.runner, self.clock)
+        incidents = IncidentStore(store.journal, self.clock)
+        return assemble(incidents, observer, collector, SlackDirectory(client), self.clock)

@@ -1,0 +1,135 @@
+"""Evidence without Spark: the four questions, answered from the real table by PyIceberg and Arrow.
+
+It answers the port `EvidenceRunner` with the same verdicts and findings as the tasks of `spark_tasks/`, which
+have their own tests on a real Spark; a scenario of the bot then waits for people, not for a JVM.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+
+import pyarrow.parquet as pq
+from pyiceberg.table import StaticTable
+
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed
+from bot.domain.evidence import Answer, Ask, Measure, Progress, Task, Verdict
+from bot.domain.findings import DuplicatesFinding, GapsFinding, LedgerFinding
+from bot.domain.ids import SnapshotId
+from spark_tasks import checkpoint_pairing
+from tests.found import ledger_of, twice
+
+
+class ArrowRunner:
+    """Answers at once; a test can make it slow, or have it fail."""
+
+    def __init__(self) -> None:
+        self._go = threading.Event()
+        self._go.set()
+        self._failures = 0
+        self._running: dict[str, threading.Event] = {}
+        self.runs = 0
+        """How many tasks have begun."""
+
+    def slow(self) -> None:
+        """Tasks that begin from now on wait until `quick`, or until they are cancelled."""
+        self._go.clear()
+
+    def quick(self) -> None:
+        """What waits goes on."""
+        self._go.set()
+
+    def fails(self, times: int = 1) -> None:
+        """Spark goes away under the next tasks."""
+        self._failures = times
+
+    def warm(self) -> None:
+        """See the port."""
+
+    def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
+        """See the port."""
+        cancelled = self._running[tag] = threading.Event()
+        self.runs += 1
+        try:
+            if not self._go.is_set():
+                on_progress(Progress(tasks_done=3, tasks_total=8, bytes_read=2_000_000))
+            while not self._go.wait(0.02):
+                if cancelled.is_set():
+                    raise EvidenceCancelled(f"The evidence task {task.name} was cancelled.", "A responder asked.", "")
+            if self._failures:
+                self._failures -= 1
+                raise EvidenceFailed("Spark went away.", "Expected an answer; the server has ended.", "Ask again.")
+            return _ANSWERS[task.name](ask), 1234
+        finally:
+            del self._running[tag]
+
+    def cancel(self, tag: str) -> bool:
+        """See the port."""
+        running = self._running.get(tag)
+        if running is not None:
+            running.set()
+        return running is not None
+
+
+def _ledger(ask: Ask) -> Answer:
+    ledger = ledger_of(ask.observation.table, ask.window)
+    runs = {row.job_id for row in ledger.rows}
+    return Answer(
+        verdict=Verdict.CONFIRMED if len(runs) > 1 else Verdict.RULED_OUT,
+        headline=f"{len(ledger.rows)} commits by {len(runs)} writers.",
+        measures=(Measure(name="commits", value=len(ledger.rows), unit="commits"),),
+        finding=LedgerFinding(ledger=ledger),
+    )
+
+
+def _duplicate_rows(ask: Ask) -> Answer:
+    owners = defaultdict(list)
+    for snapshot, positions in _live(ask):
+        for position in positions:
+            owners[position].append(snapshot)
+    repeated = [copies for copies in owners.values() if len(copies) > 1]
+    if not repeated:
+        return Answer(
+            verdict=Verdict.RULED_OUT,
+            headline="Every key lives exactly once.",
+            finding=DuplicatesFinding(rows_checked=len(owners), keys=0, extra_rows=0, pairs=()),
+        )
+    pairs = sorted({(copies[0], copies[1]) for copies in repeated})
+    return Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=f"{len(repeated)} keys live more than once.",
+        measures=(Measure(name="extra rows", value=len(repeated), unit="rows"),),
+        finding=twice(len(repeated), pairs),
+    )
+
+
+def _missing_positions(ask: Ask) -> Answer:
+    seen = {position for _snapshot, positions in _live(ask) for position in positions}
+    missing = set(range(min(seen), max(seen) + 1)) - seen
+    return Answer(
+        verdict=Verdict.CONFIRMED if missing else Verdict.RULED_OUT,
+        headline=f"{len(missing)} positions are missing.",
+        finding=GapsFinding(lowest=min(seen), highest=max(seen), positions=len(seen), missing=len(missing), gaps=()),
+    )
+
+
+def _live(ask: Ask) -> list[tuple[SnapshotId, list[int]]]:
+    """(commit, its live positions) at the pinned head, oldest commit first."""
+    table = StaticTable.from_metadata(ask.observation.table.metadata_location)
+    head = table.current_snapshot()
+    assert head is not None
+    places = {s.snapshot_id: n for n, s in enumerate(reversed(ask.observation.table.chain))}
+    found = []
+    for manifest in head.manifests(table.io):
+        for entry in manifest.fetch_manifest_entry(table.io):
+            path = entry.data_file.file_path.removeprefix("file://")
+            positions = pq.read_table(path, columns=["source_position"])["source_position"].to_pylist()
+            found.append((SnapshotId(entry.snapshot_id), positions))
+    return sorted(found, key=lambda each: places[each[0]])
+
+
+_ANSWERS: dict[str, Callable[[Ask], Answer]] = {
+    "ledger": _ledger,
+    "duplicate_rows": _duplicate_rows,
+    "missing_positions": _missing_positions,
+    "checkpoint_pairing": lambda ask: checkpoint_pairing.answer(None, ask),  # type: ignore[arg-type] - it needs none
+}

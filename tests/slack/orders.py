@@ -1,0 +1,100 @@
+"""`sales.orders` in the hands of others than the bot: writers, readers, and whoever rolls it back."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+
+from bot.domain.ids import SnapshotId
+from tests.little_flink import open_catalog
+from tests.tables import ORDERS, rows
+
+
+class Orders:
+    """The table as another engine sees it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._catalog = open_catalog(folder)
+
+    def close(self) -> None:
+        """Give the catalog's connections back."""
+        self._catalog.close()
+
+    @property
+    def table(self) -> Table:
+        """Loaded now."""
+        return self._catalog.load_table(ORDERS)
+
+    @property
+    def head(self) -> SnapshotId:
+        """The newest snapshot on main."""
+        snapshot = self.table.current_snapshot()
+        assert snapshot is not None
+        return SnapshotId(snapshot.snapshot_id)
+
+    @property
+    def waterline(self) -> SnapshotId | None:
+        """Where the tag `waterline` stands."""
+        ref = self.table.metadata.refs.get("waterline")
+        return SnapshotId(ref.snapshot_id) if ref else None
+
+    @property
+    def status(self) -> str | None:
+        """What the table's property says to every engine."""
+        return self.table.properties.get("waterline.status")
+
+    @property
+    def positions(self) -> list[int]:
+        """Every live source position, copies too."""
+        found = self.table.scan(selected_fields=("source_position",)).to_arrow()
+        return sorted(found["source_position"].to_pylist())
+
+    def commit_of(self, run: str, checkpoint: int) -> SnapshotId:
+        """The snapshot of one checkpoint of one run."""
+        found = next(
+            s
+            for s in self.table.snapshots()
+            if s.summary
+            and s.summary["flink.job-id"] == (run * 32)[:32]
+            and s.summary["flink.max-committed-checkpoint-id"] == str(checkpoint)
+        )
+        return SnapshotId(found.snapshot_id)
+
+    def spark_appends(self) -> SnapshotId:
+        """Another engine commits ten rows."""
+        summary = {"engine-name": "spark", "spark.app.id": "local-17"}
+        self.table.append(rows(range(1000, 1010)), snapshot_properties=summary)
+        return self.head
+
+    def somebody_rolls_back(self) -> None:
+        """Main goes back by one commit, without a new one."""
+        table = self.table
+        now = table.current_snapshot()
+        assert now is not None
+        assert now.parent_snapshot_id is not None
+        self._catalog.commit_table(
+            table,
+            (AssertRefSnapshotId(ref="main", snapshot_id=now.snapshot_id),),
+            (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=now.parent_snapshot_id),),
+        )
+
+    def read_by(self, consumer: str, run: str, snapshot: SnapshotId) -> None:
+        """A consumer's run read this snapshot; its lineage event is in the file."""
+        event = {
+            "eventTime": datetime.now(UTC).isoformat(),
+            "eventType": "COMPLETE",
+            "run": {"runId": run},
+            "job": {"namespace": "spark", "name": consumer},
+            "inputs": [
+                {
+                    "namespace": "lake",
+                    "name": "sales.orders",
+                    "inputFacets": {"icebergScanReport": {"snapshotId": snapshot}},
+                }
+            ],
+        }
+        with (self._folder / "lineage.jsonl").open("a") as file:
+            file.write(json.dumps(event) + "\n")

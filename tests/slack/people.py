@@ -1,0 +1,98 @@
+"""What the responders of the scenarios do: read the newest card, click what it offers, read the answer."""
+
+import time
+from collections.abc import Callable
+
+from bot.workspace import Actor, SeenMessage
+
+ONCALL = "orders-oncall"
+PATIENCE_S = 15.0
+
+
+class Responder(Actor):
+    """One person in the incident channel."""
+
+    def asks(self, command: str) -> str:
+        """What `/waterline COMMAND` answers, to this person only."""
+        return self.answer_to(lambda: self.types(f"/waterline {command}".strip()))
+
+    def answer_to(self, do: Callable[[], object]) -> str:
+        """What this person alone is told after doing something."""
+        before = self.messages(ONCALL)
+        newest = before[-1] if before else None
+        do()
+        told = self.waits_for(lambda m: m.is_ephemeral, timeout=PATIENCE_S, after=newest)
+        return told.plain
+
+    @property
+    def card(self) -> SeenMessage:
+        """The newest incident's card as it is now."""
+        return next(m for m in reversed(self.messages(ONCALL)) if is_card(m))
+
+    @property
+    def proposal(self) -> SeenMessage:
+        """The newest proposal as it is now."""
+        return next(m for m in reversed(self.messages(ONCALL)) if "What will happen" in m.plain)
+
+    def sees(self, text: str, channel: str = ONCALL) -> SeenMessage:
+        """Waits for a message or reply that shows it."""
+        return self.waits_for(text, channel, timeout=PATIENCE_S)
+
+    def sees_on_card(self, text: str) -> SeenMessage:
+        """Waits until the card shows it, text or button."""
+        return self.waits_for(lambda m: is_card(m) and (text in m.plain or text in m.buttons), timeout=PATIENCE_S)
+
+    def sees_on_proposal(self, text: str) -> SeenMessage:
+        """Waits until the newest proposal shows it, text or button."""
+
+        def shows(message: SeenMessage) -> bool:
+            return "What will happen" in message.plain and (text in message.plain or text in message.buttons)
+
+        return self.waits_for(shows, timeout=PATIENCE_S)
+
+    def opens_form(self, command: str = "open") -> None:
+        """Types the command and waits until the form is filled."""
+        self.types(f"/waterline {command}")
+        eventually(lambda: "Looking at" not in self.modal.plain)
+
+    def opens(self, runbook: str = "duplicate-rows") -> SeenMessage:
+        """Opens an incident and returns its card."""
+        self.opens_form()
+        self.fills({"runbook": runbook})
+        self.submits()
+        return self.waits_for(is_card, timeout=PATIENCE_S)
+
+    def collects_evidence(self) -> SeenMessage:
+        """Runs each evidence step until the walk comes to the proposal."""
+        for title in (
+            "Count the duplicate rows",
+            "Look for missing rows",
+            "Find a restore point",
+            "Propose the rewind",
+        ):
+            self.clicks("Run evidence", self.sees_on_card("Run evidence"))
+            self.sees_on_card(f": {title}")
+        return self.sees_on_card("Propose")
+
+    def proposes(self) -> SeenMessage:
+        """Clicks Propose on the card and returns the proposal."""
+        self.clicks("Propose", self.sees_on_card("Propose"))
+        return self.sees_on_proposal("Approve")
+
+    def fills_reason(self, reason: str) -> None:
+        """Fills the form on top and submits it."""
+        self.fills({"reason": reason})
+        self.submits()
+
+
+def is_card(message: SeenMessage) -> bool:
+    """Whether it is an incident's card."""
+    return "Take it" in message.buttons or "Closed by" in message.plain
+
+
+def eventually(holds: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
+    """Waits until something holds; fails at the deadline."""
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline, "what was awaited did not come"
+        time.sleep(0.02)
