@@ -65,7 +65,7 @@ class Walk:
                 continue
             before = card.plain
             self._steps.append(label)
-            _DEEDS.get(label, Walk._click)(self, label, card)
+            getattr(self, _DEEDS.get(label, "_click"))(label, card)
             self._wait_for_change(before)
         raise NotShown(f"The walk did not end within {_PATIENCE_S:.0f} s. The card shows: {self._card().plain}")
 
@@ -141,8 +141,5 @@ def _is_card(message: SeenMessage) -> bool:
     return "Take it" in message.buttons or "Closed by" in message.plain
 
 
-_DEEDS: dict[str, Callable[[Walk, str, SeenMessage], None]] = {
-    "Propose": Walk._propose,
-    "Preview and send…": Walk._send,
-    "Close…": Walk._close,
-}
+_DEEDS = {"Propose": "_propose", "Preview and send…": "_send", "Close…": "_close"}
+"""Button -> the method that does more than click it."""

@@ -1,43 +1,73 @@
 """Work that must not hold up the inbox: run in threads, one at a time per incident and kind of work."""
 
-import secrets
+import hashlib
 import threading
-from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from bot.domain.entries import NoteAdded
+from bot.domain.entries import Body, NoteAdded
+from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.service.incident_store import IncidentStore
 
 log = structlog.get_logger(__name__)
+_Work = tuple[IncidentId, str]
 
 
 class Background:
-    """A pool whose outermost frame turns a defect into a reference id in the journal and the log."""
+    """A pool whose outermost frame tells the incident, once, what could not be done."""
 
     def __init__(self, store: IncidentStore, *, workers: int) -> None:
         self._store = store
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="work")
-        self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._lock = threading.Lock()
+        self._under_way: set[_Work] = set()
+        self._once_more: dict[_Work, Callable[[], None]] = {}
 
     def submit(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
-        """Do it soon; the same `what` of the same incident never runs twice at once."""
-        self._pool.submit(self._run, incident, what, do)
+        """Do it soon. While the same `what` of the same incident is under way, it is done once more afterwards."""
+        work = (incident, what)
+        with self._lock:
+            if work in self._under_way:
+                self._once_more[work] = do
+                return
+            self._under_way.add(work)
+        self._pool.submit(self._run, work, do)
 
     def close(self) -> None:
         """Finish what runs; what waits is found again at the next start."""
+        with self._lock:
+            self._once_more.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
-        with self._locks[f"{incident}/{what}"]:
-            try:
-                do()
-            except Exception as error:
-                reference = secrets.token_hex(4)
-                log.exception("work failed", incident=incident, what=what, reference=reference)
-                text = f"{what.capitalize()} failed: {error} (reference {reference}). The incident goes on."
-                self._store.write(incident, by=WATERLINE, decide=lambda _i: [NoteAdded(text=text)])
+    def _run(self, work: _Work, do: Callable[[], None]) -> None:
+        following: Callable[[], None] | None = do
+        while following is not None:
+            self._guarded(*work, following)
+            with self._lock:
+                following = self._once_more.pop(work, None)
+                if following is None:
+                    self._under_way.discard(work)
+
+    def _guarded(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except WaterlineError as error:
+            self._note(incident, f"{what} could not be done: {error} It is tried again.")
+        except Exception as error:
+            reference = hashlib.sha256(f"{what}{error!r}".encode()).hexdigest()[:8]
+            log.exception("work failed", incident=incident, what=what, reference=reference)
+            self._note(incident, f"{what} failed (reference {reference} in the log). The incident goes on.")
+
+    def _note(self, incident_id: IncidentId, text: str) -> None:
+        """Said once: what is tried again every few seconds would otherwise fill the timeline."""
+
+        def decide(incident: Incident) -> list[Body]:
+            said = any(isinstance(entry.body, NoteAdded) and entry.body.text == text for entry in incident.entries)
+            return [] if said else [NoteAdded(text=text)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)

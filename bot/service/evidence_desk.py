@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import structlog
 from ulid import ULID
 
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested
@@ -14,8 +15,11 @@ from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.table import Window
 from bot.evidence import Collector
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+
+
+log = structlog.get_logger(__name__)
 
 
 class EvidenceDesk:
@@ -45,8 +49,7 @@ class EvidenceDesk:
         self._collector.task(task)
 
         def decide(incident: Incident) -> list[Body]:
-            if not incident.is_open:
-                raise Refused(f"Incident {incident_id} is closed.", "", "Open a new one with /waterline open.")
+            must_be_open(incident)
             if any(r.task == task and r.is_running for r in incident.runs.values()):
                 raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its answer appears here.")
             return [EvidenceRequested(run=run, task=task, step=step)]
@@ -127,6 +130,11 @@ class EvidenceDesk:
                 body = EvidenceEnded(run=run, how="cancelled", message=str(error))
             except WaterlineError as error:
                 body = EvidenceEnded(run=run, how="failed", message=str(error))
+            except Exception:
+                log.exception("evidence failed", run=run, task=view.task)
+                body = EvidenceEnded(
+                    run=run, how="failed", message=f"A defect of ours (reference {run[-8:]} in the log)."
+                )
             self._end(incident_id, body)
         finally:
             with self._lock:

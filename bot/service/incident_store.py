@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from bot.domain.entries import Body
-from bot.domain.errors import JournalMoved, UnknownIncident
+from bot.domain.errors import JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
@@ -13,6 +13,12 @@ _ATTEMPTS = 20
 """How often a decision is taken anew when others append at the same moment."""
 
 
+def must_be_open(incident: Incident) -> None:
+    """Raises Refused when the incident has ended."""
+    if not incident.is_open:
+        raise Refused(f"Incident {incident.id} is closed.", "", "Open a new one with /waterline open.")
+
+
 class IncidentStore:
     """Reads and appends; tells its listeners after each append."""
 
@@ -20,6 +26,8 @@ class IncidentStore:
         self._journal = journal
         self._clock = clock
         self._listeners: list[Callable[[IncidentId], None]] = []
+        self._closed: dict[IncidentId, Incident] = {}
+        """Closed incidents take no more entries, so they are folded once."""
 
     def on_change(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
@@ -33,6 +41,8 @@ class IncidentStore:
 
     def get(self, incident_id: IncidentId) -> Incident:
         """The incident now. Raises UnknownIncident."""
+        if incident_id in self._closed:
+            return self._closed[incident_id]
         entries = self._journal.entries(incident_id)
         if not entries:
             raise UnknownIncident(
@@ -40,11 +50,14 @@ class IncidentStore:
                 "Expected an id like wl-1.",
                 "See the open ones with /waterline status.",
             )
-        return fold(entries)
+        incident = fold(entries)
+        if not incident.is_open and all(view.ended for view in incident.notices.values()):
+            self._closed[incident_id] = incident
+        return incident
 
     def all(self) -> tuple[Incident, ...]:
         """Every incident, oldest first."""
-        return tuple(fold(self._journal.entries(i)) for i in self._journal.incidents())
+        return tuple(self.get(incident_id) for incident_id in self._journal.incidents())
 
     def open_on(self, table: TableName) -> Incident | None:
         """The open incident on a table, if there is one."""

@@ -1,6 +1,6 @@
 """Proposals and decisions about them: one transition for Slack, terminal and web."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ulid import ULID
 
@@ -9,18 +9,18 @@ from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval import Approval, NotAllowed
 from bot.domain.approval import decide as decide_approval
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.entries import Body, ProposalApproved, ProposalEnded, ProposalMade
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.proposal import StartJob
+from bot.domain.proposal import Effect, Requirement, StartJob
 from bot.domain.staleness import stale_reason
 from bot.ports import Clock, Directory
 from bot.service.diagnosing import Diagnostician
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
 _OPEN = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING}
@@ -69,8 +69,7 @@ class Proposals:
         self._check(proposal.requirements, incident, job=_job(proposal.effects))
 
         def decide(now: Incident) -> list[Body]:
-            if not now.is_open:
-                raise Refused(f"Incident {incident_id} is closed.", "", "Open a new one with /waterline open.")
+            must_be_open(now)
             busy = next((v for v in now.proposals.values() if v.state in _OPEN), None)
             if busy is not None and busy.state is ProposalState.PROPOSED:
                 raise Refused(
@@ -189,15 +188,15 @@ class Proposals:
             self.supersede(incident_id, view.proposal.id, str(error))
             raise
 
-    def _check(self, requirements: tuple[object, ...], incident: Incident, *, job: str) -> None:
+    def _check(self, requirements: Sequence[Requirement], incident: Incident, *, job: str) -> None:
         ports = self._observer.jobs[job]
         world = World(
             table=self._observer.table(incident.opened.table), runs=ports.flink.runs(job), checkpoints=ports.checkpoints
         )
-        check_all(requirements, world)  # type: ignore[arg-type]
+        check_all(requirements, world)
 
 
-def _job(effects: tuple[object, ...]) -> str:
+def _job(effects: Sequence[Effect]) -> str:
     return next(effect.job for effect in effects if isinstance(effect, StartJob))
 
 
@@ -216,7 +215,7 @@ def _refuse_unless(view: ProposalView, state: ProposalState) -> None:
     raise Refused(f"“{title}” is {view.state.value} already.{who}", "", "")
 
 
-def _match_for(incident: Incident, action: str):  # type: ignore[no-untyped-def]
+def _match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:
     remedy = action.replace("_", "-")
     matches = incident.diagnosis.matches if incident.diagnosis else ()
     for mode, match in matches:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from bot.domain.entries import Body, NoticeEnded, NoticeQueued, StepDone
 from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen, Seen
@@ -15,6 +16,9 @@ from bot.notices import NoticeTemplate, facts_for, render
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+
+REPEATED = frozenset({"update"})
+"""Kinds of notice that may be sent again, each time as a further revision; the others are sent once."""
 
 
 class Telling:
@@ -41,6 +45,7 @@ class Telling:
                 f"There is no notice {kind}.", f"Known are: {', '.join(self._templates)}.", "Use one of these."
             )
         incident = self._store.get(incident_id)
+        _refuse_false_comfort(incident, kind)
         observation = self._observer.observe(incident.opened.table)
         setup = self._observer.setup(incident.opened.table)
         return tuple(
@@ -107,9 +112,31 @@ class Telling:
         facts = facts_for(
             incident, consumer, table, reads, now=self._clock.now(), next_update_minutes=next_update_minutes
         )
-        earlier = [v for v in incident.notices.values() if v.notice.kind == template.kind]
-        same = next((v for v in earlier if v.notice.consumer == consumer.name), None)
-        return same.notice if same is not None else Notice(
-            kind=template.kind, revision=1, consumer=consumer.name, channel=consumer.channel,
+        earlier = [
+            v.notice
+            for v in incident.notices.values()
+            if v.notice.kind == template.kind and v.notice.consumer == consumer.name
+        ]
+        if earlier and template.kind not in REPEATED:
+            return earlier[-1]
+        return Notice(
+            kind=template.kind,
+            revision=len(earlier) + 1,
+            consumer=consumer.name,
+            channel=consumer.channel,
             text=render(template, facts),
-        )  # fmt: skip
+        )
+
+
+def _refuse_false_comfort(incident: Incident, kind: str) -> None:
+    """`no action needed` may not be said while evidence shows damage."""
+    if kind != "no_action_needed":
+        return
+    for task in ("duplicate_rows", "missing_positions"):
+        run = incident.latest.get(task)
+        if run is not None and run.evidence is not None and run.evidence.verdict is Verdict.CONFIRMED:
+            raise Refused(
+                "Consumers cannot be told that nothing is wrong.",
+                f"The newest evidence says otherwise: {run.evidence.headline}",
+                "Recover the table first, or run the evidence again if it is out of date.",
+            )

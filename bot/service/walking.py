@@ -9,7 +9,7 @@ from bot.domain.journal import WATERLINE
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
 from bot.runbook.walk import Walk, walk
 from bot.service.diagnosing import Diagnostician
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_open
 
 
 def walk_of(incident: Incident) -> Walk:
@@ -49,7 +49,7 @@ class Walker:
     def diagnose_again(self, incident_id: IncidentId) -> None:
         """Diagnose now; the walk's diagnosis step is taken, or taken anew, if the walk has come to it."""
         incident = self._store.get(incident_id)
-        _must_be_open(incident)
+        must_be_open(incident)
         walk = walk_of(incident)
         reached = {passed.step for passed in walk.passed} | {walk.current}
         step = next(
@@ -115,15 +115,18 @@ class Walker:
         """Put a remark into the timeline."""
         if not text.strip():
             raise Refused("A note needs words.", "", "Write them after the command: /waterline note TEXT.")
-        self._store.write(
-            incident_id, by=by, decide=lambda i: [NoteAdded(text=text.strip())] if _must_be_open(i) else []
-        )
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            return [NoteAdded(text=text.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
 
     def assign(self, incident_id: IncidentId, user: UserId, *, by: UserId) -> None:
         """Make `user` the responder."""
 
         def decide(incident: Incident) -> list[Body]:
-            _must_be_open(incident)
+            must_be_open(incident)
             return [] if incident.responder == user else [ResponderAssigned(user=user)]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -158,15 +161,9 @@ def key_when_skipped(step: Step) -> str:
 
 
 def _current(incident: Incident, step_id: StepId) -> Step:
-    _must_be_open(incident)
+    must_be_open(incident)
     step = current_step(incident)
     if step is None or step.id != step_id:
         now = f"the walk is at “{step.title}”" if step else "the walk is at its end"
         raise Refused("This step is not the current one any more.", f"Now {now}.", "Use the newest card's buttons.")
     return step
-
-
-def _must_be_open(incident: Incident) -> bool:
-    if not incident.is_open:
-        raise Refused(f"Incident {incident.id} is closed.", "", "Open a new one with /waterline open.")
-    return True

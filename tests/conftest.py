@@ -1,4 +1,4 @@
-"""The session's real cluster, for the slow tests of this folder."""
+"""Fixtures that folders share: one real cluster a session."""
 
 from tests.lab_fixtures import fresh_lab, lab_cluster
 

@@ -1,0 +1,126 @@
+"""One incident on the real cluster: lab, workspace, the bot as its own process, and people who walk."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from pyiceberg.catalog.sql import SqlCatalog
+
+from bot.cli.demo import SYMPTOMS, bot_process, wait_for_bot
+from bot.cli.demo_config import write_config
+from bot.cli.walk import Walk
+from bot.lab.lab import Lab
+from bot.workspace import SeenMessage, Workspace
+
+
+class Stopped(Exception):
+    """The walk has come to where the test wants it."""
+
+
+class Incident:
+    """A broken lab and the bot that looks at it."""
+
+    def __init__(self, lab: Lab, workspace: Workspace, folder: Path) -> None:
+        self.lab = lab
+        self.workspace = workspace
+        self.folder = folder
+        self.config = write_config(folder, lab.state, workspace.api_url, workspace.world.cast)
+        self.said: list[str] = []
+
+    @contextmanager
+    def bot(self) -> Iterator[subprocess.Popen[bytes]]:
+        """The bot runs; it is ended with the block unless the test has killed it."""
+        log = self.folder / "bot.log"
+        with bot_process(self.config, self.workspace, log) as process:
+            wait_for_bot(self.workspace, log)
+            yield process
+
+    def walk(self, story: str, *, stop_at: str | None = None) -> list[str]:
+        """Walk the story's runbook to its end, or to the click on `stop_at` (which is made)."""
+        return _StoppingWalk(self.workspace, SYMPTOMS[story], self.said.append, stop_at).run()
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A `waterline` command in a terminal."""
+        command = [sys.executable, "-m", "bot.cli", *arguments, "--config", str(self.config)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    def journal(self, kind: str) -> list[dict[str, object]]:
+        """Bodies of one kind, read from the database by SQL alone."""
+        with sqlite3.connect(self.folder / "bot" / "journal.db") as connection:
+            rows = connection.execute("SELECT kind, body FROM journal ORDER BY seq").fetchall()
+        return [json.loads(body) for found, body in rows if found == kind]
+
+    def positions(self) -> list[int]:
+        """Every live source position, sorted, read with PyIceberg: neither the bot's code nor the lab's."""
+        catalog = self._catalog()
+        try:
+            table = catalog.load_table("sales.orders").scan(selected_fields=("source_position",)).to_arrow()
+        finally:
+            catalog.close()
+        return sorted(table["source_position"].to_pylist())
+
+    def checkpoints_of_the_last_run(self) -> list[int]:
+        """Checkpoint ids on main of the run that wrote the head, oldest first."""
+        catalog = self._catalog()
+        try:
+            metadata = catalog.load_table("sales.orders").metadata
+        finally:
+            catalog.close()
+        by_id = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+        current = by_id[metadata.current_snapshot_id]
+        run, ids = _property(current, "flink.job-id"), []
+        while _property(current, "flink.job-id") == run:
+            ids.append(int(_property(current, "flink.max-committed-checkpoint-id")))
+            current = by_id[current.parent_snapshot_id]
+        return list(reversed(ids))
+
+    def _catalog(self) -> SqlCatalog:
+        state = self.lab.state
+        return SqlCatalog(state.catalog_name, uri=state.catalog_uri, warehouse=state.warehouse)
+
+
+class _StoppingWalk(Walk):
+    def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None], stop_at: str | None) -> None:
+        super().__init__(workspace, runbook, say)
+        self._stop_at = stop_at
+
+    def run(self) -> list[str]:
+        try:
+            return super().run()
+        except Stopped:
+            return self._steps
+
+    def _propose(self, label: str, card: SeenMessage) -> None:
+        if self._stop_at is None:
+            super()._propose(label, card)
+            return
+        self._click(label, card)
+        self._wait_for("Approve", self._ben)
+        self._ben.clicks("Approve")
+        self._wait_for("Execute", self._ana)
+        if self._stop_at == "Execute":
+            self._ana.clicks("Execute")
+        raise Stopped
+
+
+@contextmanager
+def incident(lab: Lab, folder: Path) -> Iterator[Incident]:
+    """A workspace beside a lab that is broken already or is going to be."""
+    with ExitStack() as stack:
+        yield Incident(lab, stack.enter_context(Workspace().serve()), folder)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """As a power cut does it."""
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _property(snapshot: object, key: str) -> str:
+    return snapshot.summary.additional_properties[key]  # type: ignore[attr-defined,no-any-return]
