@@ -82,6 +82,7 @@ class Walk:
         self._transcript.person("Ana", f"chooses “{self._runbook}” and opens the incident")
         self._ana.submits()
         self._ana.waits_for(_is_card, CHANNEL, timeout=30)
+        self._submit_preview()
 
     def _click(self, label: str, card: SeenMessage) -> None:
         self._transcript.person("Ana", f"clicks [{label}]")
@@ -99,6 +100,9 @@ class Walk:
 
     def _send(self, label: str, card: SeenMessage) -> None:
         self._click(label, card)
+        self._submit_preview()
+
+    def _submit_preview(self) -> None:
         deadline = time.monotonic() + 30
         while self._ana.modal.submit is None and time.monotonic() < deadline:
             time.sleep(_LOOK_EVERY_S)

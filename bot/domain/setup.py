@@ -19,6 +19,8 @@ class TableSetup(Record):
     """Action name -> policy; `default` for any other action."""
     next_update_minutes: int
     """What consumers are promised: the next word comes within this time."""
+    warn_after_minutes: int = 2
+    """After this time the first warning goes out by itself, unless a responder has sent it before."""
 
     def policy_for(self, action: str) -> ApprovalPolicy:
         """The policy of this action, else the table's default."""

@@ -87,7 +87,7 @@ class Duties:
 
     def _warn(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
-        if not any(view.notice.kind == "first_warning" for view in incident.notices.values()):
+        if self._telling.owes_first_warning(incident):
             notices = self._telling.preview(incident_id, "first_warning")
             self._telling.send(incident_id, notices, by=WATERLINE, step=None)
 

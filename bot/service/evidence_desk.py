@@ -18,7 +18,6 @@ from bot.evidence import Collector
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
-
 log = structlog.get_logger(__name__)
 
 
@@ -32,6 +31,7 @@ class EvidenceDesk:
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="evidence")
         self._lock = threading.Lock()
         self._mine: dict[EvidenceId, Progress | None] = {}
+        self._is_closing = False
         self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
         self._on_answer: Callable[[IncidentId, EvidenceRun], None] = lambda _incident, _run: None
 
@@ -98,7 +98,8 @@ class EvidenceDesk:
         return self._collector.collect(task, self._ask(table, window), run=EvidenceId(str(ULID())))
 
     def close(self) -> None:
-        """Wait for nothing new; running tasks are cancelled and run again at the next start."""
+        """Wait for nothing new; running tasks are interrupted, not ended: the next start runs them again."""
+        self._is_closing = True
         for run in list(self._mine):
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -127,6 +128,8 @@ class EvidenceDesk:
                 )
                 body = EvidenceRecorded(run=run, evidence=evidence)
             except EvidenceCancelled as error:
+                if self._is_closing:
+                    return
                 body = EvidenceEnded(run=run, how="cancelled", message=str(error))
             except WaterlineError as error:
                 body = EvidenceEnded(run=run, how="failed", message=str(error))

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from datetime import timedelta
 
 from bot.domain.entries import Body, NoticeEnded, NoticeQueued, StepDone
 from bot.domain.errors import Refused
@@ -36,6 +37,13 @@ class Telling:
         self._templates = templates
         self._clock = clock
         self._previews: dict[str, tuple[Notice, ...]] = {}
+
+    def owes_first_warning(self, incident: Incident) -> bool:
+        """Whether consumers are still unwarned although the responder has had time to look at the preview."""
+        setup = self._observer.setup(incident.opened.table)
+        due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
+        warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
+        return not warned and self._clock.now() >= due
 
     def preview(self, incident_id: IncidentId, kind: str) -> tuple[Notice, ...]:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""

@@ -28,6 +28,13 @@ class TableSettings(Record):
     policies: dict[str, ApprovalPolicy] = Field(
         description="Who may approve, for each action; `default` is for every action that is not named."
     )
+    warn_after_minutes: int = Field(
+        default=2,
+        ge=0,
+        description="The first warning to consumers is previewed at opening; after this time it is sent by itself.",
+        examples=[2],
+        json_schema_extra={"unit": "minutes"},
+    )
     next_update_minutes: int = Field(
         default=30,
         ge=1,
@@ -44,5 +51,6 @@ class TableSettings(Record):
             contract=self.contract,
             consumers=self.consumers,
             policies=self.policies,
+            warn_after_minutes=self.warn_after_minutes,
             next_update_minutes=self.next_update_minutes,
         )

@@ -18,7 +18,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.ports import Clock, Delivery, Inbox
-from bot.slack.forms import form_for
+from bot.slack.forms import following_form, form_for
 from bot.slack.ids import COMMAND
 from bot.slack.requests import delivery_key, parse
 
@@ -53,7 +53,15 @@ def build_app(
 
     app.command(COMMAND)(acknowledge)
     app.action({"type": "block_actions", "action_id": _ANY})(acknowledge)
-    app.view(_ANY)(lambda ack: ack())
+
+    def submitted(ack: Ack, body: dict[str, Any]) -> None:
+        following = following_form(body["view"]["callback_id"], body["trigger_id"])
+        if following is None:
+            ack()
+        else:
+            ack(response_action="update", view=following)
+
+    app.view(_ANY)(submitted)
     app.view_closed(_ANY)(lambda ack: ack())
     app.event("app_home_opened")(lambda: None)
     app.event("message")(lambda: None)

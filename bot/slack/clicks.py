@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from bot.domain.errors import WaterlineError
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
 from bot.service.services import Services
 from bot.slack.commands import Commands
-from bot.slack.forms import notice_form, open_form_id, problem_form
+from bot.slack.forms import open_form_id
 from bot.slack.ids import Click
+from bot.slack.previews import preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
 
@@ -71,12 +71,9 @@ class Clicks:
         return "Verifying again. The result appears in the proposal's thread."
 
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
-        try:
-            preview, notices = self._services.telling.keep_preview(IncidentId(incident), kind)
-            view = notice_form(incident, step, preview, notices, click.channel)
-        except WaterlineError as error:
-            view = problem_form("Preview the notices", str(error))
-        self._views.fill(open_form_id(click.trigger), view)
+        self._views.fill(
+            open_form_id(click.trigger), preview_of(self._services, IncidentId(incident), kind, step, click.channel)
+        )
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:
         self._services.closing.open_review(IncidentId(incident), by=click.user, step=StepId(step))

@@ -25,6 +25,7 @@ from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
 from bot.slack.requests import Clicked, Command, Request
 from bot.slack.text import clipped, mrkdwn
 
+PREVIEW_TITLE = "Preview the notices"
 _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
@@ -41,12 +42,19 @@ def form_for(request: Request) -> View | None:
         case Clicked(action=Click.OPEN):
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
         case Clicked(action=Click.PREVIEW_NOTICE):
-            return placeholder("Preview the notices", open_form_id(request.trigger), "Rendering for each consumer…")
+            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
         case _:
             return None
+
+
+def following_form(form: str, trigger: str) -> View | None:
+    """What takes a form's place when it is submitted: opening goes on with the preview of the first warning."""
+    if form != Form.OPEN:
+        return None
+    return placeholder(PREVIEW_TITLE, open_form_id(trigger), "Opening the incident, and rendering the first warning…")
 
 
 def open_form_id(trigger: str) -> str:
@@ -110,7 +118,7 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
             ContextBlock(
                 elements=[
                     MarkdownTextObject(
-                        text="Opening marks the table as under review and warns its consumers. Nothing else is changed."
+                        text="Opening marks the table as under review. What its consumers are told is shown next."
                     )
                 ]
             ),
@@ -130,7 +138,7 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
     return View(
         type="modal",
         callback_id=Form.NOTICE,
-        title="Preview the notices",
+        title=PREVIEW_TITLE,
         submit=f"Send to {len(notices)}",
         close="Not yet",
         private_metadata="/".join((incident_id, step, preview, channel)),

@@ -51,7 +51,7 @@ class Submitted(Record):
     about: str
     """The modal's private_metadata: ids."""
     values: dict[str, str]
-    view_id: str
+    trigger: str
 
 
 class HomeOpened(Record):
@@ -108,7 +108,7 @@ def parse(delivery: Delivery) -> Request | None:
                 form=view["callback_id"],
                 about=view.get("private_metadata") or "",
                 values=_entered(view["state"]["values"]),
-                view_id=view["id"],
+                trigger=body["trigger_id"],
             )
         case "event_callback" if body.get("event", {}).get("type") == "app_home_opened":
             return HomeOpened(user=UserId(body["event"]["user"]))

@@ -2,19 +2,23 @@
 
 from typing import cast
 
-from bot.domain.errors import Refused
+from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
 from bot.service.opening import Severity
 from bot.service.services import Services
+from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Form
+from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.requests import Submitted
+from bot.slack.views import Views
 
 
 class Submits:
     """Answers forms; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, views: Views) -> None:
         self._services = services
+        self._views = views
 
     def handle(self, form: Submitted) -> str | None:
         """Do what the form says."""
@@ -22,7 +26,7 @@ class Submits:
         reason = form.values.get("reason", "")
         match form.form:
             case Form.OPEN:
-                return self._open(form, *ids)
+                self._open(form, *ids)
             case Form.SKIP:
                 self._services.walker.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
             case Form.NOTE:
@@ -37,7 +41,17 @@ class Submits:
                 return "This form belongs to an older version. Start again from the newest card."
         return None
 
-    def _open(self, form: Submitted, table: str, channel: str) -> str | None:
+    def _open(self, form: Submitted, table: str, channel: str) -> None:
+        try:
+            incident_id = self._opened(form, table, channel)
+        except WaterlineError as error:
+            self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error)))
+            return
+        self._services.duties.settle(incident_id)
+        view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel)
+        self._views.fill(open_form_id(form.trigger), view)
+
+    def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:
         since = form.values.get("since", "").strip()
         if since and not since.isdigit():
             raise Refused(
@@ -45,7 +59,7 @@ class Submits:
                 "Expected digits only, as the ledger shows them.",
                 "Open the form again.",
             )
-        incident_id = self._services.opening.open(
+        return self._services.opening.open(
             table=TableName(table),
             runbook=form.values["runbook"],
             severity=cast(Severity, form.values["severity"]),
@@ -54,11 +68,11 @@ class Submits:
             by=form.user,
             since=SnapshotId(int(since)) if since else None,
         )
-        self._services.duties.settle(incident_id)
-        return None
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
-        sent = self._services.telling.send_preview(IncidentId(incident), preview, by=form.user, step=StepId(step))
+        sent = self._services.telling.send_preview(
+            IncidentId(incident), preview, by=form.user, step=StepId(step) if step else None
+        )
         self._services.duties.settle(IncidentId(incident))
         return (
             f"Sent to {', '.join(n.consumer for n in sent)}."

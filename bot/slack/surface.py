@@ -43,7 +43,7 @@ class SlackSurface:
         self._views = Views(client, outbox, services.records)
         self._commands = Commands(services, self._views)
         self._clicks = Clicks(services, self._commands, self._views)
-        self._submits = Submits(services)
+        self._submits = Submits(services, self._views)
         self._projection = Projection(services.store, outbox, cursor)
         self._sender = Sender(client, outbox, services, services.clock, pace=pace, on_end=self._delivered)
         self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, on_answer=self._sender.wake)

@@ -148,7 +148,10 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
 
 
 def _standing_buttons(incident: Incident) -> list[ButtonElement]:
+    warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
+    warn = [] if warned else [button("Warn consumers…", Click.PREVIEW_NOTICE, incident.id, "first_warning", "")]
     return [
+        *warn,
         button("Take it", Click.TAKE, incident.id),
         button("Add a note…", Click.NOTE, incident.id),
         button("Export the record", Click.EXPORT, incident.id),
