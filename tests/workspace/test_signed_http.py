@@ -14,6 +14,7 @@ from slack_sdk import WebClient
 from slack_sdk.signature import SignatureVerifier
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect as open_socket
+from websockets.typing import Origin
 
 from bot.workspace import Workspace
 from bot.workspace.signed_http import signature
@@ -119,7 +120,10 @@ def test_other_sites_cannot_reach_the_page(ws: Workspace) -> None:
     """A name that is not this machine's is refused, and so is a live connection from another site's script."""
     rebound = httpx.get(f"{ws.url}/_page/overview?as=ana", headers={"Host": "evil.example"}, trust_env=False)
 
-    with pytest.raises(InvalidStatus), open_socket(f"ws{ws.url[4:]}/_page/live?as=ana", origin="http://evil.example"):
+    with (
+        pytest.raises(InvalidStatus),
+        open_socket(f"ws{ws.url[4:]}/_page/live?as=ana", origin=Origin("http://evil.example")),
+    ):
         pass
 
     assert rebound.status_code == 400
