@@ -67,7 +67,8 @@ class EvidenceDesk:
         self._pool.submit(self._work, incident_id, run)
 
     def run_now(self, incident_id: IncidentId, task: str) -> Evidence:
-        """Ask and wait, on the bot's own account (verification). Raises what made it fail."""
+        """Ask and wait, on the bot's own account (verification). Raises Refused if it gave no answer, and
+        EvidenceCancelled if the bot is being stopped: that says nothing about the table."""
         run = EvidenceId(str(ULID()))
         self._store.write(
             incident_id, by=WATERLINE, decide=lambda _i: [EvidenceRequested(run=run, task=task, step=None)]
@@ -76,6 +77,8 @@ class EvidenceDesk:
             self._mine[run] = None
         self._work(incident_id, run)
         answered = self._store.get(incident_id).runs[run]
+        if answered.is_running and self._is_closing:
+            raise EvidenceCancelled("Waterline was stopped while it looked.", "", "The next start goes on with it.")
         if answered.evidence is None:
             message = answered.ended.message if answered.ended else "it gave no answer"
             raise Refused(f"{task} gave no answer.", message, "Run the verification again.")
