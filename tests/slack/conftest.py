@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tests.slack.little_bot import APPROVERS, CONSUMERS, Cluster, LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder
 
-HangUp = Callable[[SocketModeHandler], None]
+HangUp = Callable[[Workspace, SocketModeHandler], None]
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory, hang_up: HangUp) -> tuple[P
     shutil.copytree(here, damaged)
     with Workspace().serve() as slack:
         little = LittleBot(here, slack.api_url, (slack.bot_token, slack.app_token))
-        little.hang_up = hang_up
+        little.hang_up = partial(hang_up, slack)
         little.start()
         ana = Responder(slack.url, slack.person("ana").person)
         ana.opens()
@@ -94,7 +95,8 @@ def bot(
 ) -> Iterator[LittleBot]:
     """The bot, connected; a scenario may close it and start it again."""
     little = LittleBot(folder, slack.api_url, (slack.bot_token, slack.app_token))
-    little.policy, little.consumers, little.hang_up = policy, consumers, hang_up
+    little.policy, little.consumers = policy, consumers
+    little.hang_up = partial(hang_up, slack)
     little.start()
     yield little
     little.close()
@@ -111,9 +113,10 @@ def hang_up() -> Iterator[HangUp]:
     """Ends a socket without waiting: its `close` sits out a read of up to three seconds and a queue's second."""
     closing: list[threading.Thread] = []
 
-    def end(socket: SocketModeHandler) -> None:
+    def end(slack: Workspace, socket: SocketModeHandler) -> None:
         assert socket.client is not None
         socket.client.auto_reconnect_enabled = False
+        slack.faults.drops_sockets()
         closing.append(threading.Thread(target=socket.close))
         closing[-1].start()
 

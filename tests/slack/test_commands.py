@@ -1,0 +1,150 @@
+"""`/waterline`: each subcommand answers the person who typed it, also when it cannot be done."""
+
+import re
+
+import pytest
+
+from bot.slack.commands import VERBS
+from bot.workspace import SeenMessage, Workspace
+from tests.slack.little_bot import LittleBot
+from tests.slack.orders import Orders
+from tests.slack.people import ONCALL, Responder, eventually
+
+
+def test_help_lists_every_subcommand(ana: Responder) -> None:
+    """Nobody has to know a subcommand by heart; a mistyped one gets the list as well."""
+    bare = ana.asks("")
+    mistyped = ana.asks("opne")
+
+    assert [verb.usage for verb in VERBS.values()] == re.findall(r"/waterline ([^:]+):", bare)
+    assert "There is no subcommand “opne”" in mistyped
+    assert "/waterline close REASON: end the incident" in mistyped
+
+
+def test_a_table_that_is_not_watched_is_named_in_the_form(ana: Responder) -> None:
+    """The form says what was expected and found, and has nothing to submit."""
+    ana.opens_form("open sales.refunds")
+
+    assert "Waterline does not watch a table sales.refunds." in ana.modal.plain
+    assert "Configured are: sales.orders." in ana.modal.plain
+    assert ana.modal.submit is None
+
+
+def test_a_second_incident_on_the_table_is_told_where_the_first_is(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """One open incident a table, also when two people have the form open at once."""
+    ben.opens_form()
+
+    assert "Incident wl-1 is open on sales.orders already." in ben.modal.plain
+    assert "#orders-oncall" in ben.modal.plain
+    assert ben.modal.submit is None
+
+
+def test_of_two_forms_that_are_submitted_one_opens(ana: Responder, ben: Responder, bot: LittleBot) -> None:
+    """The later form is answered with the incident that the earlier one opened."""
+    ana.opens_form()
+    ben.opens_form()
+    ana.submits()
+    ana.sees_on_card("Run evidence")
+
+    answer = ben.answer_to(ben.submits)
+
+    assert "Incident wl-1 is open on sales.orders already." in answer
+    assert len(bot.services.store.all()) == 1
+
+
+def test_what_a_channel_without_incident_is_told(ana: Responder) -> None:
+    """A subcommand that works on the channel's incident says how to open one."""
+    answers = [ana.asks(verb) for verb in ("note it began at nine", "timeline", "assign", "close done", "run ledger")]
+
+    assert set(answers) == {
+        "No incident is open in this channel. This command works on the channel's open incident. "
+        "Open one with /waterline open."
+    }
+    assert ana.asks("status") == "No incident is open. Open one with /waterline open."
+
+
+def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, ana: Responder, orders: Orders) -> None:
+    """Each says what it knows, in the words of the table."""
+    good = orders.commit_of("a", 5)
+
+    status, ledger, timeline = ana.asks("status"), ana.asks("ledger"), ana.asks("timeline")
+
+    assert "wl-1 sales.orders (sev2)" in status
+    assert f"Trusted: …{good % 1_000_000:06d} (under-review). Responder: @Ana Ribeiro." in status
+    assert "Propose the rewind" in status
+    assert len(ledger.splitlines()) == 9
+    assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]
+    assert "F2" in timeline
+
+
+def test_a_note_and_an_assignment_are_in_the_record(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """What is typed is in the timeline; empty words and strangers are refused."""
+    noted = ana.asks("note deployed <!channel> at 9")
+    empty = ana.asks("note")
+    assigned = ana.asks("assign @ben")
+    stranger = ana.asks("assign somebody")
+    ana.sees_on_card("Responder\n@Ben Okafor")
+    timeline = ana.asks("timeline")
+
+    assert noted == "Noted in wl-1."
+    assert "A note needs words." in empty
+    assert assigned == "@Ben Okafor is the responder of wl-1."
+    assert "“somebody” is not a person." in stranger
+    assert "deployed <!channel> at 9" in timeline
+    assert "<!channel>" not in "".join(str(m.shown) for m in ana.messages(ONCALL))
+
+
+def test_closing_needs_a_reason_and_no_undecided_proposal(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """An incident ends once, with a reason, and never over a proposal that waits."""
+    without = ana.asks("close")
+    proposal = ana.proposes()
+    undecided = ana.asks("close it is fine")
+    ben.clicks("Reject…", proposal)
+    ben.fills_reason("It was planned.")
+    ana.sees_on_proposal("Rejected")
+    closed = ana.asks("close The replay was planned.")
+    card = ana.sees_on_card("Closed by @Ana Ribeiro: The replay was planned.")
+    again = ana.asks("close again")
+
+    assert "An incident is closed with a reason." in without
+    assert "is proposed. An incident is not closed over an undecided" in undecided
+    assert closed.startswith("wl-1 is closed.")
+    assert "Run evidence" not in card.buttons
+    assert "No incident is open in this channel." in again
+
+
+@pytest.mark.parametrize("typed", ["run nonsense", "ledger sales.refunds"])
+def test_what_cannot_be_done_names_what_can(collected: SeenMessage, ana: Responder, typed: str) -> None:
+    """An unknown task or table is answered with those that are known."""
+    answer = ana.asks(typed)
+
+    assert "duplicate_rows" in answer or "Configured are: sales.orders" in answer
+
+
+def test_the_home_shows_what_is_open(collected: SeenMessage, ana: Responder, ben: Responder) -> None:
+    """Whoever opens the app's Home sees the incident; an approver sees what waits for them."""
+    ana.proposes()
+
+    home = ben.home()
+
+    assert "Waiting for an approval" in home.plain
+    assert "wl-1 sales.orders" in home.plain.replace("`", "")
+
+
+def test_everything_is_acknowledged_before_any_work(ana: Responder, bot: LittleBot, slack: Workspace) -> None:
+    """While every worker is busy, a command is still acknowledged at once: it is stored, then worked on."""
+    bot.runner.slow()
+    ana.opens()
+    for _ in range(3):
+        ana.clicks("Add a note…", ana.card)
+        ana.dismisses()
+
+    outcome = ana.types("/waterline status")
+
+    assert outcome.outcome == "acked"
+    assert outcome.took_ms < 1000
+    eventually(lambda: all(entry.error is None for entry in slack.wire("delivery")))
