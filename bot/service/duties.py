@@ -54,6 +54,7 @@ class Duties:
         self._telling = telling
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             "Ending expired proposals": proposals.expire_if_due,
+            "Checking what is proposed": proposals.supersede_if_moved,
             "Marking the table as under review": self._mark_table,
             "Warning the consumers": self._warn,
             "Running the evidence that was asked for": self._resume_evidence,

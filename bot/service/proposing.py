@@ -162,6 +162,19 @@ class Proposals:
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 
+    def supersede_if_moved(self, incident_id: IncidentId) -> None:
+        """End a proposal that waits while its world has moved, so that nobody decides about a past state.
+
+        Raises CouldNotLook; then nothing is known and nothing is ended.
+        """
+        incident = self._store.get(incident_id)
+        for view in incident.proposals.values():
+            if view.may_become(ProposalState.SUPERSEDED):
+                try:
+                    self._check(view.proposal.requirements, incident, job=_job(view.proposal.effects))
+                except Superseded as error:
+                    self.supersede(incident_id, view.proposal.id, str(error))
+
     def supersede(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str) -> None:
         """The world has moved: it can no longer be approved or executed."""
 

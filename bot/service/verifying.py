@@ -18,7 +18,7 @@ from bot.service.observing import Observer
 
 _LOOKS = 60
 _PAUSE_S = 2.0
-_PROOFS = (("duplicate_rows", "no duplicates"), ("missing_positions", "no gaps"))
+_PROOFS = (("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing"))
 
 
 class Verifier:
@@ -77,7 +77,7 @@ class Verifier:
         return self._observer.table(incident.opened.table)
 
     def _run_check(self, start: StartJob, job_id: JobId) -> Check:
-        name = f"the job runs from checkpoint {start.checkpoint_id}"
+        name = f"The job runs from checkpoint {start.checkpoint_id}"
         try:
             run = self._observer.jobs[start.job].flink.run(job_id)
         except CouldNotLook as error:
@@ -114,7 +114,7 @@ def commits_after(table: TableState, move: MoveTable, job_id: JobId) -> tuple[Sn
 def commit_check(table: TableState, move: MoveTable, start: StartJob, job_id: JobId) -> Check:
     """The next commit must be the next checkpoint, on top of the snapshot that pairs."""
     expected = start.checkpoint_id + 1
-    name = f"the next commit is checkpoint {expected} on top of {short(move.to)}"
+    name = f"The next commit is checkpoint {expected}, on top of {short(move.to)}"
     commits = commits_after(table, move, job_id)
     if not commits:
         return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
