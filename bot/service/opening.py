@@ -1,6 +1,7 @@
 """Opens an incident: looks at the table first, so that the form already proposes the right window."""
 
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from typing import Literal
 
 from bot.domain.entries import IncidentOpened, ResponderAssigned
@@ -40,6 +41,17 @@ class Opening:
     def tables(self) -> tuple[TableName, ...]:
         """The tables that can be chosen."""
         return tuple(self._observer.tables)
+
+    def runbooks_for(self, table: TableName) -> tuple[Runbook, ...]:
+        """The runbooks that apply to a table (`applies_to` holds patterns such as `sales.*`), by title."""
+        found = tuple(b for b in self.runbooks.values() if any(fnmatch(table, p) for p in b.applies_to))
+        if not found:
+            raise Refused(
+                f"No runbook applies to {table}.",
+                f"Known are: {', '.join(self.runbooks) or 'none'}.",
+                "Add a pattern that fits to `applies_to` of one of them.",
+            )
+        return found
 
     def offer(self, table: TableName) -> Offer:
         """Look at the table and propose a window. Raises UnknownTable, CouldNotLook, Refused (no snapshot yet)."""

@@ -55,7 +55,7 @@ class Commands:
                     f"It was opened at {existing.opened_at:%H:%M} UTC in <#{existing.opened.channel}>.",
                     "Go on there.",
                 )
-            view = open_form(offer, tuple(services.opening.runbooks.values()), request.channel)
+            view = open_form(offer, services.opening.runbooks_for(name), request.channel)
         except WaterlineError as error:
             view = problem_form("Open an incident", str(error))
         self._views.fill(open_form_id(request.trigger), view)
