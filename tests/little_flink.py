@@ -114,7 +114,7 @@ class LittleFlink:
         """See the port."""
         if job_id in self._read():
             return
-        content = (Path(path.removeprefix("file://")) / "_metadata").read_bytes()
+        content = (Path(path.removeprefix("file:")) / "_metadata").read_bytes()
         self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path))
         self._note(f"start {job_id}")
         self.checkpoints(job_id, 2)
