@@ -1,5 +1,7 @@
 """Views and files that the worker sends to Slack outside the outbox: filled forms, App Home, exports."""
 
+import time
+
 import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -13,6 +15,8 @@ from bot.service.record import Records
 from bot.slack.projection import card_key
 
 log = structlog.get_logger(__name__)
+_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
+"""Between two tries to fill a form that Slack does not know (yet)."""
 
 
 class Views:
@@ -24,12 +28,22 @@ class Views:
         self._records = records
 
     def fill(self, external_id: str, view: View) -> None:
-        """Replace a placeholder; nothing happens if the person has closed it."""
+        """Replace a placeholder; nothing happens if the person has closed it.
+
+        What is filled in may be known before Slack shows the placeholder, so `not_found` is asked again a while.
+        """
         view.external_id = external_id
-        try:
-            self._client.views_update(external_id=external_id, view=view)
-        except SlackApiError as error:
-            log.info("form not filled", error=error.response.get("error"))
+        for pause in _PAUSES_S:
+            try:
+                self._client.views_update(external_id=external_id, view=view)
+            except SlackApiError as error:
+                code = error.response.get("error")
+                if code == "not_found":
+                    time.sleep(pause)
+                    continue
+                log.info("form not filled", error=code)
+            return
+        log.info("form not filled", error="it was closed, or never shown")
 
     def home(self, user: UserId, view: View) -> None:
         """Publish App Home."""
