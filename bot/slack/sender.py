@@ -60,10 +60,13 @@ class Sender:
 
     def _loop(self) -> None:
         while not self._stopped:
-            post = self._outbox.claim(self._clock.now())
-            if post is not None:
-                self._send(post)
-                continue
+            try:
+                post = self._outbox.claim(self._clock.now())
+                if post is not None:
+                    self._send(post)
+                    continue
+            except Exception:
+                log.exception("outbox cannot be worked on")  # the database is away: a dead thread would be silence
             self._wake.wait(timeout=0.25)
             self._wake.clear()
 

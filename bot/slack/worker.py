@@ -60,10 +60,13 @@ class InboxWorker:
 
     def _loop(self) -> None:
         while not self._stopped:
-            delivery = self._inbox.claim(self._clock.now())
-            if delivery is not None:
-                self.work(delivery)
-                continue
+            try:
+                delivery = self._inbox.claim(self._clock.now())
+                if delivery is not None:
+                    self.work(delivery)
+                    continue
+            except Exception:
+                log.exception("inbox cannot be worked on")  # the database is away: a dead thread would be silence
             with self._wake:
                 if not self._stopped and self._waiting == 0:
                     self._wake.wait(timeout=1.0)
