@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._reading import entries, operations, rows_appended, rows_at
+from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
 from spark_tasks._window import Branch, Reach
 
 _BELOW = 3
@@ -128,6 +128,6 @@ def _places(rows: DataFrame, ask: Ask, lowest: int | None = None) -> DataFrame:
     named, position = ask.contract.position_partition, ask.contract.position
     assert position is not None
     if lowest is not None:
-        rows = rows.where(F.col(position) >= F.lit(lowest))
-    partition = F.lit(None).cast("string") if named is None else F.col(named).cast("string")
-    return rows.select(partition.alias("partition"), F.col(position).cast("bigint").alias("position"))
+        rows = rows.where(column(position) >= F.lit(lowest))
+    partition = F.lit(None).cast("string") if named is None else column(named).cast("string")
+    return rows.select(partition.alias("partition"), column(position).cast("bigint").alias("position"))

@@ -5,7 +5,7 @@ All functions are lazy unless they say that they read. Nothing here knows what a
 
 from collections.abc import Collection, Iterable, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
@@ -20,6 +20,11 @@ _MANIFEST = """
 """
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
 _FILE_NAME = r"[^/]+$"
+
+
+def column(name: str) -> Column:
+    """A top-level column by its very name, dots and all."""
+    return F.col(f"`{name.replace('`', '``')}`")
 
 
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:

@@ -21,7 +21,8 @@ class Reach(Record):
     """What the window holds."""
 
     since: SnapshotId | None
-    """Where it begins (exclusive), if that snapshot is listed; None: from the first listed commit."""
+    """The parent of its first commit on main, if it is listed; None: from the first listed commit. Differs from
+    the asked one where that was itself rolled back."""
     until: SnapshotId
     main: tuple[Snapshot, ...]
     """Ancestors of `until`, oldest first."""
@@ -47,10 +48,12 @@ def reach_of(ask: Ask) -> Reach | NotSeen:
     lost = {s.snapshot_id: s for s in inside if s.snapshot_id not in trunk}
     parents = {s.parent_id for s in lost.values()}
     leaves = [s for s in lost.values() if s.snapshot_id not in parents]
+    main = tuple(s for s in inside if s.snapshot_id in trunk)
+    since = main[0].parent_id if main else window.until
     return Reach(
-        since=window.since if window.since in table.by_id else None,
+        since=since if since in table.by_id else None,
         until=window.until,
-        main=tuple(s for s in inside if s.snapshot_id in trunk),
+        main=main,
         branches=tuple(_branch(ask, leaf, lost) for leaf in leaves),
     )
 

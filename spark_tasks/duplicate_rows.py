@@ -37,7 +37,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     copies = copies_of(spark, ask, reach, written)
     if copies.window_rows == 0:
         return _none(0, "The window's commits left no live row, so there is no duplicate from it.", copies.sources)
-    repeated = repeated_keys(copies.frame, key).persist()
+    repeated = repeated_keys(copies.frame, copies.keys).persist()
     try:
         total = repeated.agg(F.count("*").alias("keys"), F.sum(F.col("copies") - 1).alias("extra")).first()
         assert total is not None
@@ -49,13 +49,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         repeated.unpersist()
 
 
-def repeated_keys(copies: DataFrame, key: tuple[str, ...]) -> DataFrame:
+def repeated_keys(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     """Shape: the key columns, copies (bigint, 2 or more); one row per key with a copy from the window."""
-    counts = copies.groupBy(*key).agg(F.count("*").alias("copies"), F.count_if(F.col(IN_WINDOW)).alias("inside"))
+    counts = copies.groupBy(*keys).agg(F.count("*").alias("copies"), F.count_if(F.col(IN_WINDOW)).alias("inside"))
     return counts.where("copies > 1 AND inside > 0").drop("inside")
 
 
-def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, key: tuple[str, ...]) -> DataFrame:
+def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     """Shape: the key columns, commits (array of snapshot_id, oldest copy first); one row per key.
 
     `written` has one row per file, `order` one per snapshot: no join repeats a copy. A file whose commit is
@@ -65,8 +65,8 @@ def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, k
         F.broadcast(order), on="snapshot_id", how="left"
     )
     one = F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.coalesce("snapshot_id", F.lit(0)).alias("id"))
-    listed = placed.groupBy(*key).agg(F.array_sort(F.collect_list(one)).alias("found"))
-    return listed.select(*key, F.transform("found", lambda each: each["id"]).alias("commits"))
+    listed = placed.groupBy(*keys).agg(F.array_sort(F.collect_list(one)).alias("found"))
+    return listed.select(*keys, F.transform("found", lambda each: each["id"]).alias("commits"))
 
 
 def pairs_of(commits: DataFrame) -> DataFrame:
@@ -85,17 +85,17 @@ def _some(
     repeated: DataFrame,
     total: Row,
 ) -> Answer:
-    key, table = ask.contract.key, ask.observation.table
-    found = with_key_in(copies.frame, repeated, key).persist()
+    table = ask.observation.table
+    found = with_key_in(copies.frame, repeated, copies.keys).persist()
     try:
         older = found.where(~F.col(IN_WINDOW)).select(F.col(FILE).alias("file_path")).distinct()
         if reach.since is not None and older.limit(1).count():
             written = written.union(writers_of(spark, table.by_id[reach.since], older))
         order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-        commits = commits_of_copies(found, written, order, key).persist()
+        commits = commits_of_copies(found, written, order, copies.keys).persist()
         try:
             pairs = pairs_of(commits).limit(MAX_PAIRS).collect()
-            sample = commits.orderBy(F.desc(F.size("commits")), *key).limit(MAX_ROWS).collect()
+            sample = commits.orderBy(F.desc(F.size("commits")), *copies.keys).limit(MAX_ROWS).collect()
         finally:
             commits.unpersist()
     finally:
@@ -117,8 +117,8 @@ def _some(
             Measure(name="extra rows", value=extra, unit="rows"),
             Measure(name="rows of the window", value=copies.window_rows, unit="rows"),
         ),
-        columns=(*key, "live rows", "commits"),
-        rows=tuple(_row(ask, row) for row in sample),
+        columns=(*ask.contract.key, "live rows", "commits"),
+        rows=tuple(_row(ask, copies.keys, row) for row in sample),
         finding=finding,
         sources=copies.sources,
     )
@@ -138,8 +138,9 @@ def _headline(finding: DuplicatesFinding) -> str:
     )
 
 
-def _row(ask: Ask, row: Row) -> tuple[str, ...]:
-    values = (shown(column, row[column], ask.contract) for column in ask.contract.key)
+def _row(ask: Ask, keys: tuple[str, ...], row: Row) -> tuple[str, ...]:
+    names = zip(ask.contract.key, keys, strict=True)
+    values = (shown(name, row[key], ask.contract) for name, key in names)
     return (*values, str(len(row["commits"])), " → ".join(short(commit) for commit in row["commits"]))
 
 

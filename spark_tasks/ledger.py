@@ -16,7 +16,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._code_version import code_version_of
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME
 from spark_tasks._reading import entries
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
 
 TASK = Task(
@@ -42,7 +42,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     commits = ask.window.of(world.table)
     rows = _rows(spark, world, commits)
-    faults = _faults(reach, rows)
+    faults = _faults(rows)
     unseen = tuple(s for s in (world.jobs, world.checkpoints, world.reads) if isinstance(s, NotSeen))
     is_cut = ask.window.since is not None and reach.since is None
     if faults:
@@ -145,12 +145,10 @@ def _kind(world: Observation, commit: Snapshot) -> CheckpointKind:
     return next(known, CheckpointKind.UNKNOWN)
 
 
-def _faults(reach: Reach, rows: Sequence[LedgerRow]) -> list[str]:
+def _faults(rows: Sequence[LedgerRow]) -> list[str]:
     """What breaks the chain, each a few words with its count."""
     runs = _runs(rows)
-    lost = [s.snapshot_id for s in reach.rolled_back] + [
-        row.snapshot_id for row in rows if not row.on_main and row.snapshot_id in {s.snapshot_id for s in reach.main}
-    ]
+    lost = [row.snapshot_id for row in rows if not row.on_main]
     foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace"]
     falls = _falls(rows)
     faults = []

@@ -96,11 +96,11 @@ def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above:
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
         waiting = (
-            f"; {counted(above, 'position')} of {of_rolled_back} ({ids(lost)}) lie above it and are not live"
+            f" {counted(above, 'position')} of {of_rolled_back} {'lies' if above == 1 else 'lie'} above it, not live."
             if above
             else ""
         )
-        return f"No position is missing up to the highest live one, {finding.highest}{waiting}."
+        return f"No position is missing up to the highest live one, {finding.highest}.{waiting}"
     first = finding.gaps[0]
     where = f"{first.first} to {first.last}" if first.size > 1 else f"{first.first}"
     partition = f" of partition {first.partition}" if first.partition is not None else ""

@@ -134,7 +134,11 @@ class OrdersTable:
         self.catalog.commit_table(
             self._table,
             (AssertRefSnapshotId(ref="main", snapshot_id=now),),
-            (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=snapshot),),
+            (
+                SetSnapshotRefUpdate.model_validate(
+                    {"ref-name": "main", "type": "branch", "snapshot-id": snapshot, "action": "set-snapshot-ref"}
+                ),
+            ),
         )
         self._table.refresh()
 

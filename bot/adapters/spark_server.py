@@ -130,7 +130,8 @@ class SparkServer:
                 return
             time.sleep(0.1)
         why = "did not listen in time" if self.is_alive else "ended by itself"
-        end = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+        told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+        end = [line[:200] for line in told if line and not line.startswith(("\t", " "))][-3:]
         self.stop()
         raise EvidenceFailed(
             "The embedded Spark could not be started.",

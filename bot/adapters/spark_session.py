@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import warnings
 from urllib.parse import urlsplit
 
 import grpc
@@ -11,6 +12,9 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
 from bot.domain.errors import EvidenceFailed
+
+warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+"""Said beside the error that says it better, and by background clean-up after a server's death."""
 
 TROUBLE = (PySparkException, grpc.RpcError)
 """What Spark Connect's client raises."""

@@ -1,7 +1,8 @@
 """What Iceberg's metadata says of a table at one pinned `metadata.json`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
+from itertools import takewhile
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record, Utc
@@ -135,21 +136,22 @@ class Window(Record):
     until: SnapshotId
 
     def of(self, table: TableState) -> tuple[Snapshot, ...]:
-        """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back
-        off it; oldest first."""
-        stop = {s.snapshot_id for s in table.ancestors(self.since)} if self.since else set()
-        inside: dict[SnapshotId, Snapshot] = {}
-        leaves = [self.until, *(s.snapshot_id for s in table.rolled_back)]
-        for leaf in leaves:
-            path: list[Snapshot] = []
-            met: SnapshotId | None = None
-            for snapshot in table.ancestors(leaf):
-                if snapshot.snapshot_id in stop or snapshot.snapshot_id in inside:
-                    met = snapshot.snapshot_id
-                    break
-                path.append(snapshot)
-            if leaf == self.until or met not in stop or met == self.since:
-                inside.update((snapshot.snapshot_id, snapshot) for snapshot in path)
+        """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back to
+        `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it."""
+        is_open = self.since is None or self.since not in table.by_id
+        below = set() if is_open else {s.snapshot_id for s in table.ancestors(self.since)}
+        trunk = _down_to(below, table.ancestors(self.until))
+        inside = {s.snapshot_id: s for s in trunk}
+        roots = {self.since, trunk[-1].parent_id if trunk else self.since}
+        for leaf in table.rolled_back:
+            branch = _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))
+            if branch and (is_open or branch[-1].parent_id in roots | inside.keys()):
+                inside |= {s.snapshot_id: s for s in branch}
         newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
         chosen = [s for s in inside.values() if newest is None or s.sequence_number <= newest]
         return tuple(sorted(chosen, key=lambda s: (s.sequence_number, s.committed_at)))
+
+
+def _down_to(known: Set[SnapshotId], newest_first: Iterator[Snapshot]) -> list[Snapshot]:
+    """Snapshots until one that is known (exclusive)."""
+    return list(takewhile(lambda snapshot: snapshot.snapshot_id not in known, newest_first))

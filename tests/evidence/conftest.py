@@ -8,7 +8,7 @@ import pytest
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import EmbeddedSpark
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
 from bot.lab.jars import spark_jars
@@ -26,9 +26,17 @@ def embedded() -> EmbeddedSpark:
 
 
 @pytest.fixture(scope="session")
-def runner(embedded: EmbeddedSpark) -> Iterator[SparkEvidenceRunner]:
-    """Every task of the project on one warm server."""
-    made = SparkEvidenceRunner(find_tasks(spark_tasks), embedded, time_limit=timedelta(minutes=2))
+def server(embedded: EmbeddedSpark) -> Iterator[SparkServer]:
+    """The one server of the tests."""
+    started = SparkServer(embedded)
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def runner(server: SparkServer) -> Iterator[SparkEvidenceRunner]:
+    """Every task of the project, on that server by its address."""
+    made = SparkEvidenceRunner(find_tasks(spark_tasks), server.url, time_limit=timedelta(minutes=2))
     yield made
     made.close()
 

@@ -150,3 +150,18 @@ def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, 
             len(repeated),
             sum(repeated.values()) - len(repeated),
         )
+
+
+def test_a_window_that_begins_at_a_rolled_back_commit_is_read_from_where_main_left_it(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """The last snapshot believed good may have been rolled back since."""
+    start = orders.commits("a", 1, range(100))
+    since = orders.commits("a", 2, range(100, 200))
+    orders.rolls_back_to(start)
+    orders.commits("b", 2, range(90, 130))
+
+    answer = asks("duplicate_rows", orders.ask(since))
+
+    assert duplicates_of(answer).rows_checked == 40
+    assert duplicates_of(answer).keys == 10

@@ -78,9 +78,9 @@ def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, asks: As
     before = orders.commits("a", 3, range(10))
     orders.commits("a", 4, range(10, 20))
     orders.commits("b", 4, range(10, 20))
-    down = {source: unseen(source) for source in ("jobs", "checkpoints", "reads")}
+    jobs, checkpoints, reads = unseen("jobs"), unseen("checkpoints"), unseen("reads")
 
-    answer = asks("ledger", orders.ask(before, **down))
+    answer = asks("ledger", orders.ask(before, jobs=jobs, checkpoints=checkpoints, reads=reads))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert "2 job runs (aaaaaa, bbbbbb)" in answer.headline

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import psutil
@@ -16,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule
@@ -26,11 +27,11 @@ SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="lo
 COUNTED = Answer(verdict=Verdict.INCONCLUSIVE, headline="Counted.")
 
 
-def counting(rows: int) -> Callable[[SparkSession, Ask], Answer]:
+def counting(rows: int, parts: int = 64) -> Callable[[SparkSession, Ask], Answer]:
     """A task that keeps Spark busy in proportion to `rows`."""
 
     def answer(spark: SparkSession, _ask: Ask) -> Answer:
-        spark.range(0, rows, numPartitions=64).selectExpr("sum(cast(hash(id) as bigint))").collect()
+        spark.range(0, rows, numPartitions=parts).selectExpr("sum(cast(hash(id) as bigint))").collect()
         return COUNTED
 
     return answer
@@ -112,22 +113,26 @@ def test_a_running_task_is_cancelled_by_its_tag_alone(with_task: Callable[..., S
     assert answer == COUNTED
 
 
-def test_two_tasks_run_beside_each_other_with_progress_of_their_own(
-    with_task: Callable[..., SparkEvidenceRunner], ask: Ask
-) -> None:
-    """One session serves two threads; neither hears the other."""
-    runner = with_task(counting(1000))
+def test_two_tasks_run_beside_each_other_with_progress_of_their_own(server: SparkServer, ask: Ask) -> None:
+    """One session serves two threads; the task of 4 parts never hears of the 64 of the other."""
+    few = SLOW.model_copy(update={"name": "few"})
+    modules = {
+        "slow": TaskModule(task=SLOW, answer=counting(1000)),
+        "few": TaskModule(task=few, answer=counting(10, 4)),
+    }
+    runner = SparkEvidenceRunner(modules, server.url)
     totals: dict[str, int] = {}
 
-    def work(tag: str) -> None:
-        runner.run(SLOW, ask, tag=tag, on_progress=lambda p: totals.__setitem__(tag, p.tasks_total))
+    def work(task: Task) -> None:
+        runner.run(task, ask, tag=task.name, on_progress=lambda p: totals.__setitem__(task.name, p.tasks_total))
 
-    threads = [in_thread(lambda tag=tag: work(tag))[0] for tag in ("left", "right")]  # type: ignore[misc] - bound now
+    threads = [in_thread(partial(work, task))[0] for task in (SLOW, few)]
     for thread in threads:
         thread.join(60)
+    runner.close()
 
-    assert set(totals) == {"left", "right"}
-    assert max(totals.values()) < 100
+    assert totals["slow"] >= 64
+    assert totals["few"] <= 10
 
 
 def test_a_task_ends_at_its_time_limit(with_task: Callable[..., SparkEvidenceRunner], ask: Ask) -> None:
@@ -176,20 +181,16 @@ def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: Embedde
         runner.warm()
 
 
-def test_a_remote_server_is_used_and_left_running(embedded: EmbeddedSpark, ask: Ask) -> None:
-    """By its address, a server that others started serves as well; closing ends only our session."""
-    server = SparkServer(embedded)
-    try:
-        runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(1000))}, server.url)
-        answer, _ = runner.run(SLOW, ask, tag="remote", on_progress=deaf)
-        runner.close()
+def test_a_remote_server_is_left_running(server: SparkServer, ask: Ask) -> None:
+    """A server that others started serves as well; closing ends only our session."""
+    runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(1000))}, server.url)
+    answer, _ = runner.run(SLOW, ask, tag="remote", on_progress=deaf)
 
-        assert answer == COUNTED
-        assert server.is_alive
-        assert runner.pid is None
-    finally:
-        server.stop()
-    assert not server.is_alive
+    runner.close()
+
+    assert answer == COUNTED
+    assert runner.pid is None
+    assert server.is_alive
 
 
 def test_a_remote_server_that_is_not_there_is_told_within_seconds() -> None:
@@ -210,24 +211,41 @@ def test_a_remote_server_that_is_not_there_is_told_within_seconds() -> None:
 
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(embedded: EmbeddedSpark) -> None:
     """A wrong setting is found in the message, not by guessing."""
-    wrong = embedded.model_copy(update={"conf": {"spark.driver.extraJavaOptions": "-XX:+NoSuchFlag"}})
-
-    with pytest.raises(EvidenceFailed, match="NoSuchFlag"):
-        SparkServer(wrong)
+    with pytest.raises(EvidenceFailed, match="System memory"):
+        SparkServer(embedded.model_copy(update={"memory": "64m"}))
 
 
-def test_nothing_outlives_a_bot_that_is_killed(embedded: EmbeddedSpark) -> None:
+def test_nothing_outlives_a_bot_that_is_killed() -> None:
     """Even `kill -9` of the bot ends the server: its keeper sees the pipe end."""
     code = (
-        "import sys, time; from bot.adapters.spark_server import EmbeddedSpark, SparkServer; "
-        "s = SparkServer(EmbeddedSpark.model_validate_json(sys.argv[1])); print(s.pid, flush=True); time.sleep(60)"
+        "import subprocess, sys, time; from bot.adapters.spark_server import KEEPER; "
+        "k = subprocess.Popen([sys.executable, str(KEEPER), 'sleep', '60'], stdin=subprocess.PIPE); time.sleep(60)"
     )
-    bot = subprocess.Popen([sys.executable, "-c", code, embedded.model_dump_json()], stdout=subprocess.PIPE)
+    bot = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert bot.stdout is not None
     server = psutil.Process(int(bot.stdout.readline()))
 
     bot.kill()
+
+    server.wait(timeout=15)
     bot.wait()
     bot.stdout.close()
+    assert not server.is_running()
 
-    assert server.wait(timeout=15) is None or not server.is_running()
+
+def test_a_killed_keeper_takes_the_server_along() -> None:
+    """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
+    keeper = subprocess.Popen(
+        [sys.executable, str(KEEPER), "sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert keeper.stdout is not None
+    assert keeper.stdin is not None
+    kept = psutil.Process(int(keeper.stdout.readline()))
+
+    keeper.kill()
+
+    kept.wait(timeout=15)
+    keeper.wait()
+    keeper.stdin.close()
+    keeper.stdout.close()
+    assert not kept.is_running()

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from bot.domain.evidence import Ask, Evidence, Verdict
 from bot.domain.findings import GapsFinding
+from bot.domain.flink import JobRun
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.staleness import Fresh, Stale, known_runs_of, staleness
@@ -94,7 +95,7 @@ def test_known_runs_are_those_of_the_job_and_those_of_the_window(orders: OrdersT
     """A run that Flink has forgotten is known by its commits; another job's run is not."""
     orders.commits("a", 1, range(10))
     other = run_of("c").model_copy(update={"name": "another job"})
-    flink = Seen(source="Flink", values=(run_of("b"), other))
+    flink = Seen[JobRun](source="Flink", values=(run_of("b"), other))
 
     known = known_runs_of("orders", flink, orders.state().snapshots)
 
