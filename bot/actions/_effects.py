@@ -38,9 +38,11 @@ class Hands:
         """Table and runs, read now. Raises CouldNotLook."""
         return World(table=self.catalog.load(proposal.table), runs=self.jobs.runs(job), checkpoints=self.checkpoints)
 
-    def prepare(self, proposal: Proposal, index: int) -> EffectStarted:
+    def prepare(self, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:
         """Check everything that this effect relies on and fix its intent.
 
+        `earlier` is an intent that surely did not come to be so far. Its job id is used again: should that request
+        still arrive, Flink takes only one of the two.
         Raises Superseded (the world has moved; nothing was done by this effect) or CouldNotLook.
         """
         effect = proposal.effects[index]
@@ -60,7 +62,8 @@ class Hands:
                 check_all([r for r in proposal.requirements if isinstance(r, RestorePointIntact)], world)
                 _nobody_writes(world, effect.job)
                 _still_at(world, _target_of(proposal))
-                return intent.model_copy(update={"job_id": JobId(uuid.uuid4().hex)})
+                job_id = earlier.job_id if earlier else None
+                return intent.model_copy(update={"job_id": job_id or JobId(uuid.uuid4().hex)})
             case _:
                 assert_never(effect)
 

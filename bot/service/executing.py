@@ -74,7 +74,7 @@ class Executions:
             if happened == "unknown":
                 return self._unknown(incident_id, view, index, sentence)
         try:
-            intent = hands.prepare(proposal, index)
+            intent = hands.prepare(proposal, index, earlier=pending)
         except (Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
         self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [intent])

@@ -60,7 +60,11 @@ def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path) -> None
 
 def _bot(folder: Path, *cut: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tests.rewound", str(folder), *cut], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "tests.rewound", str(folder), *cut],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 

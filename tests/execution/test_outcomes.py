@@ -1,0 +1,195 @@
+"""What an execution does when an effect is refused, or when nobody heard whether it happened."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.domain.errors import OutcomeUnknown, Refused, Superseded
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import JobId
+from bot.domain.table import TableState
+from bot.ports import TableChange
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from tests.little_flink import JOB
+from tests.rewound import ANA, BEN, GOOD_RUN, PROPOSAL, WRONG_RUN, Damaged
+from tests.tables import ORDERS, rows
+
+
+class Scene:
+    """A damaged table, an approved rewind, and hands that can be made to fail."""
+
+    def __init__(self, folder: Path, record: Store) -> None:
+        self.damaged = Damaged.made_in(folder)
+        self.store = IncidentStore(record.journal, SystemClock())
+        self.incident = self.damaged.approved(self.store)
+        self.before = len(self.damaged.flink.calls)
+
+    @property
+    def executions(self) -> Executions:
+        return self.damaged.executions(self.store)[0]
+
+    @property
+    def view(self) -> ProposalView:
+        return self.store.get(self.incident).proposals[PROPOSAL]
+
+    @property
+    def calls(self) -> list[str]:
+        return [call.split()[0] for call in self.damaged.flink.calls[self.before :]]
+
+    def begins(self) -> None:
+        self.executions.begin(self.incident, PROPOSAL, by=ANA)
+
+    def carries_on(self) -> None:
+        self.executions.carry_on(self.incident, PROPOSAL)
+
+    def backfill_commits(self) -> None:
+        from tests.little_flink import open_catalog
+
+        catalog = open_catalog(self.damaged.folder)
+        summary = {"engine-name": "spark", "spark.app.id": "local-17"}
+        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
+        catalog.close()
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> "Scene":
+    record = open_store(f"sqlite:///{tmp_path}/journal.db")
+    yield Scene(tmp_path, record)  # type: ignore[misc]
+    record.close()
+
+
+def test_commits_of_the_run_that_is_to_be_stopped_do_not_stand_in_the_way(scene: Scene) -> None:
+    """The wrong run goes on committing between approval and stop; that was foreseen."""
+    scene.damaged.flink.checkpoints(WRONG_RUN, 2)
+
+    scene.begins()
+    scene.carries_on()
+
+    assert scene.view.state is ProposalState.APPLIED
+    assert scene.calls == ["stop", "start"]
+
+
+def test_a_commit_of_another_writer_supersedes_before_anything_is_done(scene: Scene) -> None:
+    """The refusal says who committed what and when, and that nothing was changed."""
+    scene.backfill_commits()
+
+    with pytest.raises(Superseded, match=r"committed by spark app local-17 at \d\d:\d\d:\d\d UTC.*Nothing was changed"):
+        scene.begins()
+
+    assert scene.view.state is ProposalState.SUPERSEDED
+    assert scene.calls == []
+
+
+def test_a_table_rolled_back_by_others_supersedes(scene: Scene) -> None:
+    """A head that no longer descends from the approved one is never moved."""
+    table = scene.damaged.catalog.load(ORDERS)
+    change = TableChange(expected_uuid=table.uuid, expected_head=table.head, move_main_to=table.chain[-1].snapshot_id)
+    scene.damaged.catalog.commit(ORDERS, change)
+
+    with pytest.raises(Superseded, match="does not descend from it"):
+        scene.begins()
+
+    assert scene.calls == []
+
+
+def test_a_run_restarted_by_others_supersedes(scene: Scene) -> None:
+    """Approved was the stop of one run; another one is not stopped in its place."""
+    scene.damaged.flink.stop(JOB, WRONG_RUN)
+    scene.damaged.flink.submit(JobId("c" * 32), at_checkpoint=6)
+
+    with pytest.raises(Superseded, match=r"Expected run bbbbbb .* found cccccc"):
+        scene.begins()
+
+
+def test_a_restore_point_that_was_swapped_supersedes(scene: Scene) -> None:
+    """The digest of `_metadata` was approved, not the path alone."""
+    metadata = scene.damaged.good_savepoint / "_metadata"
+    metadata.write_bytes(metadata.read_bytes() + b"\0")
+
+    with pytest.raises(Superseded, match="digest"):
+        scene.begins()
+
+
+def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_done(scene: Scene) -> None:
+    """The job is stopped by then: the sentence says that, and that the table was not moved."""
+    stop = scene.damaged.flink.stop
+
+    def stop_then_backfill(job: str, job_id: JobId) -> str:
+        sentence = stop(job, job_id)
+        scene.backfill_commits()
+        return sentence
+
+    scene.begins()
+    scene.damaged.flink.stop = stop_then_backfill  # type: ignore[method-assign]
+    scene.carries_on()
+
+    assert scene.view.state is ProposalState.REFUSED
+    assert scene.view.result is not None
+    assert "Carried out: Stop run bbbbbb. Not carried out: Move main" in scene.view.result.sentence
+    assert scene.calls == ["stop"]
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_move_whose_answer_was_lost_is_looked_at_and_never_done_twice(scene: Scene, lands: bool) -> None:
+    """Landed: recorded as done. Not landed: unknown first, then done once at the next look."""
+    commit, tried = scene.damaged.catalog.commit, []
+
+    def lost(table: str, change: TableChange) -> TableState:
+        if change.move_main_to is None or tried:
+            return commit(ORDERS, change)
+        tried.append(change)
+        if lands:
+            commit(ORDERS, change)
+        raise OutcomeUnknown("The catalog did not answer.", "", "Look at the table.")
+
+    scene.damaged.catalog.commit = lost  # type: ignore[method-assign, assignment]
+    scene.begins()
+    scene.carries_on()
+    first = scene.view.state
+    scene.carries_on()
+
+    assert first is (ProposalState.APPLIED if lands else ProposalState.UNKNOWN)
+    assert scene.view.state is ProposalState.APPLIED
+    assert scene.damaged.catalog.load(ORDERS).ref("wl-1-left") is not None
+    assert scene.calls == ["stop", "start"]
+
+
+@pytest.mark.parametrize("lands", ["at once", "late", "never"])
+def test_a_start_whose_answer_was_lost_gives_exactly_one_run(scene: Scene, lands: str) -> None:
+    """The job id is chosen beforehand and kept: a request that arrives late meets its own run."""
+    start, asked = scene.damaged.flink.start, []
+
+    def lost(job: str, path: str, job_id: JobId) -> None:
+        asked.append(job_id)
+        if lands == "at once" or len(asked) > 1:
+            start(job, path, job_id)
+        if len(asked) == 1:
+            raise OutcomeUnknown("Flink did not answer.", "", "Look at its jobs.")
+
+    scene.damaged.flink.start = lost  # type: ignore[method-assign]
+    scene.begins()
+    scene.carries_on()
+    scene.carries_on()
+    if lands == "late":
+        start(JOB, str(scene.damaged.good_savepoint), asked[0])
+
+    assert scene.view.state is ProposalState.APPLIED
+    assert len(set(asked)) == 1
+    alive = [run for run in scene.damaged.flink.runs(JOB) if not run.is_terminal]
+    assert len(alive) == 1
+    assert scene.calls == ["stop", "start"]
+
+
+def test_only_those_who_proposed_or_approved_carry_it_out_and_only_once(scene: Scene) -> None:
+    """A third person is told whom to ask; the second click is told who was first."""
+    with pytest.raises(Refused, match="Ask <@U0ANA00001> or <@U0BEN00001>"):
+        scene.executions.begin(scene.incident, PROPOSAL, by="U0FINN0006")  # type: ignore[arg-type]
+    scene.begins()
+
+    with pytest.raises(Refused, match="was started by <@U0ANA00001> at"):
+        scene.executions.begin(scene.incident, PROPOSAL, by=BEN)
+
+    assert GOOD_RUN not in {run.job_id for run in scene.damaged.flink.runs(JOB) if not run.is_terminal}
