@@ -133,7 +133,8 @@ def _preview(
         f"Move main of {plan.case.observation.table.name} to snapshot {short(to)} in one commit that is refused if "
         "anything unforeseen was committed; the present head stays readable under a tag.",
         f"Start the job from checkpoint {checkpoint} at {path}; its source re-reads everything after it.",
-        f"Verify: the next commit is checkpoint {checkpoint + 1} on top of {short(to)}, no duplicates, no gaps.",
+        f"Verify: the next commit is checkpoint {checkpoint + 1} on top of {short(to)}, no row is there twice, "
+        "no row is missing.",
     ]
     return Preview(
         commits=len(left),

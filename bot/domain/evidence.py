@@ -1,6 +1,7 @@
 """Evidence: one question, asked of pinned sources, answered with a verdict that a stranger can check."""
 
 from enum import StrEnum
+from typing import Literal
 
 from bot.domain.contract import TableContract
 from bot.domain.findings import Finding
@@ -36,6 +37,8 @@ class Task(Record):
     cost: str
     """What it reads, in words: `manifests of the window`, `rows of the window, two columns`."""
     version: int = 1
+    confirmed_is: Literal["trouble", "relief"] = "trouble"
+    """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief."""
 
 
 class Observation(Record):

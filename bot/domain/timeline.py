@@ -65,7 +65,7 @@ def _told(
             return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
         case e.NoticeEnded():
             ended = "was delivered" if body.how == "delivered" else f"could not be delivered: {_full(body.detail)}"
-            return _full(f"Notice {body.key} {ended}")
+            return _full(f"{_notice(body.key)} {ended}")
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
             return f"Contract review opened: {len(body.findings)} terms looked at, {broken} did not hold."
@@ -139,6 +139,12 @@ def _decided(
             return f"Verification {found}: {passed} of {len(body.checks)} checks hold at head {short(body.head)}."
         case _:
             assert_never(body)
+
+
+def _notice(key: str) -> str:
+    """`wl-1/first_warning/revenue_daily/1` in words: incident, kind, consumer and revision, as Notice.key has them."""
+    _incident, kind, *consumer, _revision = key.split("/")
+    return f"Notice “{_words(kind)}” for {'/'.join(consumer)}"
 
 
 def _full(text: str) -> str:

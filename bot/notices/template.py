@@ -90,7 +90,7 @@ def environment_of(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"moment": moment, "clock": clock, "count": count, "code": code}
+    environment.filters |= {"moment": moment, "day": day, "clock": clock, "count": count, "code": code}
     return environment
 
 
@@ -107,6 +107,12 @@ def moment(value: datetime) -> str:
     """`3 Nov 2026, 09:12 UTC`."""
     utc = value.astimezone(UTC)
     return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+
+
+def day(value: datetime) -> str:
+    """`3 Nov 2026`, of the moment in UTC."""
+    utc = value.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y}"
 
 
 def clock(value: datetime) -> str:

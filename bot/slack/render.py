@@ -2,7 +2,7 @@
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.entries import Diagnosed
+from bot.domain.entries import Diagnosed, ReviewOpened
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.timeline import sentence
@@ -14,6 +14,7 @@ from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
+from bot.slack.blocks.review import review_message
 from bot.slack.forms import pages
 from bot.slack.text import mrkdwn
 
@@ -58,6 +59,8 @@ def _execution(incident: Incident, _services: Services, name: str) -> tuple[str,
 
 def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
     entry = incident.entries[int(name) - 1]
+    if isinstance(entry.body, ReviewOpened):
+        return review_message(entry.body.findings)
     text = mrkdwn(sentence(entry))
     return text, [context(f"{clock(entry.at)} · {text}")]
 

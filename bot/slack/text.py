@@ -2,6 +2,7 @@
 
 import re
 
+_LONG_PATH = re.compile(r"(?<![\w/])(?!https?:)(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
 _MENTION = re.compile(r"&lt;(@[UW][A-Z0-9]{2,}|!subteam\^S[A-Z0-9]{2,}|#C[A-Z0-9]{2,})&gt;")
 
 
@@ -14,6 +15,22 @@ def mrkdwn(value: str) -> str:
 def code(value: str) -> str:
     """One value in code style; back-ticks inside become apostrophes, which cannot end it."""
     return f"`{mrkdwn(value.replace('`', chr(39)))}`"
+
+
+def short_paths(text: str) -> str:
+    """Long paths and addresses by their last part, `…/savepoint-e62766-0e10`: it tells them apart, and fits a phone.
+
+    The record keeps them whole.
+    """
+    return _LONG_PATH.sub("…/", text)
+
+
+def as_sentence(text: str) -> str:
+    """With a capital and a full stop, if it has none; a name in code style or a mention stays as it is."""
+    text = text.strip()
+    if not text:
+        return text
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…", ":")) else ".")
 
 
 def clipped(value: str, most: int) -> str:

@@ -32,7 +32,7 @@ class Responder(Actor):
     @property
     def proposal(self) -> SeenMessage:
         """The newest proposal as it is now."""
-        return next(m for m in reversed(self.messages(ONCALL)) if "What will happen" in m.plain)
+        return next(m for m in reversed(self.messages(ONCALL)) if is_proposal(m))
 
     def sees(self, text: str, channel: str = ONCALL) -> SeenMessage:
         """Waits for a message or reply that shows it."""
@@ -46,21 +46,28 @@ class Responder(Actor):
         """Waits until the newest proposal shows it, text or button."""
 
         def shows(message: SeenMessage) -> bool:
-            return "What will happen" in message.plain and (text in message.plain or text in message.buttons)
+            return is_proposal(message) and (text in message.plain or text in message.buttons)
 
         return self.waits_for(shows, timeout=PATIENCE_S)
 
     def opens_form(self, command: str = "open") -> None:
         """Types the command and waits until the form is filled."""
         self.types(f"/waterline {command}")
-        eventually(lambda: "Looking at" not in self.modal.plain)
+        self.reads_form()
 
     def opens(self, runbook: str = "duplicate-rows") -> SeenMessage:
-        """Opens an incident and returns its card."""
+        """Opens an incident, leaves the preview of the first warning for later, and returns the card."""
         self.opens_form()
         self.fills({"runbook": runbook})
         self.submits()
-        return self.waits_for(is_card, timeout=PATIENCE_S)
+        self.reads_form()
+        self.dismisses()
+        return self.sees_on_card("under review")
+
+    def reads_form(self) -> str:
+        """What the form on top says, once it is filled."""
+        eventually(lambda: "hourglass" not in str(self.modal.blocks))
+        return self.modal.plain
 
     def collects_evidence(self) -> SeenMessage:
         """Runs each evidence step until the walk comes to the proposal."""
@@ -88,6 +95,11 @@ class Responder(Actor):
 def is_card(message: SeenMessage) -> bool:
     """Whether it is an incident's card."""
     return "Take it" in message.buttons or "Closed by" in message.plain
+
+
+def is_proposal(message: SeenMessage) -> bool:
+    """Whether it is a proposal, in any state."""
+    return "covers effects, requirements, evidence and preview" in message.plain
 
 
 def eventually(holds: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:

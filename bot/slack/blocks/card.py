@@ -8,9 +8,21 @@ from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
 from bot.service.walking import current_step, walk_of
-from bot.slack.blocks.parts import SIGN, actions, button, clock, confirm, context, header, measures, section, size
+from bot.slack.blocks.parts import (
+    actions,
+    button,
+    clock,
+    confirm,
+    context,
+    header,
+    measures,
+    said,
+    section,
+    sign,
+    size,
+)
 from bot.slack.ids import Click
-from bot.slack.text import clipped, from_markdown, mrkdwn
+from bot.slack.text import as_sentence, clipped, from_markdown, mrkdwn, short_paths
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
 _PATH_SHOWN = 8
@@ -40,12 +52,18 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
 
 def _facts(incident: Incident) -> SectionBlock:
     responder = f"<@{incident.responder}>" if incident.responder else "nobody yet"
-    status = incident.waterline.status if incident.waterline else "not marked yet"
+    match incident.waterline.status if incident.waterline else None:
+        case "trusted":
+            status = "trusted"
+        case "under-review":
+            status = "newer rows: under review"
+        case _:
+            status = "not marked yet"
     return SectionBlock(
         fields=[
             MarkdownTextObject(text=f"*Table*\n`{mrkdwn(incident.opened.table)}`"),
             MarkdownTextObject(text=f"*Severity*\n{_SEVERITY[incident.opened.severity]}"),
-            MarkdownTextObject(text=f"*Trusted snapshot*\n{short(incident.trusted)} ({mrkdwn(status)})"),
+            MarkdownTextObject(text=f"*Trusted up to*\n{short(incident.trusted)} ({status})"),
             MarkdownTextObject(text=f"*Responder*\n{responder}"),
         ]
     )
@@ -56,13 +74,14 @@ def _path(incident: Incident) -> list[str]:
     passed = walk_of(incident).passed
     lines = []
     for item in passed[-_PATH_SHOWN:]:
-        sign = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
+        sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
         title = incident.opened.runbook.step(item.step).title
-        lines.append(f"{sign} {mrkdwn(title)}: *{mrkdwn(item.outcome.key)}*, {mrkdwn(item.outcome.why)}")
+        how = item.outcome.key.replace("-", " ")
+        why = mrkdwn(short_paths(as_sentence(item.outcome.why)))
+        lines.append(f"{sign_of} {mrkdwn(title)}: *{mrkdwn(how)}*. {why}")
     hidden = len(passed) - _PATH_SHOWN
-    return ([f"{hidden} earlier steps are in the record"] if hidden > 0 else []) + [
-        clipped(line, 500) for line in lines
-    ]
+    earlier = f"{hidden} earlier step{'s are' if hidden > 1 else ' is'} in the record"
+    return ([earlier] if hidden > 0 else []) + [clipped(line, 500) for line in lines]
 
 
 def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Progress | None) -> list[Block]:
@@ -76,7 +95,7 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
             blocks.append(context(f":mag: {mrkdwn(task.question)} Reads {mrkdwn(task.cost)}."))
         run = incident.latest_run_of(step.id)
         if run is not None:
-            blocks.append(section(_run_line(run, progress)))
+            blocks.append(section(_run_line(run, task, progress)))
     elif isinstance(step, ActionStep):
         view = incident.current_proposal
         if view is not None and view.step == step.id:
@@ -84,14 +103,15 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
     return blocks
 
 
-def _run_line(run: EvidenceRun, progress: Progress | None) -> str:
+def _run_line(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:
     if run.evidence is not None:
         told = measures(run.evidence.measures)
-        return f"{SIGN[run.evidence.verdict]} *{run.evidence.verdict.value}*: {mrkdwn(run.evidence.headline)}" + (
+        verdict = run.evidence.verdict
+        return f"{sign(verdict, task)} *{said(verdict)}*: {mrkdwn(run.evidence.headline)}" + (
             f"\n{told}" if told else ""
         )
     if run.ended is not None:
-        return f":no_entry_sign: {run.ended.how}: {mrkdwn(run.ended.message)}"
+        return f":no_entry: {run.ended.how}: {mrkdwn(run.ended.message)}"
     if progress is None:
         return f":hourglass_flowing_sand: Asked by <@{run.by}> at {clock(run.requested_at)}, starting…"
     done = f"{progress.tasks_done} of {progress.tasks_total} Spark tasks, {size(progress.bytes_read)} read"

@@ -5,8 +5,9 @@ from slack_sdk.models.blocks import Block, DividerBlock
 from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.ids import short
 from bot.slack.blocks.parts import context, section
-from bot.slack.text import mrkdwn
+from bot.slack.text import as_sentence, mrkdwn
 
+_ROWS_SHOWN = 3
 _REMEDY = {
     "rewind-table-and-job": "rewind table and job together",
     "wait": "wait; Flink is still at work",
@@ -37,14 +38,15 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
 
 def _match(mode: Mode, match: Matches) -> list[Block]:
     reasons = "\n".join(f"• {mrkdwn(reason)}" for reason in match.reasons)
-    rows = ", ".join(short(row) for row in match.rows[:8])
-    more = f" and {len(match.rows) - 8} more" if len(match.rows) > 8 else ""
+    rows = ", ".join(short(row) for row in match.rows[:_ROWS_SHOWN])
+    more = f" and {len(match.rows) - _ROWS_SHOWN} more" if len(match.rows) > _ROWS_SHOWN else ""
+    alike = " ".join(as_sentence(text) for text in mode.false_positives)
     sign = ":white_check_mark:" if match.remedy.value == "nothing" else ":mag:"
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"Last good snapshot: {short(match.last_good)} · remedy: {_REMEDY[match.remedy.value]}",
+            f"Last good snapshot: {short(match.last_good)} · Remedy: {_REMEDY[match.remedy.value]}",
             *([f"Shown by the commits {rows}{more}"] if rows else []),
-            *([f"Easily mistaken for it: {mrkdwn('; '.join(mode.false_positives))}"] if mode.false_positives else []),
+            *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
         ),
     ]

@@ -1,14 +1,16 @@
 """One answered (or ended) evidence run, as a message in the incident's thread."""
 
-from slack_sdk.models.blocks import Block
+from slack_sdk.models.blocks import Block, RawTextObject, TableBlock
 
 from bot.domain.evidence import Evidence, Task
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun
-from bot.slack.blocks.parts import SIGN, clock, context, measures, section, size
-from bot.slack.text import clipped, mrkdwn
+from bot.slack.blocks.parts import clock, context, measures, said, section, sign, size
+from bot.slack.text import clipped, mrkdwn, short_paths
 
-_SHOWN_ROWS = 12
+_SHOWN_ROWS = 10
+_FOLD_FROM = 3
+_CELL = 60
 
 
 def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
@@ -16,46 +18,62 @@ def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
     if run.ended is not None:
         word = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
         text = f"{task.title} {word}"
-        return text, [section(f":no_entry_sign: *{mrkdwn(text)}*\n{mrkdwn(run.ended.message)}")]
+        return text, [section(f":no_entry: *{mrkdwn(text)}*\n{mrkdwn(run.ended.message)}")]
     if run.evidence is None:
         return f"{task.title} is running", [section(f":hourglass_flowing_sand: *{mrkdwn(task.title)}* is running")]
     return _answered(run.evidence, task)
 
 
 def _answered(evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
-    verdict = evidence.verdict.value
+    verdict = said(evidence.verdict)
     blocks: list[Block] = [
         section(
-            f"{SIGN[evidence.verdict]} *{mrkdwn(task.title)}: {verdict}*\n_{mrkdwn(evidence.question)}_\n"
-            f"{mrkdwn(evidence.headline)}"
+            f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}: {verdict}*\n{mrkdwn(evidence.headline)}\n"
+            f"_{mrkdwn(evidence.question)}_"
         )
     ]
     if evidence.measures:
         blocks.append(section(measures(evidence.measures)))
-    if evidence.rows:
-        blocks.append(section(table(evidence.columns, evidence.rows[:_SHOWN_ROWS])))
-        more = len(evidence.rows) - _SHOWN_ROWS
-        if more > 0:
-            blocks.append(context(f"and {more} more rows in the record"))
     for missing in evidence.could_not_look:
         blocks.append(section(f":warning: *Could not look at {mrkdwn(missing.source)}.* {mrkdwn(missing.reason)}"))
-    blocks.append(
-        context(
-            f"Pinned to head {short(evidence.head)} · window after {short(evidence.window.since)} · "
-            f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read"
-        )
-    )
+    shown = evidence.rows[:_SHOWN_ROWS]
+    columns, rows, same = folded(evidence.columns, shown)
+    more = len(evidence.rows) - len(shown)
+    small_print = [
+        *([f"The same in every row: {mrkdwn(same)}"] if same else []),
+        *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
+        f"Pinned to head {short(evidence.head)} · window after {short(evidence.window.since)} · "
+        f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read",
+    ]
+    blocks.append(context(*small_print))
+    if rows:
+        blocks.append(table(columns, rows))
     return f"{task.title}: {verdict}. {evidence.headline}", blocks
 
 
-def _tail(cell: str) -> str:
-    """Of a long path the end tells it apart."""
-    return f"…{cell[-27:]}" if "/" in cell and len(cell) > 28 else cell
+def folded(
+    columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], str]:
+    """(columns, rows, what is the same in every row): a column that tells no rows apart is told once.
+
+    Fewer than three rows, or rows that do not differ at all, keep their columns.
+    """
+    differs = [len({row[i] for row in rows}) > 1 for i in range(len(columns))]
+    if len(rows) < _FOLD_FROM or not any(differs):
+        return columns, rows, ""
+    same = " · ".join(
+        f"{name} {short_paths(cell)}"
+        for name, cell, keep in zip(columns, rows[0], differs, strict=True)
+        if not keep and cell
+    )
+    kept = tuple(tuple(c for c, keep in zip(row, differs, strict=True) if keep) for row in (columns, *rows))
+    return kept[0], kept[1:], same
 
 
-def table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
-    """Columns in a code block: readable in every client, copied as text."""
-    cells = [columns, *(tuple(_tail(cell) for cell in row) for row in rows)]
-    widths = [min(28, max(len(row[i]) for row in cells)) for i in range(len(columns))]
-    lines = ["  ".join(clipped(c, w).ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
-    return "```" + mrkdwn("\n".join(lines).replace("`", "'")) + "```"
+def table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> TableBlock:
+    """Slack's own table: it scrolls sideways where a code block would wrap. At most one in a message, at its end."""
+    return TableBlock(rows=[[RawTextObject(text=_cell(cell)) for cell in row] for row in (columns, *rows)])
+
+
+def _cell(text: str) -> str:
+    return clipped(short_paths(text).strip(), _CELL) or "–"

@@ -15,17 +15,25 @@ from slack_sdk.models.blocks import (
     SectionBlock,
 )
 
-from bot.domain.evidence import Measure, Verdict
+from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
 from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
 from bot.slack.text import clipped, mrkdwn
 
-SIGN = {
-    Verdict.CONFIRMED: ":red_circle:",
-    Verdict.RULED_OUT: ":large_green_circle:",
-    Verdict.INCONCLUSIVE: ":grey_question:",
-}
-"""A verdict at a glance; the word stands beside it, so nothing hangs on the colour."""
+_TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
+
+
+def sign(verdict: Verdict, task: Task | None) -> str:
+    """A verdict at a glance; the word stands beside it, so nothing hangs on the colour."""
+    if verdict is Verdict.INCONCLUSIVE:
+        return _OPEN
+    is_relief = (verdict is Verdict.CONFIRMED) is (task is not None and task.confirmed_is == "relief")
+    return _RELIEF if is_relief else _TROUBLE
+
+
+def said(verdict: Verdict) -> str:
+    """The verdict as a word in a sentence: `ruled out`."""
+    return verdict.value.replace("-", " ")
 
 
 def header(text: str) -> HeaderBlock:
@@ -78,9 +86,19 @@ def number(value: float) -> str:
     return humanize.intcomma(int(value)) if float(value).is_integer() else f"{value:,.1f}"
 
 
+def counted(value: int, noun: str) -> str:
+    """1 row, 2,300 rows."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 def measures(items: Sequence[Measure]) -> str:
-    """`extra rows 220 · keys 220`, one line."""
-    return " · ".join(f"{mrkdwn(m.name)} *{number(m.value)}* {mrkdwn(m.unit)}".strip() for m in items)
+    """`extra rows 220 · gaps 0`, one line; a unit that the name says already is not said again."""
+    return " · ".join(f"{mrkdwn(m.name)} *{number(m.value)}*{_unit(m)}" for m in items)
+
+
+def _unit(measure: Measure) -> str:
+    is_said = set(measure.unit.split()) <= set(measure.name.split())
+    return "" if is_said else f" {mrkdwn(measure.unit)}"
 
 
 def clock(at: datetime) -> str:

@@ -3,21 +3,25 @@
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
-from bot.domain.approval import ApprovalPolicy, whom_to_ask
+from bot.domain.approval import whom_to_ask
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, number, section
+from bot.domain.proposal import Proposal
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, counted, header, section
 from bot.slack.ids import Click
-from bot.slack.text import code, mrkdwn
+from bot.slack.text import code, mrkdwn, short_paths
 
+_NOTHING_DONE = {ProposalState.REJECTED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
+_OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
+"""Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
 _STATE = {
-    ProposalState.PROPOSED: ":ballot_box_with_ballot: Waiting for approval",
+    ProposalState.PROPOSED: ":bell: Waiting for approval",
     ProposalState.APPROVED: ":white_check_mark: Approved, not yet carried out",
     ProposalState.EXECUTING: ":hourglass_flowing_sand: Being carried out",
     ProposalState.APPLIED: ":white_check_mark: Carried out",
-    ProposalState.REFUSED: ":no_entry_sign: Refused at execution",
+    ProposalState.REFUSED: ":no_entry: Refused at execution",
     ProposalState.UNKNOWN: ":grey_question: Outcome unknown, being looked into",
     ProposalState.REJECTED: ":x: Rejected",
     ProposalState.EXPIRED: ":hourglass: Expired",
@@ -27,37 +31,56 @@ _STATE = {
 
 def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something."""
-    proposal, preview = view.proposal, view.proposal.preview
-    steps = "\n".join(f"{i}. {mrkdwn(sentence)}" for i, sentence in enumerate(preview.sentences, start=1))
+    proposal = view.proposal
     blocks: list[Block] = [
         header(f"{incident.id}: {proposal.title}"),
-        section(f"*{_STATE[view.state]}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
-        section(f"*What will happen*\n{steps}"),
-        section(_affected(view)),
-        section(f"*Undo*\n{mrkdwn(proposal.undo)}"),
+        section(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
+        *([] if view.state in _OVER else [section(f"*What will happen*\n{_steps(view)}")]),
+        *([] if view.state in _NOTHING_DONE else [section(_affected(view)), section(_undo(view))]),
         *_stamps(view),
-        context(
-            f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview.",
-            f"Needs {proposal.policy.required} approval{'s' if proposal.policy.required > 1 else ''}, "
-            f"not the proposer's. {_approvers(proposal.policy, proposal.proposed_by)} "
-            f"Can be approved until {proposal.expires_at:%H:%M} UTC.",
-        ),
+        context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
+    if view.state is ProposalState.PROPOSED:
+        blocks.append(context(_who_may(proposal)))
     buttons = _buttons(incident, view)
     if buttons:
         blocks.append(actions(buttons))
     return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
 
 
-def _approvers(policy: ApprovalPolicy, proposer: str) -> str:
-    return whom_to_ask(policy, proposer)  # type: ignore[arg-type]
+def _state(view: ProposalView) -> str:
+    if view.state is not ProposalState.APPLIED or view.verified is None:
+        return _STATE[view.state]
+    head = short(view.verified.head)
+    if view.verified.passed:
+        return f":white_check_mark: Carried out, and proven at head {head}"
+    return f":warning: Carried out, but not proven at head {head}"
+
+
+def _steps(view: ProposalView) -> str:
+    sentences = view.proposal.preview.sentences
+    return "\n".join(f"{i}. {mrkdwn(short_paths(sentence))}" for i, sentence in enumerate(sentences, start=1))
+
+
+def _undo(view: ProposalView) -> str:
+    return f"*How to undo it*\n{mrkdwn(short_paths(view.proposal.undo))}"
+
+
+def _who_may(proposal: Proposal) -> str:
+    required = proposal.policy.required
+    return (
+        f"Needs {required} approval{'s' if required > 1 else ''}, not the proposer's. "
+        f"{whom_to_ask(proposal.policy, proposal.proposed_by)} "
+        f"Can be approved until {proposal.expires_at:%H:%M} UTC."
+    )
 
 
 def _affected(view: ProposalView) -> str:
     preview = view.proposal.preview
+    title = "What it took off main, as approved" if view.state in _OVER else "What it takes off main"
     taken = (
-        f"*What it takes off main*\n{number(preview.commits)} commits, {number(preview.files)} files, "
-        f"{number(preview.rows)} rows (kept under a tag)"
+        f"*{title}*\n{counted(preview.commits, 'commit')}, {counted(preview.files, 'file')}, "
+        f"{counted(preview.rows, 'row')}; they stay readable under a tag"
     )
     if not preview.readers_known:
         return taken + "\n:warning: Which consumer runs read them is not known: the lineage source could not be asked."
@@ -118,17 +141,17 @@ def execution_message(incident: Incident, view: ProposalView) -> tuple[str, list
     for index, effect in enumerate(view.proposal.effects):
         ended, started = view.done.get(index), view.started.get(index)
         if ended is not None:
-            sign = {"done": ":white_check_mark:", "refused": ":no_entry_sign:", "unknown": ":grey_question:"}[ended.how]
-            lines.append(f"{sign} *{mrkdwn(describe(effect))}*: {mrkdwn(ended.detail)}")
+            sign = {"done": ":white_check_mark:", "refused": ":no_entry:", "unknown": ":grey_question:"}[ended.how]
+            lines.append(f"{sign} *{mrkdwn(describe(effect))}*: {mrkdwn(short_paths(ended.detail))}")
         elif started is not None:
             lines.append(f":hourglass_flowing_sand: *{mrkdwn(describe(effect))}*…")
         else:
-            lines.append(f":white_small_square: {mrkdwn(describe(effect))}")
-    blocks: list[Block] = [section("*Execution*\n" + "\n".join(lines))]
+            lines.append(f":white_circle: {mrkdwn(describe(effect))}")
+    blocks: list[Block] = [section("\n".join(lines))]
     if view.result is not None and view.state is not ProposalState.APPLIED:
-        blocks.append(section(mrkdwn(view.result.sentence)))
+        blocks.append(section(mrkdwn(short_paths(view.result.sentence))))
     if view.state is ProposalState.APPLIED:
-        blocks.append(section(_proof(view)))
+        blocks.insert(0, section(_proof(view)))
     return f"{incident.id}: execution {view.state.value}", blocks
 
 
@@ -136,6 +159,6 @@ def _proof(view: ProposalView) -> str:
     if view.verified is None:
         return ":hourglass_flowing_sand: *Verifying*: waiting for the next commits, then looking at rows again…"
     sign = {True: ":white_check_mark:", False: ":x:", None: ":grey_question:"}
-    checks = "\n".join(f"{sign[c.passed]} {mrkdwn(c.name)}. {mrkdwn(c.sentence)}" for c in view.verified.checks)
+    checks = "\n".join(f"{sign[c.passed]} *{mrkdwn(c.name)}.* {mrkdwn(c.sentence)}" for c in view.verified.checks)
     title = "Proven" if view.verified.passed else "Not proven"
     return f"*{title}, at head {short(view.verified.head)}*\n{checks}"
