@@ -26,7 +26,7 @@ class SparkRun:
 
     @property
     def bytes_read(self) -> int:
-        """As the stages reported so far."""
+        """As the stages reported so far: at least this much, a short query may end before its last report."""
         return sum(read for _, _, read in self._stages.values())
 
     def cancel(self) -> None:

@@ -60,6 +60,19 @@ def test_copies_that_lie_wholly_below_the_window_are_not_its_fault(orders: Order
     assert answer.headline == "Every key of 50 rows in the window lives exactly once."
 
 
+def test_copies_below_a_window_that_deletes_are_not_its_fault_either(orders: OrdersTable, asks: Asks) -> None:
+    """The rule is the same where rows are told apart by their files."""
+    orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(100))
+    orders.commits("a", 3, range(200, 250))
+    orders.deletes("order_id >= 240")
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert duplicates_of(answer).rows_checked == 40
+
+
 def test_rows_of_rolled_back_commits_do_not_live(orders: OrdersTable, asks: Asks) -> None:
     """What was rolled back is no copy of anything."""
     before = orders.commits("a", 1, range(100))

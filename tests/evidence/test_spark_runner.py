@@ -15,8 +15,10 @@ from typing import Any
 import psutil
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.shell.progress import StageInfo
 
 from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
@@ -95,6 +97,19 @@ def test_progress_is_told_and_a_broken_listener_does_no_harm(
 
     assert answer == COUNTED
     assert heard[-1].tasks_total >= 64
+
+
+def test_tasks_and_bytes_are_summed_over_the_stages_of_all_queries() -> None:
+    """A stage's later report replaces its earlier one; stages of another query are added."""
+    heard: list[Progress] = []
+    run = SparkRun("tag", heard.append)
+
+    run.progressed([StageInfo(1, 4, 1, 100, done=False)], "first")
+    run.progressed([StageInfo(1, 4, 4, 700, done=True)], "first")
+    run.progressed([StageInfo(1, 2, 1, 50, done=False)], "second")
+
+    assert heard[-1] == Progress(tasks_done=5, tasks_total=6, bytes_read=750)
+    assert run.bytes_read == 750
 
 
 def test_a_running_task_is_cancelled_by_its_tag_alone(with_task: Callable[..., SparkEvidenceRunner], ask: Ask) -> None:
