@@ -1,0 +1,1 @@
+"""The demo, walked in a real browser."""
