@@ -41,10 +41,12 @@ def stages(tmp_path_factory: pytest.TempPathFactory, hang_up: HangUp) -> tuple[P
         little = LittleBot(here, slack.api_url, (slack.bot_token, slack.app_token))
         little.hang_up = partial(hang_up, slack)
         little.start()
-        ana = Responder(slack.url, slack.person("ana").person)
-        ana.opens()
-        ana.collects_evidence()
-        little.close()
+        try:
+            ana = Responder(slack.url, slack.person("ana").person)
+            ana.opens()
+            ana.collects_evidence()
+        finally:
+            little.close()
     with sqlite3.connect(here / "journal.db") as record:
         for table in ("inbox", "outbox", "cursors"):
             record.execute(f"DELETE FROM {table}")  # noqa: S608 - three names from the line above

@@ -120,14 +120,15 @@ class LittleBot:
             surface.start()
             closing.callback(surface.close)
             web = WebClient(self._app_token, base_url=self._api_url)
-            socket = SocketModeHandler(surface.app, self._app_token, web_client=web, ping_interval=0.2)
+            socket = SocketModeHandler(
+                surface.app, self._app_token, web_client=web, ping_interval=0.2, receive_buffer_size=65536
+            )
             closing.callback(self.hang_up, socket)
             socket.connect()
             self._closing = closing.pop_all()
 
     def close(self) -> None:
         """End this process; the folder stays."""
-        self.runner.quick()
         self._closing.close()
 
     def restart(self) -> None:

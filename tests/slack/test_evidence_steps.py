@@ -49,7 +49,7 @@ def test_a_cancelled_run_can_be_run_again(ana: Responder, bot: LittleBot) -> Non
     ana.clicks("Run evidence", card)
     running = ana.sees_on_card("Running: 3 of 8")
 
-    ana.clicks("Cancel", running)
+    ana.answer_to(lambda: ana.clicks("Cancel", running))
     cancelled = ana.sees_on_card("Run again")
     late = ana.answer_to(lambda: ana.clicks("Cancel", running))
     bot.runner.quick()
@@ -84,7 +84,9 @@ def test_a_restart_finishes_what_was_asked(ana: Responder, bot: LittleBot) -> No
     ana.clicks("Run evidence", card)
     ana.sees_on_card("Running: 3 of 8")
 
-    bot.restart()
+    bot.close()
+    bot.runner.quick()
+    bot.start()
     ana.sees_on_card("Step 2")
 
     assert runs_of(bot, "ledger") == 1

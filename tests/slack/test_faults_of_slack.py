@@ -1,0 +1,148 @@
+"""Slack repeats itself, drops connections, refuses and forgets; nothing is lost and nothing is done twice."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.ids import IncidentId
+from bot.workspace import SeenMessage, Workspace
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import ONCALL, Responder, eventually
+
+WL = IncidentId("wl-1")
+_A_MINUTE = timedelta(minutes=1)
+
+
+def notes(bot: LittleBot) -> int:
+    """How many remarks the record holds."""
+    return sum(entry.body.kind == "note-added" for entry in bot.services.store.get(WL).entries)
+
+
+def test_a_redelivered_command_is_one_command(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """The same delivery again, at once or later, does nothing."""
+    slack.faults.doubles_deliveries()
+
+    ana.asks("note it began at nine")
+    slack.faults.redelivers()
+    ana.asks("status")
+
+    assert notes(bot) == 1
+    assert sum("Noted in wl-1." in m.plain for m in ana.messages()) == 1
+
+
+def test_a_redelivered_click_is_one_click(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """One trigger, delivered three times: one proposal, no second answer."""
+    slack.faults.doubles_deliveries()
+
+    ana.clicks("Propose", collected)
+    ana.sees_on_proposal("Approve")
+    again = slack.faults.redelivers()
+    ana.asks("status")
+
+    assert again == "acked"
+    assert len(bot.services.store.get(WL).proposals) == 1
+    assert sum("waiting for approval already" in m.plain for m in ana.messages()) == 0
+
+
+def test_a_double_click_is_done_once_and_answered(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Two clicks with two triggers are two requests: the second one is told that it is done already."""
+    slack.faults.doubles_clicks()
+
+    answer = ana.answer_to(lambda: ana.clicks("Propose", collected))
+
+    assert "A proposal is waiting for approval already." in answer
+    assert len(bot.services.store.get(WL).proposals) == 1
+
+
+def test_a_dropped_socket_comes_back(collected: SeenMessage, ana: Responder, slack: Workspace) -> None:
+    """After the connection was reset the bot connects again and answers."""
+    slack.faults.drops_sockets()
+    eventually(lambda: slack.connected == 1)
+
+    assert "wl-1 sales.orders" in ana.asks("status")
+
+
+def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: LittleBot, slack: Workspace) -> None:
+    """429 with Retry-After pauses the channel; what waits comes later, in its order, once."""
+    slack.faults.ratelimits("chat.postMessage", times=2, retry_after_s=1)
+
+    card = ana.opens()
+    ana.clicks("Run evidence", card)
+    ana.sees("Ledger: confirmed")
+
+    replies = [m.plain for m in ana.card.replies]
+    assert "is responding" in replies[0]
+    assert "under review" in replies[1]
+    assert "Ledger: confirmed" in replies[2]
+    assert len(replies) == len(set(replies))
+    limited = [entry for entry in slack.wire("api", "chat.postMessage") if entry.error == "ratelimited"]
+    assert len(limited) == 2
+
+
+def test_a_card_that_was_deleted_does_not_stop_the_incident(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Without its card the incident goes on by command, and what it says still comes."""
+    slack.faults.deletes(ONCALL, collected.ts)
+
+    ana.asks("run duplicate_rows")
+    ana.sees("Duplicate rows: confirmed")
+
+    assert "wl-1 sales.orders" in ana.asks("status")
+
+
+@pytest.mark.parametrize("how", ["archived", "removed"])
+def test_a_notice_that_cannot_arrive_is_seen_in_the_incident(
+    ana: Responder, eli: Responder, bot: LittleBot, slack: Workspace, how: str
+) -> None:
+    """A consumer whose channel does not take the warning is named in the incident; the others are told."""
+    if how == "archived":
+        slack.faults.archives("revenue-analytics")
+    else:
+        slack.faults.removes("revenue-analytics")
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+
+    ana.submits()
+    eli.sees("under review", "fraud-ml")
+    failed = ana.sees("revenue_daily/1 failed")
+
+    assert ("is_archived" if how == "archived" else "not_in_channel") in failed.plain
+    ended = {v.notice.consumer: v.ended.how for v in bot.services.store.get(WL).notices.values() if v.ended}
+    assert ended["revenue_daily"] == "failed"
+
+
+def test_messages_wait_while_the_token_is_revoked(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """A revoked token is no reason to forget a message: it is sent when the token is good again."""
+    slack.faults.revokes_token()
+    ana.types("/waterline run duplicate_rows")
+    eventually(lambda: bot.services.store.get(WL).latest.get("duplicate_rows") is not None)
+    eventually(lambda: any(e.error == "token_revoked" for e in slack.wire("api")))
+
+    slack.faults.disarms()
+    bot.clock.advances(_A_MINUTE)
+
+    ana.sees("Asked for duplicate_rows.")
+
+
+def test_an_answer_that_was_lost_is_not_sent_twice(
+    collected: SeenMessage, ana: Responder, slack: Workspace, bot: LittleBot
+) -> None:
+    """Slack took the message and answered with an error: it is found again instead of being posted anew."""
+    slack.faults.fails_after_effect("chat.postMessage", "internal_error")
+
+    ana.clicks("Propose", collected)
+    bot.clock.advances(_A_MINUTE)
+    ana.sees_on_proposal("Approve")
+    ana.asks("status")
+
+    assert sum("What will happen" in m.plain for m in ana.messages()) == 1
