@@ -1,5 +1,6 @@
 """The composition root: the one module that builds adapters and hands them on. No rule lives here."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -95,9 +96,13 @@ def build(
 
 
 def spark_runner(settings: Settings) -> SparkEvidenceRunner:
-    """The evidence runner that the configuration asks for; Spark itself starts with the first task."""
+    """The evidence runner: SPARK_REMOTE, else what the configuration says. Spark starts with the first task."""
     spark = settings.spark
-    where = spark.remote or EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
+    where = (
+        os.environ.get("SPARK_REMOTE")
+        or spark.remote
+        or EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
+    )
     return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
 
 

@@ -1,7 +1,9 @@
 """The command `waterline`."""
 
+import logging
 import sys
 
+import structlog
 import typer
 from rich.console import Console
 
@@ -27,7 +29,11 @@ app.add_typer(lab_app, name="lab")
 
 
 def main() -> None:
-    """Run a command; every foreseen error is told in three parts, without a traceback."""
+    """Run a command; every foreseen error is told in three parts, without a traceback.
+
+    Logs of libraries (retries, for example) are for `serve`, which sets them up; a terminal shows answers.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
         app()
     except WaterlineError as error:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 
 import typer
@@ -29,7 +30,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
     with build(settings, NobodyThere(), keep_record=False) as built:
-        lines += list(_tables(built.services))
+        lines += [*_tables(built.services), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
@@ -53,11 +54,10 @@ def _tables(services: Services) -> Iterator[Line]:
             yield f"table {name}", False, f"{error.happened} {error.found}", error.remedy
             continue
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
-        for looked in (seen.jobs, seen.checkpoints, seen.reads):
-            if isinstance(looked, NotSeen):
-                yield looked.source, False, looked.reason, looked.remedy
-            else:
-                yield looked.source, True, f"{len(looked.values)} found", ""
+        if isinstance(seen.reads, NotSeen):
+            yield seen.reads.source, False, seen.reads.reason, seen.reads.remedy
+        else:
+            yield seen.reads.source, True, f"{len(seen.reads.values)} reading runs", ""
         names = {column.name for column in seen.table.columns}
         contract = services.observer.setup(name).contract
         wanted = {*contract.key, contract.position, contract.position_partition, contract.event_time} - {None}
@@ -69,6 +69,19 @@ def _tables(services: Services) -> Iterator[Line]:
                 f"no such columns: {', '.join(unknown)}",
                 "Correct the contract's columns.",
             )
+
+
+def _jobs(services: Services) -> Iterator[Line]:
+    for name, ports in services.observer.jobs.items():
+        looks: tuple[tuple[str, Callable[[], tuple[object, ...]], str], ...] = (
+            (f"Flink, job {name}", partial(ports.flink.runs, name), "runs"),
+            (f"state of {name}", partial(ports.checkpoints.stored, name, ()), "restore points"),
+        )
+        for what, look, things in looks:
+            try:
+                yield what, True, f"{len(look())} {things}", ""
+            except WaterlineError as error:
+                yield what, False, f"{error.happened} {error.found}", error.remedy
 
 
 def _spark(warm: Callable[[], None], settings: Settings) -> Line:
