@@ -1,7 +1,6 @@
 """Who committed what in the window?"""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -9,14 +8,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.flink import CheckpointKind
-from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 from spark_tasks._code_version import code_version_of
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME
 from spark_tasks._reading import entries
-from spark_tasks._window import reach_of
+from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
 
 TASK = Task(
@@ -42,7 +41,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     commits = ask.window.of(world.table)
     rows = _rows(spark, world, commits)
-    faults = _faults(rows)
+    faults = _faults(rows, _before(world.table, reach))
     unseen = tuple(s for s in (world.jobs, world.checkpoints, world.reads) if isinstance(s, NotSeen))
     is_cut = ask.window.since is not None and reach.since is None
     if faults:
@@ -58,7 +57,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         headline=headline,
         measures=_measures(rows),
         columns=_COLUMNS,
-        rows=tuple(_shown(row) for row in rows[-MAX_ROWS:]),
+        rows=tuple(_shown(row) for row in _telling(rows)),
         finding=LedgerFinding(ledger=Ledger(rows=rows, readers_known=not isinstance(world.reads, NotSeen))),
         sources=_sources(world, commits),
         could_not_look=unseen,
@@ -145,12 +144,12 @@ def _kind(world: Observation, commit: Snapshot) -> CheckpointKind:
     return next(known, CheckpointKind.UNKNOWN)
 
 
-def _faults(rows: Sequence[LedgerRow]) -> list[str]:
+def _faults(rows: Sequence[LedgerRow], before: CheckpointId | None) -> list[str]:
     """What breaks the chain, each a few words with its count."""
     runs = _runs(rows)
     lost = [row.snapshot_id for row in rows if not row.on_main]
     foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace"]
-    falls = _falls(rows)
+    falls = _falls(rows, before)
     faults = []
     if len(runs) > 1:
         faults.append(f"{len(runs)} job runs ({', '.join(short_job(run) for run in runs[:4])})")
@@ -164,10 +163,21 @@ def _faults(rows: Sequence[LedgerRow]) -> list[str]:
     return faults
 
 
-def _falls(rows: Iterable[LedgerRow]) -> list[str]:
-    """Places on main where the next checkpoint id is not higher than the one before."""
-    chain = [(row.checkpoint_id, row.snapshot_id) for row in rows if row.on_main and row.checkpoint_id is not None]
-    return [f"{before} → {after}, {short(at)}" for (before, _), (after, at) in pairwise(chain) if after <= before]
+def _before(table: TableState, reach: Reach) -> CheckpointId | None:
+    """The newest checkpoint that main carried where the window begins: a replay falls below it at once."""
+    return next((s.checkpoint_id for s in table.ancestors(reach.since) if s.checkpoint_id is not None), None)
+
+
+def _falls(rows: Iterable[LedgerRow], before: CheckpointId | None) -> list[str]:
+    """Places on main where the next checkpoint id is not higher than the one before it."""
+    found = []
+    for row in rows:
+        if not row.on_main or row.checkpoint_id is None:
+            continue
+        if before is not None and row.checkpoint_id <= before:
+            found.append(f"{before} → {row.checkpoint_id}, {short(row.snapshot_id)}")
+        before = row.checkpoint_id
+    return found
 
 
 def _runs(rows: Iterable[LedgerRow]) -> list[JobId]:
@@ -177,6 +187,19 @@ def _runs(rows: Iterable[LedgerRow]) -> list[JobId]:
 def _runs_in_words(rows: Sequence[LedgerRow]) -> str:
     runs = _runs(rows)
     return f"run {short_job(runs[0])}" if runs else "no Flink run at all"
+
+
+def _telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """At most 20 rows in their order: those around each break of the chain first, then the newest."""
+    breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
+    around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]
+    wanted = list(dict.fromkeys([*around, *range(len(rows) - 1, -1, -1)]))[:MAX_ROWS]
+    return [rows[n] for n in sorted(wanted)]
+
+
+def _is_break(before: LedgerRow, after: LedgerRow) -> bool:
+    """Whether another run or engine goes on here, or one side of it is no longer on main."""
+    return (before.engine, before.job_id, before.on_main) != (after.engine, after.job_id, after.on_main)
 
 
 def _opening(rows: Sequence[LedgerRow]) -> str:

@@ -90,6 +90,29 @@ def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, asks: As
     assert {row.checkpoint_kind for row in ledger_of(answer).rows} == {CheckpointKind.UNKNOWN}
 
 
+def test_a_replay_that_begins_right_at_the_window_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:
+    """Where the window begins with the second run, its fall shows against the last commit below."""
+    orders.commits("a", 9, range(10))
+    before = orders.commits("a", 10, range(10, 20))
+    orders.commits("b", 7, range(5, 15))
+    orders.commits("b", 8, range(15, 25))
+
+    answer = asks("ledger", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert "checkpoint ids repeat or fall once (first at 10 → 7" in answer.headline
+
+
+def test_a_run_that_goes_on_from_the_last_commit_is_an_unbroken_chain(orders: OrdersTable, asks: Asks) -> None:
+    """After a paired rewind or a planned restart another run commits the next checkpoint: that is no fault."""
+    before = orders.commits("a", 10, range(10))
+    orders.commits("c", 11, range(10, 20))
+
+    answer = asks("ledger", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
 def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, asks: Asks) -> None:
     """A commit that main lost is told with its files, although the head's manifest list does not name it."""
     before = orders.commits("a", 3, range(10))
