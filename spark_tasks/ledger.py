@@ -1,6 +1,7 @@
 """Who committed what in the window?"""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -57,7 +58,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         headline=headline,
         measures=_measures(rows),
         columns=_COLUMNS,
-        rows=tuple(_shown(row) for row in _telling(rows)),
+        rows=tuple(_shown(row) for row in telling(rows)),
         finding=LedgerFinding(ledger=Ledger(rows=rows, readers_known=not isinstance(world.reads, NotSeen))),
         sources=_sources(world, commits),
         could_not_look=unseen,
@@ -189,7 +190,7 @@ def _runs_in_words(rows: Sequence[LedgerRow]) -> str:
     return f"run {short_job(runs[0])}" if runs else "no Flink run at all"
 
 
-def _telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+def telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     """At most 20 rows in their order: those around each break of the chain first, then the newest."""
     breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
     around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]

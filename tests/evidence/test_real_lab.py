@@ -1,6 +1,5 @@
 """The four questions, asked of a table that a real Flink job wrote and a real story broke."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -28,7 +27,7 @@ CONTRACT = TableContract(key=("order_id",), position="source_position")
 
 
 @pytest.fixture
-def v2_lab(fresh_lab: FreshLab) -> Iterator[Lab]:
+def v2_lab(fresh_lab: FreshLab) -> Lab:
     """A running job with the V2 sink."""
     return fresh_lab("v2")
 
