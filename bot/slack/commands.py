@@ -177,5 +177,5 @@ VERBS: dict[str, Verb] = {
 
 def help_text() -> str:
     """One line a subcommand."""
-    lines = [f"{COMMAND} {verb.usage}: {verb.help}" for verb in VERBS.values()]
+    lines = [f"• `{COMMAND} {verb.usage}` {verb.help}" for verb in VERBS.values()]
     return "Waterline tells which state of a table its consumers can trust.\n" + "\n".join(lines)

@@ -96,7 +96,7 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
     window = offer.window
     proposed = (
         f"*Proposed window:* {offer.commits} commits, after {short(window.since)} up to {short(window.until)}\n"
-        f"*Trusted until proven otherwise:* {short(offer.trusted)} (`{offer.trusted}`)\n{mrkdwn(offer.because)}"
+        f"*Trusted until proven otherwise:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(
         type="modal",
@@ -139,7 +139,7 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
         type="modal",
         callback_id=Form.NOTICE,
         title=PREVIEW_TITLE,
-        submit=f"Send to {len(notices)}",
+        submit=f"Send to {len(notices)} channel{'s' if len(notices) > 1 else ''}",
         close="Not yet",
         private_metadata="/".join((incident_id, step, preview, channel)),
         blocks=blocks[:-1],

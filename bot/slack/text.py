@@ -2,7 +2,7 @@
 
 import re
 
-_LONG_PATH = re.compile(r"(?<![\w/])(?!https?:)(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
+_LONG_PATH = re.compile(r"https?://\S+|(?<![\w/])(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
 _MENTION = re.compile(r"&lt;(@[UW][A-Z0-9]{2,}|!subteam\^S[A-Z0-9]{2,}|#C[A-Z0-9]{2,})&gt;")
 
 
@@ -22,7 +22,7 @@ def short_paths(text: str) -> str:
 
     The record keeps them whole.
     """
-    return _LONG_PATH.sub("…/", text)
+    return _LONG_PATH.sub(lambda found: found[0] if found[0].startswith("http") else "…/", text)
 
 
 def as_sentence(text: str) -> str:

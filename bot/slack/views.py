@@ -12,6 +12,7 @@ from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.ports import Outbox
 from bot.service.record import Records
+from bot.slack.names import names_of, users_in
 from bot.slack.projection import card_key
 
 log = structlog.get_logger(__name__)
@@ -55,14 +56,15 @@ class Views:
     def upload_record(self, incident: Incident, channel: str) -> None:
         """The incident's record as two files in its thread. Raises Refused if Slack does not take them."""
         card = self._outbox.find(card_key(incident.id))
+        names = names_of(self._client, users_in(entry.model_dump_json() for entry in incident.entries))
         files = [
             {
-                "content": self._records.markdown(incident),
+                "content": self._records.markdown(incident, names=names),
                 "filename": f"{incident.id}.md",
                 "title": f"{incident.id} record",
             },
             {
-                "content": self._records.html(incident),
+                "content": self._records.html(incident, names=names),
                 "filename": f"{incident.id}.html",
                 "title": f"{incident.id} record",
             },

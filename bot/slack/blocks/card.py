@@ -39,7 +39,7 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
         blocks.append(section(f":lock: *Closed* by <@{incident.closed_by}>: {mrkdwn(incident.closed_reason or '')}"))
         return f"{incident.id} on {incident.opened.table} is closed", blocks
     if current is None:
-        blocks.append(section(":checkered_flag: *The runbook is at its end.* Close the incident when you are done."))
+        blocks.append(section(":white_check_mark: *The runbook is at its end.* Close the incident when you are done."))
     else:
         for why in (walk.stuck, walk.reason):
             if why:

@@ -92,12 +92,16 @@ def counted(value: int, noun: str) -> str:
 
 
 def measures(items: Sequence[Measure]) -> str:
-    """`extra rows 220 · gaps 0`, one line; a unit that the name says already is not said again."""
-    return " · ".join(f"{mrkdwn(m.name)} *{number(m.value)}*{_unit(m)}" for m in items)
+    """`extra rows 220 · gaps 2`, one line: the first, and the others that are not zero. The record has them all.
+
+    A unit that the name says already is not said again.
+    """
+    telling = [measure for i, measure in enumerate(items) if i == 0 or measure.value]
+    return " · ".join(f"{mrkdwn(m.name)} *{number(m.value)}*{_unit(m)}" for m in telling)
 
 
 def _unit(measure: Measure) -> str:
-    is_said = set(measure.unit.split()) <= set(measure.name.split())
+    is_said = {word.rstrip("s") for word in measure.unit.split()} <= {word.rstrip("s") for word in measure.name.split()}
     return "" if is_said else f" {mrkdwn(measure.unit)}"
 
 

@@ -1,0 +1,32 @@
+"""Slack user ids as the names that people go by, for documents that leave Slack."""
+
+import re
+from collections.abc import Iterable
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+_USER = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
+
+
+def users_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """The user ids that these texts mention, each once, in order."""
+    return tuple(dict.fromkeys(found for text in texts for found in _USER.findall(text)))
+
+
+def names_of(client: WebClient, users: Iterable[str]) -> dict[str, str]:
+    """User id -> display name (scope users:read). Reads only, one call a user.
+
+    Whom Slack does not name keeps the id: a document does not fail for that.
+    """
+    names: dict[str, str] = {}
+    for user in users:
+        try:
+            answer = client.users_info(user=user)
+        except (SlackApiError, SlackClientError, OSError):
+            continue
+        profile = (answer.get("user") or {}).get("profile") or {}
+        name = profile.get("display_name") or profile.get("real_name")
+        if name:
+            names[user] = str(name)
+    return names

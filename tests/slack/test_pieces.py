@@ -1,0 +1,89 @@
+"""The small pieces that messages are made of."""
+
+import pytest
+
+from bot.domain.entries import Finding
+from bot.domain.evidence import Measure, Task, Verdict
+from bot.slack.blocks.evidence import folded
+from bot.slack.blocks.parts import counted, measures, sign
+from bot.slack.blocks.review import review_message
+from bot.slack.names import users_in
+from bot.slack.text import as_sentence, short_paths
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at file:/lab/savepoints/savepoint-5457e3-1; then", "at …/savepoint-5457e3-1; then"),
+        ("s3://bucket/checkpoints/chk-12.", "…/chk-12."),
+        ("see https://example.org/a/b/c", "see https://example.org/a/b/c"),
+        ("1/2 of a/b", "1/2 of a/b"),
+    ],
+)
+def test_long_paths_are_told_by_their_end(text: str, shown: str) -> None:
+    """A phone shows what tells two savepoints apart; links stay whole."""
+    assert short_paths(text) == shown
+
+
+def test_columns_that_tell_no_rows_apart_are_told_once() -> None:
+    """A table in a thread is narrow; three equal cells are one sentence."""
+    columns, rows = ("id", "engine"), (("1", "flink"), ("2", "flink"), ("3", "flink"))
+
+    assert folded(columns, rows) == (("id",), (("1",), ("2",), ("3",)), "engine flink")
+    assert folded(columns, rows[:2]) == (columns, rows[:2], "")
+
+
+def test_measures_leave_out_what_says_nothing() -> None:
+    """Zeros after the first, and units that the name holds already."""
+    told = measures(
+        (
+            Measure(name="missing positions", value=0, unit="positions"),
+            Measure(name="gaps", value=0, unit="gaps"),
+            Measure(name="job runs", value=2, unit="runs"),
+            Measure(name="rolled back", value=1200, unit="commits"),
+        )
+    )
+
+    assert told == "missing positions *0* · job runs *2* · rolled back *1,200* commits"
+
+
+@pytest.mark.parametrize(
+    ("confirmed_is", "confirmed", "ruled_out"),
+    [("trouble", ":red_circle:", ":large_green_circle:"), ("relief", ":large_green_circle:", ":red_circle:")],
+)
+def test_a_restore_point_that_pairs_is_not_shown_as_trouble(confirmed_is: str, confirmed: str, ruled_out: str) -> None:
+    """The colour follows what a verdict means to the responder, not the verdict."""
+    fields = {"name": "t", "title": "T", "question": "Q?", "confirmed_means": "m", "needs": (), "cost": "c"}
+    task = Task.model_validate({**fields, "confirmed_is": confirmed_is})
+
+    assert sign(Verdict.CONFIRMED, task) == confirmed
+    assert sign(Verdict.RULED_OUT, task) == ruled_out
+    assert sign(Verdict.INCONCLUSIVE, task) == ":grey_question:"
+
+
+def test_the_review_names_what_did_not_hold_first() -> None:
+    """A count alone sends a tired reader searching."""
+    findings = (
+        Finding(contract="table", term="Keys are unique", observed="50 rows too many", holds=False, action="Dedupe"),
+        Finding(contract="state", term="State is kept", observed="nobody says", holds=None, action=""),
+        Finding(contract="checkpoint", term="Commits come", observed="every 2 s", holds=True, action=""),
+    )
+
+    text, blocks = review_message(findings)
+    shown = [block.to_dict() for block in blocks]
+
+    assert text == "Contract review: 1 of 3 terms did not hold"
+    assert shown[1]["text"]["text"] == "*Did not hold*\n• *Keys are unique.* 50 rows too many. _Dedupe._"
+    assert shown[2]["text"]["text"] == "*Could not be told*\n• *State is kept.* Nobody says."
+    assert shown[3]["elements"][0]["text"] == "1 term held. The record has all of them."
+
+
+def test_words_agree_with_their_number() -> None:
+    """One row, two rows; a clause becomes a sentence."""
+    assert [counted(1, "row"), counted(2300, "row")] == ["1 row", "2,300 rows"]
+    assert [as_sentence("told dana"), as_sentence("Why?"), as_sentence("")] == ["Told dana.", "Why?", ""]
+
+
+def test_people_are_found_in_the_record_once() -> None:
+    """Each id is asked for once, wherever it stands."""
+    assert users_in(['{"by":"U0ANA00001"}', "<@U0BEN00002> and <@U0ANA00001>"]) == ("U0ANA00001", "U0BEN00002")
