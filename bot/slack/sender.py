@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from slack_sdk import WebClient
@@ -15,7 +16,10 @@ from bot.slack.render import render
 
 log = structlog.get_logger(__name__)
 _PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+_OURS = {"token_revoked", "token_expired", "invalid_auth", "not_authed", "account_inactive", "missing_scope"}
+"""Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
 _AGAIN = timedelta(seconds=5)
+_LATER = timedelta(seconds=30)
 _EVENT = "waterline_post"
 
 
@@ -37,6 +41,7 @@ class Sender:
         self._services = services
         self._clock = clock
         self._pace = pace
+        self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
         self._wake = threading.Event()
         self._stopped = False
@@ -67,7 +72,7 @@ class Sender:
                     continue
             except Exception:
                 log.exception("outbox cannot be worked on")  # the database is away: a dead thread would be silence
-            self._wake.wait(timeout=0.25)
+            self._wake.wait(timeout=self._look_again_s)
             self._wake.clear()
 
     def _send(self, post: Post) -> None:
@@ -95,9 +100,9 @@ class Sender:
         if post.user is not None:
             self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
             return None
-        if post.ts is not None:
-            self._client.chat_update(channel=post.channel, ts=post.ts, text=text, blocks=body)
-            return post.ts
+        ts = post.ts or self._answer_was_lost(post)
+        if ts is not None and self._updated(post, ts, text, body):
+            return ts
         root = self._outbox.find(post.thread_of) if post.thread_of else None
         answer = self._client.chat_postMessage(
             channel=post.channel,
@@ -110,15 +115,32 @@ class Sender:
         )
         return str(answer["ts"])
 
+    def _updated(self, post: Post, ts: str, text: str, body: list[dict[str, Any]]) -> bool:
+        """False if somebody has deleted the message: it is posted anew, for an incident needs its card."""
+        try:
+            self._client.chat_update(channel=post.channel, ts=ts, text=text, blocks=body)
+        except SlackApiError as error:
+            if error.response.get("error") != "message_not_found":
+                raise
+            return False
+        return True
+
+    def _answer_was_lost(self, post: Post) -> str | None:
+        """The ts of a message that Slack has taken although the last try ended in an error; else None."""
+        is_sure = post.tries <= 1 or post.problem == "ratelimited" or post.problem in _OURS
+        return None if is_sure else self._find(post)
+
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
+        if code in _OURS:
+            log.error("slack refuses the bot", error=code, key=post.key)
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
+            return
         if code in _PASSING or error.response.status_code >= 429:
             seconds = int(error.response.headers.get("Retry-After", 5))
             until = self._clock.now() + timedelta(seconds=seconds)
             self._outbox.postpone(post.key, until, code, whole_channel=True)
             return
-        if code in {"message_not_found", "cant_update_message"} and post.ts is not None:
-            code = "the message was deleted in Slack"
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip())
