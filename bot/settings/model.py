@@ -101,6 +101,11 @@ class SlackSettings(Record):
         "about one a second.",
         examples=["PT1S"],
     )
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address that listens in mode `http`; `0.0.0.0` where a proxy comes from another host.",
+        examples=["127.0.0.1"],
+    )
     port: int = Field(
         default=3000, ge=1, le=65535, description="Port that listens for Slack in mode `http`.", examples=[3000]
     )

@@ -1,0 +1,77 @@
+"""`waterline serve` as a process, by Socket Mode and by signed HTTP, against the local workspace."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from bot.workspace import Workspace
+from tests.slack.people import eventually
+
+
+@contextmanager
+def serving(folder: Path, slack: Workspace, mode: str, port: int = 3000, token: str | None = None) -> Iterator[Path]:
+    """The bot runs with a table that its catalog does not have; its log is what the block gets."""
+    catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+    table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+    content = {
+        "home": "home",
+        "catalog": {"name": "lake", "properties": catalog},
+        "tables": {"sales.orders": table},
+        "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "pace": 0},
+    }
+    config = folder / "waterline.yaml"
+    with config.open("w") as file:
+        YAML().dump(content, file)
+    secrets = {
+        "SLACK_BOT_TOKEN": token or slack.bot_token,
+        "SLACK_APP_TOKEN": slack.app_token,
+        "SLACK_SIGNING_SECRET": slack.signing_secret,
+    }
+    log = folder / "bot.log"
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
+        process = subprocess.Popen(command, env={**os.environ, **secrets}, stdout=output, stderr=output)
+        try:
+            yield log
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=20)
+
+
+@pytest.mark.parametrize("mode", ["socket", "http"])
+def test_a_command_is_answered_in_either_mode(tmp_path: Path, mode: str) -> None:
+    """The same handlers serve Socket Mode and signed HTTP; an unknown table is answered in three parts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Workspace().serve() as slack, serving(tmp_path, slack, mode, port) as log:
+        ana = slack.person("ana")
+        if mode == "http":
+            slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
+        eventually(lambda: "Waterline is here" in log.read_text(), timeout_s=40)
+        if mode == "socket":
+            eventually(lambda: slack.connected > 0)
+
+        eventually(lambda: ana.types("/waterline help").outcome == "acked")
+        ana.types("/waterline ledger")
+
+        assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=15).plain
+        answer = ana.waits_for("There is no table sales.orders", timeout=15).plain
+        assert "Check the name in the configuration" in answer
+
+
+def test_a_token_that_expired_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """The bot does not start half: it says which secret is refused and where to look."""
+    with Workspace().serve() as slack, serving(tmp_path, slack, "socket", token="xoxb-expired") as log:
+        eventually(lambda: "Slack does not accept the bot token." in log.read_text(), timeout_s=40)
+
+        assert "auth.test answered: invalid_auth." in log.read_text()
+        assert "SLACK_BOT_TOKEN" in log.read_text()
