@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 from slack_bolt import Ack, App, BoltResponse
+from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
@@ -30,8 +31,14 @@ def build_app(
     client: WebClient, *, inbox: Inbox, clock: Clock, on_stored: Callable[[], None], signing_secret: str | None
 ) -> App:
     """A Bolt app for Socket Mode or HTTP. `on_stored` wakes the worker; it must be quick."""
+
+    def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        """Bolt would ask auth.test before the first delivery is stored, and turn it away if Slack refuses."""
+        return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=client.token)
+
     app = App(
         client=client,
+        authorize=authorize,
         signing_secret=signing_secret or "socket-mode-carries-no-signature",
         raise_error_for_unhandled_request=False,
         request_verification_enabled=signing_secret is not None,
