@@ -18,6 +18,7 @@ class Orders:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._catalog = open_catalog(folder)
+        self._metadata = Path(self.table.location().removeprefix("file://")) / "metadata"
 
     def close(self) -> None:
         """Give the catalog's connections back."""
@@ -80,6 +81,14 @@ class Orders:
             (AssertRefSnapshotId(ref="main", snapshot_id=now.snapshot_id),),
             (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=now.parent_snapshot_id),),
         )
+
+    def loses_its_metadata(self) -> None:
+        """The storage is gone: what the catalog points to cannot be read."""
+        self._metadata.rename(self._metadata.with_name("elsewhere"))
+
+    def finds_its_metadata(self) -> None:
+        """The storage is back."""
+        self._metadata.with_name("elsewhere").rename(self._metadata)
 
     def read_by(self, consumer: str, run: str, snapshot: SnapshotId) -> None:
         """A consumer's run read this snapshot; its lineage event is in the file."""
