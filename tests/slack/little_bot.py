@@ -1,7 +1,6 @@
 """The whole bot over one folder and one local workspace: everything real but Flink's and Spark's processes.
 
-It can be closed and started again on the same folder. As a program (`python -m tests.slack.little_bot FOLDER
-API_URL BOT_TOKEN APP_TOKEN CUT`) it is a bot of its own that kills itself with SIGKILL at a named moment.
+It can be closed and started again on the same folder.
 """
 
 from collections.abc import Callable
