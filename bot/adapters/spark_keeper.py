@@ -4,12 +4,14 @@ It holds a pipe from the bot. When the pipe ends, however the bot ended (`kill -
 the server; when the keeper is killed, the kernel does (PR_SET_PDEATHSIG, which follows the *thread* that
 started the child: the reason why this is a program of one thread and not a thread of the bot).
 
-Usage: spark_keeper.py COMMAND…   Writes the server's process id to stdout, one line.
+Usage: spark_keeper.py FOLDER COMMAND…   Writes the server's process id to stdout, one line; removes FOLDER,
+the server's scratch, when the bot is gone.
 """
 
 import ctypes
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ def _die_with_the_keeper() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def main(command: list[str]) -> int:
+def main(folder: str, command: list[str]) -> int:
     """Runs the command until it ends (then its exit code) or until stdin ends (then 0)."""
     for ignored in (signal.SIGINT, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
@@ -38,6 +40,7 @@ def main(command: list[str]) -> int:
             os.read(woken, 1024)
         if 0 in readable and not os.read(0, 1024):
             _end(child)
+            shutil.rmtree(folder, ignore_errors=True)
             return 0
     return child.returncode
 
@@ -52,4 +55,4 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -62,7 +62,7 @@ class SparkServer:
         self._port = _free_port()
         with self._log.open("wb") as log:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-E", "-S", str(KEEPER), *self._command(wanted)],
+                [sys.executable, "-E", "-S", str(KEEPER), str(self._room), *self._command(wanted)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

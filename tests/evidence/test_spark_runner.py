@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -81,6 +82,14 @@ def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseEx
     thread = threading.Thread(target=body)
     thread.start()
     return thread, raised
+
+
+def wait_until_gone(folder: Path) -> None:
+    """Fails when the folder is still there after ten seconds."""
+    give_up = time.monotonic() + 10
+    while folder.exists():
+        assert time.monotonic() < give_up, f"{folder} is still there"
+        time.sleep(0.05)
 
 
 def test_progress_is_told_and_a_broken_listener_does_no_harm(
@@ -230,13 +239,16 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(embedded: EmbeddedS
         SparkServer(embedded.model_copy(update={"memory": "64m"}))
 
 
-def test_nothing_outlives_a_bot_that_is_killed() -> None:
-    """Even `kill -9` of the bot ends the server: its keeper sees the pipe end."""
+def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
+    """Even `kill -9` of the bot ends the server and removes its scratch: its keeper sees the pipe end."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     code = (
         "import subprocess, sys, time; from bot.adapters.spark_server import KEEPER; "
-        "k = subprocess.Popen([sys.executable, str(KEEPER), 'sleep', '60'], stdin=subprocess.PIPE); time.sleep(60)"
+        "k = subprocess.Popen([sys.executable, str(KEEPER), sys.argv[1], 'sleep', '60'], stdin=subprocess.PIPE); "
+        "time.sleep(60)"
     )
-    bot = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    bot = subprocess.Popen([sys.executable, "-c", code, str(scratch)], stdout=subprocess.PIPE)
     assert bot.stdout is not None
     server = psutil.Process(int(bot.stdout.readline()))
 
@@ -246,12 +258,13 @@ def test_nothing_outlives_a_bot_that_is_killed() -> None:
     bot.wait()
     bot.stdout.close()
     assert not server.is_running()
+    wait_until_gone(scratch)
 
 
-def test_a_killed_keeper_takes_the_server_along() -> None:
+def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
     """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
     keeper = subprocess.Popen(
-        [sys.executable, str(KEEPER), "sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, str(KEEPER), str(tmp_path), "sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert keeper.stdout is not None
     assert keeper.stdin is not None
