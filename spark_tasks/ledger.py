@@ -17,7 +17,7 @@ from spark_tasks._code_version import code_version_of
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
+from spark_tasks._words import cell, could_not, counted, ids
 
 TASK = Task(
     name="ledger",
@@ -27,6 +27,7 @@ TASK = Task(
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
 )
+_SAMPLE = 10
 _COLUMNS = ("snapshot", "committed", "on main", "engine", "run", "checkpoint", "files", "rows", "attempts", "code")
 
 
@@ -191,10 +192,10 @@ def _runs_in_words(rows: Sequence[LedgerRow]) -> str:
 
 
 def telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """At most 20 rows in their order: those around each break of the chain first, then the newest."""
+    """Ten rows in their order: those around each break of the chain first, then the newest. The finding has all."""
     breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
     around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]
-    wanted = list(dict.fromkeys([*around, *range(len(rows) - 1, -1, -1)]))[:MAX_ROWS]
+    wanted = list(dict.fromkeys([*around, *range(len(rows) - 1, -1, -1)]))[:_SAMPLE]
     return [rows[n] for n in sorted(wanted)]
 
 

@@ -1,6 +1,7 @@
 """One answered (or ended) evidence run, as a message in the incident's thread."""
 
 from slack_sdk.models.blocks import Block, RawTextObject, TableBlock
+from slack_sdk.models.blocks.basic_components import TableBlockColumnSettings
 
 from bot.domain.evidence import Evidence, Task
 from bot.domain.ids import short
@@ -10,7 +11,8 @@ from bot.slack.text import clipped, mrkdwn, short_paths
 
 _SHOWN_ROWS = 10
 _FOLD_FROM = 3
-_CELL = 60
+_CELL = 200
+_WRAPPED_FROM = 40
 
 
 def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
@@ -72,7 +74,12 @@ def folded(
 
 def table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> TableBlock:
     """Slack's own table: it scrolls sideways where a code block would wrap. At most one in a message, at its end."""
-    return TableBlock(rows=[[RawTextObject(text=_cell(cell)) for cell in row] for row in (columns, *rows)])
+    lines = [[_cell(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    return TableBlock(
+        rows=[[RawTextObject(text=cell) for cell in line] for line in lines],
+        column_settings=[TableBlockColumnSettings(is_wrapped=width > _WRAPPED_FROM) for width in widths],
+    )
 
 
 def _cell(text: str) -> str:
