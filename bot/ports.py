@@ -116,8 +116,8 @@ class Journal(Protocol):
         """Add entries after `after_seq`, all or none. Raises JournalMoved if that is not the last entry, and
         Refused if a body may exist only once (see `once_key`) and does."""
 
-    def entries(self, incident: IncidentId) -> tuple[Entry, ...]:
-        """All entries of one incident by rising seq; empty if there is none."""
+    def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
+        """The entries of one incident after `after_seq`, by rising seq; empty if there is none."""
 
     def incidents(self) -> tuple[IncidentId, ...]:
         """Every incident, oldest first."""

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 import threading
 from contextlib import ExitStack
 from types import FrameType
@@ -16,12 +17,15 @@ from slack_sdk import WebClient
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
-from bot.settings import Settings, SlackSecrets
+from bot.settings import Settings, SlackSecrets, SlackSettings
 from bot.slack.directory import SlackDirectory
 from bot.slack.http import http_app
 from bot.slack.surface import SlackSurface, check_identity
 
 _SETTLE_EVERY_S = 20.0
+_SWITCH_S = 0.0005
+"""How long one thread may run while others wait. An acknowledgement hands over several times (socket, disk, socket);
+with Python's 5 ms each it waits longer than it works."""
 
 
 def serve(
@@ -32,6 +36,7 @@ def serve(
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
     _log_to_stderr()
+    sys.setswitchinterval(_SWITCH_S)
     stopping = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -68,11 +73,12 @@ def serve(
             surface.connect_socket(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
             stopping.wait()
         else:
-            _serve_http(surface, settings.slack.port, stopping)
+            _serve_http(surface, settings.slack, stopping)
 
 
-def _serve_http(surface: SlackSurface, port: int, stopping: threading.Event) -> None:
-    server = uvicorn.Server(uvicorn.Config(http_app(surface.app), host="0.0.0.0", port=port, log_level="warning"))  # noqa: S104 - Slack comes from outside
+def _serve_http(surface: SlackSurface, slack: SlackSettings, stopping: threading.Event) -> None:
+    config = uvicorn.Config(http_app(surface.app), host=slack.host, port=slack.port, log_level="warning")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     stopping.wait()

@@ -7,6 +7,7 @@ from bot.domain.errors import JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
+from bot.domain.journal import Entry
 from bot.ports import Clock, Journal
 
 _ATTEMPTS = 20
@@ -26,6 +27,8 @@ class IncidentStore:
         self._journal = journal
         self._clock = clock
         self._listeners: list[Callable[[IncidentId], None]] = []
+        self._read: dict[IncidentId, tuple[Entry, ...]] = {}
+        """What was read of the open incidents; entries never change, so only newer ones are read again."""
         self._closed: dict[IncidentId, Incident] = {}
         """Closed incidents take no more entries, so they are folded once."""
 
@@ -43,7 +46,7 @@ class IncidentStore:
         """The incident now. Raises UnknownIncident."""
         if incident_id in self._closed:
             return self._closed[incident_id]
-        entries = self._journal.entries(incident_id)
+        entries = self._entries(incident_id)
         if not entries:
             raise UnknownIncident(
                 f"There is no incident {incident_id}.",
@@ -53,7 +56,15 @@ class IncidentStore:
         incident = fold(entries)
         if not incident.is_open and all(view.ended for view in incident.notices.values()):
             self._closed[incident_id] = incident
+            self._read.pop(incident_id, None)
         return incident
+
+    def _entries(self, incident_id: IncidentId) -> tuple[Entry, ...]:
+        known = self._read.get(incident_id, ())
+        newer = self._journal.entries(incident_id, len(known))
+        if newer:
+            self._read[incident_id] = known = known + newer
+        return known
 
     def all(self) -> tuple[Incident, ...]:
         """Every incident, oldest first."""

@@ -24,6 +24,10 @@ from bot.slack.submits import Submits
 from bot.slack.views import Views
 from bot.slack.worker import InboxWorker
 
+_RECEIVE_BYTES = 64 * 1024
+"""slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
+with its 1024 bytes a read, a burst of clicks waits for its last one and can end in a RecursionError."""
+
 
 class SlackSurface:
     """Talks to one workspace."""
@@ -69,7 +73,11 @@ class SlackSurface:
         every second: at most five seconds are lost, and Slack delivers again what was not acknowledged.
         """
         self._socket = SocketModeHandler(
-            self.app, app_token, web_client=WebClient(token=app_token, base_url=base_url), ping_interval=1
+            self.app,
+            app_token,
+            web_client=WebClient(token=app_token, base_url=base_url),
+            ping_interval=1,
+            receive_buffer_size=_RECEIVE_BYTES,
         )
         self._socket.connect()  # type: ignore[no-untyped-call]
 

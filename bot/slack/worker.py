@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -13,6 +14,9 @@ from bot.slack.requests import Clicked, Command, Request, Submitted, parse
 log = structlog.get_logger(__name__)
 Handle = Callable[[Request], str | None]
 """Does what is asked; returns a sentence for the person who asked, or None when the card answers."""
+
+_QUIET_S = 0.01
+_GIVE_WAY_S = 0.2
 
 
 class InboxWorker:
@@ -36,6 +40,7 @@ class InboxWorker:
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
+        self._stored_at = 0.0
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
 
     def start(self) -> None:
@@ -46,6 +51,7 @@ class InboxWorker:
 
     def wake(self) -> None:
         """Something was stored."""
+        self._stored_at = time.monotonic()
         with self._wake:
             self._waiting += 1
             self._wake.notify()
@@ -60,6 +66,7 @@ class InboxWorker:
 
     def _loop(self) -> None:
         while not self._stopped:
+            self._give_way()
             try:
                 delivery = self._inbox.claim(self._clock.now())
                 if delivery is not None:
@@ -71,6 +78,13 @@ class InboxWorker:
                 if not self._stopped and self._waiting == 0:
                     self._wake.wait(timeout=1.0)
                 self._waiting = 0
+
+    def _give_way(self) -> None:
+        """Acknowledgements come first: while deliveries arrive in a burst, none is begun, for a fifth of a second
+        at most. Work that began between them would hold Python's one running thread, and people would wait."""
+        until = time.monotonic() + _GIVE_WAY_S
+        while (rest := min(self._stored_at + _QUIET_S, until) - time.monotonic()) > 0:
+            time.sleep(rest)
 
     def work(self, delivery: Delivery) -> None:
         """One delivery to its end."""

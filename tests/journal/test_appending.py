@@ -168,3 +168,14 @@ def test_appending_nothing_adds_nothing(store: Store) -> None:
 
     with pytest.raises(JournalMoved):
         store.journal.append(story.id, 1, [], by=ANA, at=NINE)
+
+
+def test_only_newer_entries_are_read_when_asked_so(store: Store) -> None:
+    """Whoever knows the first entries of an incident reads the rest, and only that."""
+    story = Story(store.journal).opens().answers()
+    everything = store.journal.entries(story.id)
+
+    newer = store.journal.entries(story.id, after_seq=2)
+
+    assert newer == everything[2:]
+    assert store.journal.entries(story.id, after_seq=len(everything)) == ()

@@ -4,6 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
 from bot.adapters.journal_sql import Store, open_store
 from bot.ports import Delivery
 from tests.orders_table import NINE
@@ -130,3 +133,37 @@ def test_a_finished_delivery_keeps_its_payload_only_with_its_problem(store: Stor
         ("broken", '{"user": "U1"}', "ref 9f: no such table"),
         ("fine", "", None),
     ]
+
+
+def test_deliveries_that_share_a_commit_are_each_told_the_truth(store: Store) -> None:
+    """A burst over many threads: every key is new for exactly one of those who brought it."""
+    together = Barrier(16)
+
+    def put(number: int) -> bool:
+        together.wait()
+        return store.inbox.put(_delivery(f"click-{number % 8}"))
+
+    with ThreadPoolExecutor(16) as threads:
+        stored = list(threads.map(put, range(16)))
+
+    claimed = [each.key for _ in range(9) if (each := store.inbox.claim(NINE))]
+    assert sum(stored) == 8
+    assert sorted(claimed) == [f"click-{number}" for number in range(8)]
+
+
+def test_a_commit_that_fails_is_told_to_everyone_in_it(store: Store) -> None:
+    """Nobody hears that a delivery is stored when the database refused it."""
+    with store.engine.begin() as connection:
+        connection.execute(text("DROP TABLE inbox"))
+
+    def put(number: int) -> str:
+        try:
+            store.inbox.put(_delivery(f"click-{number}"))
+        except OperationalError:
+            return "refused"
+        return "stored"
+
+    with ThreadPoolExecutor(8) as threads:
+        told = list(threads.map(put, range(8)))
+
+    assert told == ["refused"] * 8

@@ -1,8 +1,10 @@
 """The engine: how transactions begin, and how durable a commit is."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, update
 from sqlalchemy.engine import make_url
@@ -10,6 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another one on SQLite."""
+
+_TURNS: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()
 
 
 def create(url: str) -> Engine:
@@ -22,6 +26,7 @@ def create(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+        _TURNS[engine] = Lock()
     return engine
 
 
@@ -30,17 +35,33 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
     return engine.execution_options(waterline_reads=True).connect()
 
 
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes, ended with the block.
+
+    SQLite has one write lock, and who finds it taken sleeps up to 100 ms before it looks again. So the threads of
+    this process queue here, where each is woken as soon as it is its turn; SQLite's own waiting is left for others.
+    """
+    turn = _TURNS.get(engine)
+    if turn is None:
+        with engine.begin() as connection:
+            yield connection
+        return
+    with turn, engine.begin() as connection:
+        yield connection
+
+
 def put_row(engine: Engine, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Write one row by its primary key, whether or not it exists. Two at once end with one of the values."""
     change = update(table).where(and_(*(table.c[name] == value for name, value in key.items()))).values(values)
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         if connection.execute(change).rowcount:
             return
     try:
-        with engine.begin() as connection:
+        with writing(engine) as connection:
             connection.execute(insert(table).values({**key, **values}))
     except IntegrityError:
-        with engine.begin() as connection:
+        with writing(engine) as connection:
             connection.execute(change)
 
 

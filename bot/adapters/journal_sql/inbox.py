@@ -1,10 +1,15 @@
 """What Slack delivered and is not yet worked on. A row is there before Slack hears that it arrived."""
 
+from collections import deque
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
 
 from sqlalchemy import Engine, and_, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from bot.adapters.journal_sql.engine import writing
 from bot.adapters.journal_sql.tables import INBOX
 from bot.ports import Delivery
 
@@ -18,20 +23,45 @@ class SqlInbox:
     def __init__(self, engine: Engine, worker: str) -> None:
         self._engine = engine
         self._worker = worker
+        self._arrived: deque[_Waiting] = deque()
+        self._committing = Lock()
 
     def put(self, delivery: Delivery) -> bool:
-        """Store it; False if this key is known already, worked on or not."""
-        row = {
-            "key": delivery.key,
-            "kind": delivery.kind,
-            "payload": delivery.payload,
-            "received_at": delivery.received_at,
-            "state": "waiting",
-            "attempts": delivery.attempts,
-        }
+        """Store it; False if this key is known already, worked on or not.
+
+        Deliveries that arrive while another is being committed share the next commit: a burst of clicks
+        costs a few waits for the disk and not one each. A commit that fails is tried again by each of them.
+        """
+        waiting = _Waiting(delivery)
+        self._arrived.append(waiting)
+        with self._committing:
+            if waiting.is_new is None:
+                others = [self._arrived.popleft() for _ in range(len(self._arrived))]
+                self._commit(others if waiting in others else [waiting, *others])
+        return bool(waiting.is_new)
+
+    def _commit(self, together: list["_Waiting"]) -> None:
+        new: dict[str, _Waiting] = {}
+        for each in together:
+            new.setdefault(each.delivery.key, each)
         try:
-            with self._engine.begin() as connection:
-                connection.execute(insert(INBOX).values(row))
+            with writing(self._engine) as connection:
+                for known in connection.scalars(select(INBOX.c.key).where(INBOX.c.key.in_(list(new)))):
+                    del new[known]
+                if new:
+                    connection.execute(insert(INBOX), [_row(each.delivery) for each in new.values()])
+        except IntegrityError:
+            for each in together:
+                each.is_new = self._put_alone(each.delivery)
+            return
+        for each in together:
+            each.is_new = new.get(each.delivery.key) is each
+
+    def _put_alone(self, delivery: Delivery) -> bool:
+        """Where another replica stored one of the keys at the same moment."""
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(insert(INBOX).values(_row(delivery)))
         except IntegrityError:
             return False
         return True
@@ -49,7 +79,7 @@ class SqlInbox:
             .limit(1)
             .with_for_update(skip_locked=True)
         )
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             row = connection.execute(oldest).first()
             if row is None:
                 return None
@@ -72,15 +102,34 @@ class SqlInbox:
         values = {"state": "done", "problem": problem}
         if problem is None:
             values["payload"] = ""
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(update(INBOX).where(INBOX.c.key == key).values(values))
 
     def release_all(self) -> int:
         """Give back what an earlier process of this name had taken. Returns how many."""
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             released = connection.execute(
                 update(INBOX)
                 .where(INBOX.c.state == "taken", INBOX.c.worker == self._worker)
                 .values(state="waiting", taken_at=None, worker=None)
             )
         return released.rowcount
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A delivery on its way into a commit; `is_new` is None until that has ended."""
+
+    delivery: Delivery
+    is_new: bool | None = None
+
+
+def _row(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "key": delivery.key,
+        "kind": delivery.kind,
+        "payload": delivery.payload,
+        "received_at": delivery.received_at,
+        "state": "waiting",
+        "attempts": delivery.attempts,
+    }

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql.engine import reading
+from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.tables import INCIDENTS, JOURNAL, iso
 from bot.domain.entries import Body, once_key
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
@@ -35,7 +35,7 @@ class SqlJournal:
             raise ValueError(f"an incident begins with its opening, not with {body.kind}")
         for _ in range(_OPEN_ATTEMPTS):
             try:
-                with self._engine.begin() as connection:
+                with writing(self._engine) as connection:
                     return self._open(connection, body, by, at)
             except IntegrityError:
                 continue
@@ -59,7 +59,7 @@ class SqlJournal:
         """Add entries after `after_seq`, all or none."""
         number = _number(incident)
         try:
-            with self._engine.begin() as connection:
+            with writing(self._engine) as connection:
                 end = self._end(connection, incident, number, after_seq)
                 lines: list[Line] = []
                 for seq, body in enumerate(bodies, start=after_seq + 1):
@@ -106,10 +106,10 @@ class SqlJournal:
             "Nothing was added. Read the incident again to see how it went.",
         )
 
-    def entries(self, incident: IncidentId) -> tuple[Entry, ...]:
-        """All entries of one incident by rising seq."""
+    def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
+        """The entries of one incident after `after_seq`, by rising seq."""
         with reading(self._engine) as connection:
-            return tuple(_entry(line) for line in _lines(connection, incident))
+            return tuple(_entry(line) for line in _lines(connection, incident, after_seq))
 
     def incidents(self) -> tuple[IncidentId, ...]:
         """Every incident, oldest first."""
@@ -137,8 +137,9 @@ class SqlJournal:
             return tuple(fault for fault in faults if fault is not None)
 
 
-def _lines(connection: Connection, incident: IncidentId) -> list[Line]:
-    rows = connection.execute(select(*_COLUMNS).where(JOURNAL.c.incident_id == incident).order_by(JOURNAL.c.seq))
+def _lines(connection: Connection, incident: IncidentId, after_seq: int = 0) -> list[Line]:
+    wanted = select(*_COLUMNS).where(JOURNAL.c.incident_id == incident, JOURNAL.c.seq > after_seq)
+    rows = connection.execute(wanted.order_by(JOURNAL.c.seq))
     return [Line(**row._mapping) for row in rows]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql.engine import put_row, reading
+from bot.adapters.journal_sql.engine import put_row, reading, writing
 from bot.adapters.journal_sql.tables import OUTBOX, PAUSES
 from bot.domain.ids import IncidentId, UserId
 from bot.ports import Post
@@ -28,7 +28,7 @@ class SqlOutbox:
         row = {name: getattr(post, name) for name in _FIELDS}
         row |= {"incident": post.incident, "recipient": post.user}
         try:
-            with self._engine.begin() as connection:
+            with writing(self._engine) as connection:
                 connection.execute(insert(OUTBOX).values(row))
         except IntegrityError:
             return False
@@ -36,7 +36,7 @@ class SqlOutbox:
 
     def touch(self, key: str) -> None:
         """One more revision is wanted. Ephemeral and failed posts stay as they are: Slack updates neither."""
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
                 .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), OUTBOX.c.state != "failed")
@@ -66,7 +66,7 @@ class SqlOutbox:
             .with_for_update(skip_locked=True, of=OUTBOX)
         )
         taken = {"state": "sending", "worker": self._worker, "tries": OUTBOX.c.tries + 1}
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             row = connection.execute(following).first()
             if row is None:
                 return None
@@ -78,7 +78,7 @@ class SqlOutbox:
 
         Saying it twice, or late, changes nothing.
         """
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
                 .where(OUTBOX.c.key == key, OUTBOX.c.shown < revision)
@@ -96,7 +96,7 @@ class SqlOutbox:
         """Not now: try again at `until`. The channel's pause is written first: it must not be lost."""
         if whole_channel and (post := self.find(key)):
             put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": until})
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
                 .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending")
@@ -105,7 +105,7 @@ class SqlOutbox:
 
     def failed(self, key: str, problem: str) -> None:
         """Slack will never accept it; kept with its problem, not repeated."""
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(update(OUTBOX).where(OUTBOX.c.key == key).values(state="failed", problem=problem))
 
     def find(self, key: str) -> Post | None:

@@ -1,0 +1,119 @@
+"""The scene of a measurement: a damaged table, recorded Flink pages, one Spark, a workspace, the bot as a process."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.cli.demo import bot_process, wait_for_bot
+from bot.cli.demo_config import write_config
+from bot.lab.home import LabState
+from bot.workspace import Workspace
+from bot.workspace.server import WorkspaceServer
+from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
+from tests.bench.waiting import eventually
+from tests.tables import ORDERS, OrdersTable
+
+CHANNEL = "orders-oncall"
+PACE = "0.01"
+_PAGES = "flink_rest_2_1"
+_GOOD, _WRONG = "c96e2d5636258d5b7ce82ccbd3d3ff3a", "5457e33a5fd04345a210b16d93164afe"
+"""The runs of the recorded pages: the second was restored from checkpoint 9."""
+_ROWS = 2_000
+
+
+class Scene:
+    """One bot that serves one workspace."""
+
+    def __init__(self, folder: Path, workspace: Workspace, server: WorkspaceServer, config: Path) -> None:
+        self.workspace = workspace
+        self.server = server
+        self.config = config
+        self._record = folder / "bot" / "journal.db"
+
+    def waits_until_idle(self, limit_s: float = 30) -> None:
+        """Return when every stored delivery was worked on and every message was sent."""
+        waiting = "SELECT count(*) FROM inbox WHERE state <> 'done'"
+        unsent = "SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')"
+        eventually(lambda: self._asks(waiting) == 0 and self._asks(unsent) == 0, limit_s)
+
+    def _asks(self, question: str) -> int:
+        with sqlite3.connect(self._record) as connection:
+            found: int = connection.execute(question).fetchone()[0]
+        connection.close()
+        return found
+
+
+@contextmanager
+def scene(folder: Path) -> Iterator[Scene]:
+    """Everything up, Spark warm, the bot connected."""
+    _damage(folder)
+    spark = SparkServer(EmbeddedSpark())
+    try:
+        with flink_wire() as wire, served() as (workspace, server):
+            _tell_runs(wire)
+            config = write_config(folder, _state(folder, wire, spark.url), workspace.api_url, workspace.world.cast)
+            config.write_text(config.read_text().replace("pace: 0.1", f"pace: {PACE}"))
+            with bot_process(config, workspace, folder / "bot.log"):
+                wait_for_bot(workspace, folder / "bot.log")
+                yield Scene(folder, workspace, server, config)
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def served() -> Iterator[tuple[Workspace, WorkspaceServer]]:
+    """A workspace with the server that runs it: a burst of clicks starts on its own event loop."""
+    workspace = Workspace()
+    server = WorkspaceServer(workspace.world)
+    with server.running("127.0.0.1", 0):
+        yield workspace, server
+
+
+def _damage(folder: Path) -> None:
+    orders = OrdersTable(folder)
+    for checkpoint in range(1, 13):
+        orders.commits(_GOOD, checkpoint, range((checkpoint - 1) * _ROWS, checkpoint * _ROWS))
+    for checkpoint in range(10, 15):
+        orders.commits(_WRONG, checkpoint, range((checkpoint - 1) * _ROWS, checkpoint * _ROWS))
+    orders.close()
+    for name in ("checkpoints", "savepoints"):
+        (folder / name).mkdir()
+    (folder / "events.jsonl").touch()
+
+
+def _tell_runs(wire: Wire) -> None:
+    wire.says("GET /jobs/overview", body(_PAGES, "jobs_overview"))
+    tell_run(wire, _PAGES, _WRONG, exceptions="exceptions", checkpoints="checkpoints")
+    for key in [key for key in wire.answers if _WRONG in key]:
+        page = json.dumps(wire.answers[key][0]).replace(_WRONG, _GOOD)
+        wire.says(key.replace(_WRONG, _GOOD), json.loads(page))
+
+
+def _state(folder: Path, wire: Wire, spark: str) -> LabState:
+    return LabState(
+        home=folder,
+        sink="v2",
+        started_at=datetime.now(UTC),
+        catalog_name="lake",
+        catalog_uri=f"sqlite:///{folder}/catalog.db",
+        catalog_jdbc_uri=f"jdbc:sqlite:{folder}/catalog.db",
+        warehouse=f"file://{folder}/lake",
+        table=ORDERS,
+        flink_url=wire.url,
+        gateway_url=wire.url,
+        spark_remote=spark,
+        checkpoint_dir=folder / "checkpoints",
+        savepoint_dir=folder / "savepoints",
+        lineage_path=folder / "events.jsonl",
+        job_name="orders-to-iceberg",
+        code_version="bench",
+        start_statements=("INSERT INTO orders SELECT 1",),
+        session_properties={},
+        recovery_property="execution.state-recovery.path",
+        job_id_property="$internal.pipeline.job-id",
+        pids={},
+    )
