@@ -96,7 +96,9 @@ class LittleFlink:
             restored_count=1 if restored else 0,
             restored=restored,
             failures=(),
-            vertices=(Vertex(vertex_id=OperatorId("f" * 32), name="Sink", parallelism=1, status=told["state"], attempt=0),),
+            vertices=(
+                Vertex(vertex_id=OperatorId("f" * 32), name="Sink", parallelism=1, status=told["state"], attempt=0),
+            ),
             code_version="test",
         )
 

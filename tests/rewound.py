@@ -167,7 +167,9 @@ class PowerCut:
         self._at = at
         self._appended = 0
 
-    def append(self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime) -> tuple[Entry, ...]:  # noqa: E501
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:  # noqa: E501
         self._appended += 1
         if -self._at == self._appended:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import warnings
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import grpc
@@ -87,15 +88,15 @@ class SparkConnection:
                 if server is None or server.is_alive:
                     session.stop()
                 else:
-                    session.client.close()
+                    cast(Any, session).client.close()
         if server is not None:
             server.stop()
 
 
 def _connected(url: str, retries: int) -> SparkSession:
     try:
-        session = SparkSession.builder.remote(url).create()
-        session.client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
+        session: SparkSession = SparkSession.builder.remote(url).create()
+        cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
         session.conf.set("spark.sql.session.timeZone", "UTC")
     except TROUBLE as error:
         raise EvidenceFailed(

@@ -48,7 +48,7 @@ def _on_time(run: JobRun) -> Finding:
         found = f"Run {short_job(run.job_id)} tells too little: {len(times)} completed checkpoints are known."
         return _finding(term, found, None, "Look again when the job has run for some intervals.")
     interval = timedelta(milliseconds=run.checkpoint_interval_ms)
-    typical = median(gaps)
+    typical = timedelta(seconds=median(gap.total_seconds() for gap in gaps))
     holds = typical <= _SLACK * interval
     observed = f"Interval {_seconds(interval)}, typically {_seconds(typical)} between completed checkpoints."
     action = "Nothing to do." if holds else "Find what holds the barrier up (backpressure, large state, slow storage)."

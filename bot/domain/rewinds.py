@@ -59,14 +59,18 @@ def switches(table: TableState) -> tuple[Switch, ...]:
         if commit.job_id is None or commit.job_id in found:
             continue
         earlier = _newest_of_others(commits[:index], commit)
-        found[commit.job_id] = earlier and Switch(
-            run=commit.job_id,
-            earlier=JobId(earlier.job_id or ""),
-            reached=CheckpointId(earlier.checkpoint_id or 0),
-            first=commit.snapshot_id,
-            first_checkpoint=CheckpointId(commit.checkpoint_id or 0),
-        )
+        found[commit.job_id] = None if earlier is None else _switch(earlier, commit, commit.job_id)
     return tuple(switch for switch in found.values() if switch is not None)
+
+
+def _switch(earlier: Snapshot, commit: Snapshot, run: JobId) -> Switch:
+    return Switch(
+        run=run,
+        earlier=JobId(earlier.job_id or ""),
+        reached=CheckpointId(earlier.checkpoint_id or 0),
+        first=commit.snapshot_id,
+        first_checkpoint=CheckpointId(commit.checkpoint_id or 0),
+    )
 
 
 def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:

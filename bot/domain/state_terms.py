@@ -3,7 +3,7 @@
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import CheckpointId, short, short_job
+from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
@@ -67,7 +67,7 @@ def _judged(run: JobRun, table: TableState) -> tuple[bool, str] | None:
     return fits, text
 
 
-def _carried_before(parent: int | None, run: JobRun, table: TableState) -> CheckpointId | None:
+def _carried_before(parent: SnapshotId | None, run: JobRun, table: TableState) -> CheckpointId | None:
     ancestors = table.ancestors(table.by_id[parent].snapshot_id) if parent in table.by_id else iter(())
     return next((s.checkpoint_id for s in ancestors if s.job_id and s.job_id != run.job_id), None)
 
