@@ -46,11 +46,16 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
             Measure(name="paired and lasting", value=sum(p.is_durable for p in paired), unit="restore points"),
         ),
         columns=_COLUMNS,
-        rows=tuple(_row(p) for p in found[:MAX_ROWS]),
+        rows=tuple(_row(p) for p in sorted(found, key=_rank)[:MAX_ROWS]),
         finding=PairingFinding(pairings=found),
         sources=tuple(sources),
         could_not_look=(world.jobs,) if isinstance(world.jobs, NotSeen) else (),
     )
+
+
+def _rank(pairing: Pairing) -> bool:
+    """What can be restored from and stays comes first in the sample; within, the newest first as before."""
+    return not (pairing.verdict is PairVerdict.PAIRED and pairing.is_durable)
 
 
 def _headline(found: tuple[Pairing, ...], paired: list[Pairing], unreadable: list[Pairing]) -> str:

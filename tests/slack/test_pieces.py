@@ -41,10 +41,11 @@ def test_measures_leave_out_what_says_nothing() -> None:
             Measure(name="gaps", value=0, unit="gaps"),
             Measure(name="job runs", value=2, unit="runs"),
             Measure(name="rolled back", value=1200, unit="commits"),
+            Measure(name="paired", value=1, unit="restore points"),
         )
     )
 
-    assert told == "missing positions *0* · job runs *2* · rolled back *1,200* commits"
+    assert told == "missing positions *0* · job runs *2* · rolled back *1,200* commits · paired *1* restore point"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,8 @@ def measures(items: Sequence[Measure]) -> str:
 
 def _unit(measure: Measure) -> str:
     is_said = {word.rstrip("s") for word in measure.unit.split()} <= {word.rstrip("s") for word in measure.name.split()}
-    return "" if is_said else f" {mrkdwn(measure.unit)}"
+    unit = measure.unit.removesuffix("s") if measure.value == 1 else measure.unit
+    return "" if is_said else f" {mrkdwn(unit)}"
 
 
 def clock(at: datetime) -> str:
