@@ -3,6 +3,7 @@
 It can be closed and started again on the same folder.
 """
 
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -57,9 +58,15 @@ class MovableClock:
 
 
 class Cluster(LittleFlink):
-    """The little Flink, whose REST endpoint can be down."""
+    """The little Flink, whose REST endpoint can be down, or hang."""
 
     is_down = False
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.answers = threading.Event()
+        """Cleared: whoever asks waits."""
+        self.answers.set()
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
         """See the port."""
@@ -72,6 +79,7 @@ class Cluster(LittleFlink):
         return super().run(job_id)
 
     def _ask(self) -> None:
+        self.answers.wait()
         if self.is_down:
             raise CouldNotLook("Flink did not answer.", "Expected its REST API; the connection was refused.", "Look.")
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.domain.ids import short
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder
@@ -15,7 +16,7 @@ def test_the_form_proposes_the_window_and_what_to_trust(ana: Responder, orders: 
 
     ana.opens_form()
 
-    assert f"({good})" in ana.modal.plain
+    assert f"Trusted until proven otherwise: {short(good)}" in ana.modal.plain
     assert "Proposed window: 5 commits" in ana.modal.plain
     assert "was restored from checkpoint 3" in ana.modal.plain
 
