@@ -1,0 +1,92 @@
+"""The examples of CONTRIBUTING.md are what they say: each is loaded through the scan that finds the real ones."""
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bot.actions._scan import scan as find_actions
+from bot.diagnosis._scan import scan as find_modes
+from bot.evidence import find_tasks
+from bot.notices import scan as find_notices
+from bot.notices.lint import lint as lint_messages
+from bot.runbook.lint import Vocabulary
+from bot.runbook.lint import lint as lint_runbook
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+_PYTHON = re.compile(r"^```python\n# (?P<path>\S+)\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
+_RUNBOOK = re.compile(r"^````markdown\n<!-- (?P<path>\S+) -->\n(?P<text>.*?)^````$", re.DOTALL | re.MULTILINE)
+_NOTICE = re.compile(r"^```jinja\n\{# (?P<path>\S+) #\}\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+EXAMPLES = {found["path"]: found["code"] for found in _PYTHON.finditer(PAGE)}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, Path]]:
+    """An empty package to put an example into."""
+    folder = tmp_path / "example_package"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    invalidate_caches()
+    yield import_module("example_package"), folder
+    for name in [name for name in sys.modules if name.startswith("example_package")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("path", "find", "name"),
+    [
+        ("spark_tasks/rolled_back_commits.py", find_tasks, "rolled_back_commits"),
+        ("bot/diagnosis/drained_savepoint.py", find_modes, "F5"),
+        ("bot/actions/restore_nothing.py", find_actions, "restore_nothing"),
+    ],
+)
+def test_a_python_example_is_found_by_its_scan(
+    package: tuple[ModuleType, Path], path: str, find: object, name: str
+) -> None:
+    """Copying the block into one file is all that there is to do."""
+    module, folder = package
+    (folder / Path(path).name).write_text(EXAMPLES[path], encoding="utf-8")
+
+    found = find(module)  # type: ignore[operator]
+
+    assert [name] == list(found)
+
+
+def test_every_python_example_is_tried() -> None:
+    """A new example on the page has to be loaded here, too."""
+    tried = {
+        "spark_tasks/rolled_back_commits.py",
+        "bot/diagnosis/drained_savepoint.py",
+        "bot/actions/restore_nothing.py",
+    }
+
+    assert tried == set(EXAMPLES)
+
+
+def test_the_runbook_example_has_no_problem() -> None:
+    """The lint that guards the real runbooks finds nothing in it."""
+    example = _RUNBOOK.search(PAGE)
+    assert example is not None
+    known = Vocabulary(tasks=frozenset({"ledger"}), actions=frozenset(), notices=frozenset(), codes=frozenset({"F2"}))
+
+    problems = lint_runbook(example["text"], example["path"], known)
+
+    assert [] == [str(problem) for problem in problems]
+
+
+def test_the_notice_example_renders_with_every_shape_of_facts(tmp_path: Path) -> None:
+    """The lint renders it with all sample facts."""
+    example = _NOTICE.search(PAGE)
+    assert example is not None
+    (tmp_path / Path(example["path"]).name).write_text(example["text"], encoding="utf-8")
+
+    problems = lint_messages(tmp_path)
+
+    assert [] == [str(problem) for problem in problems]
+    assert ["all_quiet"] == list(find_notices(tmp_path))

@@ -1,0 +1,85 @@
+"""Whatever exists is documented, and no file tells of one machine or registry."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+import spark_tasks
+from bot import actions, diagnosis
+from bot.actions._scan import scan as find_actions
+from bot.cli import app
+from bot.diagnosis._scan import scan as find_modes
+from bot.evidence import find_tasks
+from bot.notices import scan as find_notices
+from bot.runbook.parse import read_all
+from bot.slack.checking import SCOPES
+from bot.slack.commands import VERBS
+from bot.slack.ids import COMMAND
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_FOREIGN = re.compile(r"/work/|/root/|repo1?\.maven|pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian")
+
+
+def _named() -> list[str]:
+    return [
+        *find_tasks(spark_tasks),
+        *find_modes(diagnosis),
+        *find_actions(actions),
+        *find_notices(ROOT / "messages"),
+        *read_all(ROOT / "runbooks"),
+        *VERBS,
+    ]
+
+
+@pytest.mark.parametrize("name", _named())
+def test_each_task_mode_action_notice_runbook_and_subcommand_is_in_the_readme(name: str) -> None:
+    """What is added is mentioned."""
+    assert re.search(rf"\b{re.escape(name)}\b", README)
+
+
+def test_each_command_is_in_the_readme() -> None:
+    """The terminal's commands, too."""
+    commands = [*(c.name for c in app.registered_commands), *(g.name for g in app.registered_groups)]
+
+    missing = [name for name in commands if f"waterline {name}" not in README]
+
+    assert [] == missing
+
+
+def test_the_manifest_asks_for_what_the_bot_uses() -> None:
+    """Scopes, command and event of the Slack app are those of the code."""
+    manifest = YAML(typ="safe").load((ROOT / "deploy/slack/manifest.yaml").read_text(encoding="utf-8"))
+
+    assert set(SCOPES) == set(manifest["oauth_config"]["scopes"]["bot"])
+    assert [COMMAND] == [c["command"] for c in manifest["features"]["slash_commands"]]
+    assert ["app_home_opened"] == manifest["settings"]["event_subscriptions"]["bot_events"]
+
+
+def test_no_file_tells_of_one_machine_or_registry() -> None:
+    """Paths of one machine and addresses of package registries stay out of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.fail("this test needs the git checkout")
+    own = Path(__file__).relative_to(ROOT)
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        path = ROOT / name
+        if Path(name) == own or path.suffix in {".png", ".avro", ".parquet"} or not path.is_file():
+            continue
+        text = path.read_bytes().decode("utf-8", errors="ignore")
+        found += [f"{name}: {hit}" for hit in _FOREIGN.findall(text)]
+
+    assert [] == found
+
+
+def test_no_python_file_is_longer_than_250_lines() -> None:
+    """One idea a file."""
+    sources = [p for folder in ("bot", "spark_tasks", "tests") for p in (ROOT / folder).rglob("*.py")]
+
+    too_long = [str(p.relative_to(ROOT)) for p in sources if len(p.read_text(encoding="utf-8").splitlines()) > 250]
+
+    assert [] == too_long
