@@ -81,7 +81,11 @@ class SparkServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the JVM still runs."""
+        """Whether the server still listens; asked of its port, because a keeper may notice a death late."""
+        return self._is_kept and listens("127.0.0.1", self._port, 1.0)
+
+    @property
+    def _is_kept(self) -> bool:
         return self._keeper.poll() is None
 
     def stop(self) -> None:
@@ -125,11 +129,11 @@ class SparkServer:
 
     def _wait_until_it_listens(self, within_s: float) -> None:
         give_up = time.monotonic() + within_s
-        while time.monotonic() < give_up and self.is_alive:
+        while time.monotonic() < give_up and self._is_kept:
             if listens("127.0.0.1", self._port, 1.0):
                 return
             time.sleep(0.1)
-        why = "did not listen in time" if self.is_alive else "ended by itself"
+        why = "did not listen in time" if self._is_kept else "ended by itself"
         told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         end = [line[:200] for line in told if line and not line.startswith(("\t", " "))][-3:]
         self.stop()

@@ -3,14 +3,11 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -20,13 +17,15 @@ from pyspark.sql.connect.shell.progress import StageInfo
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_run import SparkRun
-from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule
 from tests.tables import OrdersTable
 
 SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="long", needs=("table",), cost="time")
+PATIENCE_S = 100
+"""A busy machine may need half a minute to start Spark."""
 COUNTED = Answer(verdict=Verdict.INCONCLUSIVE, headline="Counted.")
 
 
@@ -79,17 +78,9 @@ def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseEx
         except (EvidenceCancelled, EvidenceFailed) as error:
             raised.append(error)
 
-    thread = threading.Thread(target=body)
+    thread = threading.Thread(target=body, daemon=True)
     thread.start()
     return thread, raised
-
-
-def wait_until_gone(folder: Path) -> None:
-    """Fails when the folder is still there after ten seconds."""
-    give_up = time.monotonic() + 10
-    while folder.exists():
-        assert time.monotonic() < give_up, f"{folder} is still there"
-        time.sleep(0.05)
 
 
 def test_progress_is_told_and_a_broken_listener_does_no_harm(
@@ -126,10 +117,10 @@ def test_a_running_task_is_cancelled_by_its_tag_alone(with_task: Callable[..., S
     runner = with_task(counting(20_000_000_000))
     began = threading.Event()
     one, raised = in_thread(lambda: runner.run(SLOW, ask, tag="one", on_progress=lambda _p: began.set()))
-    assert began.wait(30)
+    assert began.wait(PATIENCE_S)
 
     assert runner.cancel("one")
-    one.join(30)
+    one.join(PATIENCE_S)
 
     assert [type(error) for error in raised] == [EvidenceCancelled]
     assert not runner.cancel("one")
@@ -152,7 +143,7 @@ def test_two_tasks_run_beside_each_other_with_progress_of_their_own(server: Spar
 
     threads = [in_thread(partial(work, task))[0] for task in (SLOW, few)]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     runner.close()
 
     assert totals["slow"] >= 64
@@ -185,11 +176,11 @@ def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: Embedde
     began = threading.Event()
     runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(20_000_000_000))}, embedded)
     one, raised = in_thread(lambda: runner.run(SLOW, ask, tag="one", on_progress=lambda _p: began.set()))
-    assert began.wait(60)
+    assert began.wait(PATIENCE_S)
     first = runner.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    one.join(60)
+    one.join(PATIENCE_S)
     runner.warm()
     second = runner.pid
     assert second is not None
@@ -231,49 +222,3 @@ def test_a_remote_server_that_is_not_there_is_told_within_seconds() -> None:
     assert time.monotonic() - began < 10
     assert f"sc://localhost:{port}" in str(failed.value)
     assert "s3cret" not in str(failed.value)
-
-
-def test_a_server_that_cannot_start_shows_the_end_of_its_log(embedded: EmbeddedSpark) -> None:
-    """A wrong setting is found in the message, not by guessing."""
-    with pytest.raises(EvidenceFailed, match="System memory"):
-        SparkServer(embedded.model_copy(update={"memory": "64m"}))
-
-
-def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
-    """Even `kill -9` of the bot ends the server and removes its scratch: its keeper sees the pipe end."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    code = (
-        "import subprocess, sys, time; from bot.adapters.spark_server import KEEPER; "
-        "k = subprocess.Popen([sys.executable, str(KEEPER), sys.argv[1], 'sleep', '60'], stdin=subprocess.PIPE); "
-        "time.sleep(60)"
-    )
-    bot = subprocess.Popen([sys.executable, "-c", code, str(scratch)], stdout=subprocess.PIPE)
-    assert bot.stdout is not None
-    server = psutil.Process(int(bot.stdout.readline()))
-
-    bot.kill()
-
-    server.wait(timeout=15)
-    bot.wait()
-    bot.stdout.close()
-    assert not server.is_running()
-    wait_until_gone(scratch)
-
-
-def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
-    """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
-    keeper = subprocess.Popen(
-        [sys.executable, str(KEEPER), str(tmp_path), "sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert keeper.stdout is not None
-    assert keeper.stdin is not None
-    kept = psutil.Process(int(keeper.stdout.readline()))
-
-    keeper.kill()
-
-    kept.wait(timeout=15)
-    keeper.wait()
-    keeper.stdin.close()
-    keeper.stdout.close()
-    assert not kept.is_running()
