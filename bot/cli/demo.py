@@ -147,4 +147,5 @@ def proof_lines(proof: Proof) -> list[str]:
 
 
 def _say(text: str) -> None:
-    _console.print(text, markup=False)
+    """One line; rich knows Slack's emoji, some without `large_` in their name."""
+    _console.print(text.replace(":large_", ":"), markup=False)
