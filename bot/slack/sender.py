@@ -100,7 +100,9 @@ class Sender:
         if post.user is not None:
             self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
             return None
-        ts = post.ts or self._answer_was_lost(post)
+        ts, may_be_twice = (post.ts, False) if post.ts or not _answer_was_lost(post) else self._find(post)
+        if may_be_twice:
+            body.append(_twice(post))
         if ts is not None and self._updated(post, ts, text, body):
             return ts
         root = self._outbox.find(post.thread_of) if post.thread_of else None
@@ -125,11 +127,6 @@ class Sender:
             return False
         return True
 
-    def _answer_was_lost(self, post: Post) -> str | None:
-        """The ts of a message that Slack has taken although the last try ended in an error; else None."""
-        is_sure = post.tries <= 1 or post.problem == "ratelimited" or post.problem in _OURS
-        return None if is_sure else self._find(post)
-
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
         if code in _OURS:
@@ -151,19 +148,14 @@ class Sender:
             self._on_end(post, problem)
 
     def _recover(self, post: Post) -> None:
-        """A post that was being sent when the process ended: look for it before sending it again."""
-        found = None if post.user is not None else self._find(post)
-        if found is not None:
-            self._outbox.sent(post.key, post.shown + 1, found)
-            if post.wanted > post.shown + 1:
-                self._outbox.touch(post.key)
-            return
+        """A post that was being sent when the process ended: it is looked for before it is sent again."""
         self._outbox.postpone(post.key, self._clock.now(), "interrupted", whole_channel=False)
 
-    def _find(self, post: Post) -> str | None:
-        """The ts of a message that carries this post's key; None if there is none or we may not read history."""
-        if post.ts is not None:
-            return None
+    def _find(self, post: Post) -> tuple[str | None, bool]:
+        """(ts of the message that carries this post's key, whether it may be there unseen).
+
+        Reading history needs a scope that the bot does without unless it is given (channels:history).
+        """
         root = self._outbox.find(post.thread_of) if post.thread_of else None
         try:
             if root is not None and root.ts is not None:
@@ -173,9 +165,20 @@ class Sender:
             else:
                 answer = self._client.conversations_history(channel=post.channel, limit=50, include_all_metadata=True)
         except (SlackApiError, SlackClientError, OSError):
-            return None
+            return None, True
         for message in answer.get("messages") or []:
             payload = (message.get("metadata") or {}).get("event_payload") or {}
             if payload.get("key") == post.key:
-                return str(message["ts"])
-        return None
+                return str(message["ts"]), False
+        return None, False
+
+
+def _answer_was_lost(post: Post) -> bool:
+    """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
+    return post.tries > 1 and post.problem != "ratelimited" and post.problem not in _OURS
+
+
+def _twice(post: Post) -> dict[str, Any]:
+    """Says of itself that it may be a repetition, so that nobody acts on it twice."""
+    text = f"Sending this was interrupted, so it may be here twice. It counts once: `{post.key}`"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}

@@ -157,3 +157,21 @@ def test_an_answer_that_was_lost_is_not_sent_twice(
     eventually(lambda: proposal_is_sent(bot))
 
     assert sum("What will happen" in m.plain for m in ana.messages()) == 1
+
+
+def test_a_message_that_may_be_there_twice_says_so(
+    collected: SeenMessage, ana: Responder, slack: Workspace, bot: LittleBot
+) -> None:
+    """Without the right to read history nobody can look: the repetition names itself by its key."""
+    ana.asks("status")
+    slack.faults.fails_after_effect("chat.postMessage", "internal_error")
+    slack.faults.fails("conversations.history", "missing_scope", times=5)
+
+    ana.clicks("Propose", collected)
+    eventually(lambda: any(e.error == "internal_error" for e in slack.wire("api", "chat.postMessage")))
+    bot.clock.advances(_A_MINUTE)
+    eventually(lambda: proposal_is_sent(bot))
+
+    shown = [m.plain for m in ana.messages() if "What will happen" in m.plain]
+    assert len(shown) == 2
+    assert ["It counts once: wl-1/proposal/" in text for text in shown] == [False, True]
