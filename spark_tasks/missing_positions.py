@@ -86,7 +86,7 @@ def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | N
         ),
         columns=("partition", "first missing", "last missing", "positions"),
         rows=tuple(_row(ask, gap) for gap in finding.gaps),
-        finding=finding,
+        finding=finding.model_copy(update={"to_come": above}),
         sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
     )
 
@@ -96,7 +96,8 @@ def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above:
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
         waiting = (
-            f" {counted(above, 'position')} of {of_rolled_back} {'lies' if above == 1 else 'lie'} above it, not live."
+            f" {counted(above, 'position')} of {of_rolled_back} {'lies' if above == 1 else 'lie'} above it and "
+            f"{'is' if above == 1 else 'are'} not written again yet."
             if above
             else ""
         )

@@ -64,6 +64,8 @@ class GapsFinding(Record):
     missing: int
     gaps: tuple[PositionGap, ...]
     """The first gaps, lowest first, at most 20; `missing` counts all."""
+    to_come: int = 0
+    """Positions of rolled-back commits above the highest live one: not written again yet."""
 
 
 class PairVerdict(StrEnum):

@@ -95,6 +95,8 @@ class NoticeFacts(Record):
     reading: Reading
     proofs: tuple[str, ...]
     """Names of the checks that the verification passed; empty before it."""
+    to_come: int
+    """Source records that were taken back and are not written again yet: the job is catching up."""
     now: Utc
     next_word_at: Utc | None
     """By when the consumer hears again; None once the incident is closed."""

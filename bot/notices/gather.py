@@ -52,11 +52,18 @@ def facts_for(
         damage=_damage(incident),
         reading=_reading(consumer, affected, reads),
         proofs=_proofs(incident),
+        to_come=_to_come(incident),
         now=now,
         next_word_at=now + timedelta(minutes=next_update_minutes) if incident.is_open else None,
         channel=incident.opened.channel,
         responder=incident.responder,
     )
+
+
+def _to_come(incident: Incident) -> int:
+    run = incident.latest.get("missing_positions")
+    finding = run.evidence.finding if run and run.evidence else None
+    return finding.to_come if isinstance(finding, GapsFinding) else 0
 
 
 def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:

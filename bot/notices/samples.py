@@ -76,6 +76,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 damage=Damage(extra_rows=220 if full else None, missing_positions=1 if full else None),
                 reading=reading,
                 proofs=("no duplicates", "no gaps") if stage == "proven" else (),
+                to_come=350 if full else 0,
                 now=_NOON,
                 next_word_at=_NOON + timedelta(minutes=30) if full else None,
                 channel="C0ORDERS01",
