@@ -9,19 +9,18 @@ from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval import Approval, NotAllowed
 from bot.domain.approval import decide as decide_approval
-from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.entries import Body, ProposalApproved, ProposalEnded, ProposalMade
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Effect, Requirement, StartJob
-from bot.domain.staleness import stale_reason
+from bot.domain.proposal import Requirement
 from bot.ports import Clock, Directory
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.proposal_rules import evidence_is_fresh, job_of, match_for, refuse_unless
 
 _OPEN = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING}
 
@@ -51,8 +50,8 @@ class Proposals:
         module = self._actions[action]
         observation = self._observer.observe(incident.opened.table)
         case = self._diagnostician.case(incident, observation)
-        _evidence_is_fresh(incident, case, module)
-        mode, match = _match_for(incident, action)
+        evidence_is_fresh(incident, case, module)
+        mode, match = match_for(incident, action)
         setup = self._observer.setup(incident.opened.table)
         plan = Plan(
             incident=incident_id,
@@ -66,7 +65,7 @@ class Proposals:
             at=self._clock.now(),
         )
         proposal = module.propose(plan)
-        self._check(proposal.requirements, incident, job=_job(proposal.effects))
+        self._check(proposal.requirements, incident, job=job_of(proposal.effects))
 
         def decide(now: Incident) -> list[Body]:
             must_be_open(now)
@@ -99,7 +98,7 @@ class Proposals:
 
         def decide(now: Incident) -> list[Body]:
             current = now.proposals[proposal_id]
-            _refuse_unless(current, ProposalState.PROPOSED)
+            refuse_unless(current, ProposalState.PROPOSED)
             proposal = current.proposal
             if digest != proposal.digest:
                 raise Refused(
@@ -140,7 +139,7 @@ class Proposals:
 
         def decide(now: Incident) -> list[Body]:
             current = now.proposals[proposal_id]
-            _refuse_unless(current, ProposalState.PROPOSED)
+            refuse_unless(current, ProposalState.PROPOSED)
             return [ProposalEnded(proposal=proposal_id, how="rejected", reason=reason.strip())]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -171,7 +170,7 @@ class Proposals:
         for view in incident.proposals.values():
             if view.may_become(ProposalState.SUPERSEDED):
                 try:
-                    self._check(view.proposal.requirements, incident, job=_job(view.proposal.effects))
+                    self._check(view.proposal.requirements, incident, job=job_of(view.proposal.effects))
                 except Superseded as error:
                     self.supersede(incident_id, view.proposal.id, str(error))
 
@@ -196,7 +195,7 @@ class Proposals:
             return
         incident = self._store.get(incident_id)
         try:
-            self._check(view.proposal.requirements, incident, job=_job(view.proposal.effects))
+            self._check(view.proposal.requirements, incident, job=job_of(view.proposal.effects))
         except Superseded as error:
             self.supersede(incident_id, view.proposal.id, str(error))
             raise
@@ -207,46 +206,3 @@ class Proposals:
             table=self._observer.table(incident.opened.table), runs=ports.flink.runs(job), checkpoints=ports.checkpoints
         )
         check_all(requirements, world)
-
-
-def _job(effects: Sequence[Effect]) -> str:
-    return next(effect.job for effect in effects if isinstance(effect, StartJob))
-
-
-def _refuse_unless(view: ProposalView, state: ProposalState) -> None:
-    if view.state is state:
-        return
-    title = view.proposal.title
-    if view.ended is not None:
-        who = f" by <@{view.ended_by}>" if view.ended_by != WATERLINE else ""
-        at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
-        raise Refused(
-            f"“{title}” was {view.ended.how}{who}{at}.", view.ended.reason, "Propose it anew if it is still needed."
-        )
-    last = view.approvals[-1] if view.approvals else None
-    who = f" It was approved by <@{last.by}> at {last.at:%H:%M} UTC." if last else ""
-    raise Refused(f"“{title}” is {view.state.value} already.{who}", "", "")
-
-
-def _match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:
-    remedy = action.replace("_", "-")
-    matches = incident.diagnosis.matches if incident.diagnosis else ()
-    for mode, match in matches:
-        if match.remedy.value == remedy:
-            return mode, match
-    found = ", ".join(f"{m.code} ({x.remedy.value})" for m, x in matches) or "no match"
-    raise Refused(
-        "Nothing to propose.",
-        f"Expected a diagnosis whose remedy is {remedy}; found {found}.",
-        "Collect the missing evidence and diagnose again.",
-    )
-
-
-def _evidence_is_fresh(incident: Incident, case: Case, module: ActionModule) -> None:
-    for task in module.action.needs:
-        run = incident.latest.get(task)
-        if run is None or run.evidence is None:
-            raise Refused(f"{module.action.title} needs the evidence “{task}”.", "It has no answer yet.", "Run it.")
-        reason = stale_reason(run.evidence, case)
-        if reason is not None:
-            raise Refused(f"The evidence “{task}” is stale.", reason, "Run it again, then propose.")
