@@ -87,10 +87,17 @@ def _serve_http(surface: SlackSurface, slack: SlackSettings, stopping: threading
 
 
 def _warm(built: Built) -> None:
+    """Spark answers its first real question three times slower than its second: let nobody wait for that."""
+    services, log = built.services, structlog.get_logger(__name__)
     try:
         built.runner.warm()
+        table = services.opening.tables[0]
+        _state, window = services.opening.window_since(table, None)
+        services.desk.collect(table, window, "ledger")
     except WaterlineError as error:
-        structlog.get_logger(__name__).warning("spark is not ready", problem=str(error))
+        log.warning("spark is not warm", problem=str(error))
+    else:
+        log.info("spark is warm")
 
 
 def _log_to_stderr() -> None:

@@ -28,6 +28,9 @@ _RECEIVE_BYTES = 64 * 1024
 """slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
 with its 1024 bytes a read, a burst of clicks waits for its last one and can end in a RecursionError."""
 
+_AT_ONCE = 64
+"""Deliveries that are being stored at the same time; those that arrive together share one commit."""
+
 
 class SlackSurface:
     """Talks to one workspace."""
@@ -78,6 +81,7 @@ class SlackSurface:
             web_client=WebClient(token=app_token, base_url=base_url),
             ping_interval=1,
             receive_buffer_size=_RECEIVE_BYTES,
+            concurrency=_AT_ONCE,
         )
         self._socket.connect()  # type: ignore[no-untyped-call]
 

@@ -37,7 +37,7 @@ def floor_app(kind: str, workspace: Workspace) -> Iterator[None]:
 
 def _bolt(api_url: str) -> None:
     app = App(
-        client=WebClient(token=os.environ["SLACK_BOT_TOKEN"], base_url=api_url),
+        client=WebClient(token=os.environ.pop("SLACK_BOT_TOKEN"), base_url=api_url),
         token_verification_enabled=False,
         process_before_response=True,
     )
