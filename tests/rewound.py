@@ -169,7 +169,7 @@ class PowerCut:
 
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
-    ) -> tuple[Entry, ...]:  # noqa: E501
+    ) -> tuple[Entry, ...]:
         self._appended += 1
         if -self._at == self._appended:
             os.kill(os.getpid(), signal.SIGKILL)
