@@ -43,10 +43,13 @@ fix: install ## Format and mend what the linter can mend
 bench: install ## Measure: acknowledgement under load, first card, warm evidence
 	$(BIN)/python -m tests.bench
 
+reference: install ## Write deploy/settings.md anew from the settings
+	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md
+
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
 
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow check fix bench lock clean
+.PHONY: help install demo walk test test-slow check fix bench reference lock clean

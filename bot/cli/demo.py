@@ -21,6 +21,7 @@ from bot.cli.walk import Walk
 from bot.domain.errors import BadConfiguration
 from bot.lab.lab import Lab
 from bot.lab.proof import Proof
+from bot.slack.checking import SCOPES
 from bot.workspace import Workspace
 
 Incident = Literal["restored-from-older-savepoint", "rolled-back-while-running", "task-manager-killed"]
@@ -45,7 +46,10 @@ def demo(
     began = time.monotonic()
     shutil.rmtree(home / "bot", ignore_errors=True)
     (home / "bot.log").unlink(missing_ok=True)
-    with Lab(home / "lab", sink=sink, say=_say) as lab, Workspace().serve(port=port) as workspace:
+    with (
+        Lab(home / "lab", sink=sink, say=_say) as lab,
+        Workspace(scopes=frozenset(SCOPES)).serve(port=port) as workspace,
+    ):
         state = lab.start()
         config = write_config(home, state, workspace.api_url, workspace.world.cast)
         with bot_process(config, workspace, home / "bot.log"):

@@ -7,8 +7,19 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.setup import TableSetup
 
-SCOPES = ("commands", "chat:write", "files:write", "usergroups:read", "channels:read")
-"""What the bot token needs; deploy/slack/manifest.yaml asks for them."""
+SCOPES = (
+    "commands",
+    "chat:write",
+    "files:write",
+    "usergroups:read",
+    "users:read",
+    "channels:read",
+    "channels:history",
+    "groups:read",
+    "groups:history",
+)
+"""What the bot token needs; deploy/slack/manifest.yaml asks for them. History is read only to find out, after a
+crash, whether a message was sent; `groups` are private channels."""
 
 
 def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:

@@ -11,6 +11,7 @@ from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.cli.demo import bot_process, wait_for_bot
 from bot.cli.demo_config import write_config
 from bot.lab.home import LabState
+from bot.slack.checking import SCOPES
 from bot.workspace import Workspace
 from bot.workspace.server import WorkspaceServer
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
@@ -74,7 +75,7 @@ def scene(folder: Path) -> Iterator[Scene]:
 @contextmanager
 def served() -> Iterator[tuple[Workspace, WorkspaceServer]]:
     """A workspace with the server that runs it: a burst of clicks starts on its own event loop."""
-    workspace = Workspace()
+    workspace = Workspace(scopes=frozenset(SCOPES))
     server = WorkspaceServer(workspace.world)
     with server.running("127.0.0.1", 0):
         yield workspace, server

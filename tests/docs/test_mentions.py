@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from bot.runbook.parse import read_all
 from bot.slack.checking import SCOPES
 from bot.slack.commands import VERBS
 from bot.slack.ids import COMMAND
+from bot.workspace.api import METHODS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,6 +59,47 @@ def test_the_manifest_asks_for_what_the_bot_uses() -> None:
     assert set(SCOPES) == set(manifest["oauth_config"]["scopes"]["bot"])
     assert [COMMAND] == [c["command"] for c in manifest["features"]["slash_commands"]]
     assert ["app_home_opened"] == manifest["settings"]["event_subscriptions"]["bot_events"]
+
+
+def test_every_method_that_the_bot_calls_has_its_scope() -> None:
+    """A scope that is missing shows only in a real workspace, at the moment when it is needed."""
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "bot/slack").glob("*.py"))
+    called = set(re.findall(r"client\.([a-z]+_[a-zA-Z_0-9]+)\(", source))
+    needed = {name.replace(".", "_").lower(): method.scope for name, method in METHODS.items() if method.scope}
+    needed["files_upload_v2"] = needed["files_getuploadurlexternal"]
+
+    missing = {name: needed[name] for name in called & {*needed} if needed[name] not in SCOPES}
+
+    assert {} == missing
+    assert {"conversations_history", "users_info", "chat_update", "files_upload_v2"} <= called & {*needed}
+
+
+def test_the_changelog_has_its_form() -> None:
+    """Versions, then Added, Changed, Fixed in this order, then lines that begin with what a user sees."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    kinds = [re.findall(r"^### (.+)$", version, flags=re.MULTILINE) for version in versions]
+    other = [line for line in text.splitlines() if line and not line.startswith(("#", "- ", "  "))]
+
+    assert versions
+    assert all(found == [k for k in ("Added", "Changed", "Fixed") if k in found] and found for found in kinds)
+    assert [] == other
+
+
+def test_the_lock_pins_every_package_with_hashes_and_no_address() -> None:
+    """What is installed is what was locked, from whatever registry the machine uses."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pinned = re.findall(r"^([a-z0-9][a-z0-9._-]*(?:\[[a-z,-]+\])?)==", lock, flags=re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=~!; ]", each)[0] for each in asked}
+    unhashed = [block for block in re.split(r"\n(?=[a-z0-9])", lock) if "--hash=sha256:" not in block]
+
+    assert set() == {name.replace(".", "-") for name in names} - {
+        name.split("[")[0].replace(".", "-") for name in pinned
+    }
+    assert [] == unhashed
+    assert "://" not in lock
 
 
 def test_no_file_tells_of_one_machine_or_registry() -> None:
