@@ -39,6 +39,8 @@ class Executions:
         try:
             self._hands(view).prepare(view.proposal, 0)
         except Superseded as error:
+            # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
+            self._may_execute(self._store.get(incident_id).proposals[proposal_id], by)
             self._proposals.supersede(incident_id, proposal_id, str(error))
             raise
 

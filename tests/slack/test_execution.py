@@ -59,6 +59,7 @@ def test_execute_clicked_twice_and_by_two_people_is_done_once(
     slack.faults.doubles_clicks()
 
     ana.clicks("Execute", approved)
+    ana.sees("Started.")
     late = ben.answer_to(lambda: ben.clicks("Execute", approved))
     ana.sees("Proven, at head")
 
