@@ -36,7 +36,8 @@ class WorkspaceServer:
     @contextmanager
     def running(self, host: str, port: int) -> Iterator[str]:
         """The address while the server is up; a port of 0 takes a free one."""
-        with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as listening:
+        # named as TCP: asyncio turns Nagle's delay off (40 ms an answer) only where the protocol is stated
+        with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM, sockets.IPPROTO_TCP) as listening:
             listening.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
             _bind(listening, host, port)
             shown = LOOPBACK if host == EVERYWHERE else host
