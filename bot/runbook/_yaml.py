@@ -46,7 +46,9 @@ def fields(source: str, first_line: int, problems: Problems) -> dict[str, Field]
         problems.add(line, "spaces", "a tab", "Indent with spaces")
         return None
     try:
-        node = YAML(typ="safe", pure=True).compose(source)
+        reader = YAML(typ="safe", pure=True)
+        reader.composer.warn_double_anchors = False  # YAML allows it: an alias means the anchor before it
+        node = reader.compose(source)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark else 0)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.domain.errors import BadConfiguration
@@ -154,6 +154,7 @@ YAML_PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(YAML_PIECES, max_size=12).map("".join), st.sampled_from(["block", "front", "prose"]))
+@example(piece="&a: : &a:", where="block")
 def test_random_yaml_never_breaks_the_reader(piece: str, where: str) -> None:
     """Broken YAML or Markdown in any place is a problem with a line, or is fine; never another error."""
     old = {"block": "id: call\n", "front": "version: 3\n", "prose": "Leave it as it is.\n"}[where]
