@@ -1,5 +1,7 @@
 """Slack repeats itself, drops connections, refuses and forgets; nothing is lost and nothing is done twice."""
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -23,6 +25,13 @@ def proposal_is_sent(bot: LittleBot) -> bool:
     view = bot.services.store.get(WL).current_proposal
     post = bot.store.outbox.find(f"wl-1/proposal/{view.proposal.id}") if view else None
     return post is not None and post.state == "sent"
+
+
+def nothing_waits(bot: LittleBot) -> bool:
+    """Whether every message was sent, so that the next one is the one that a fault hits."""
+    with closing(sqlite3.connect(bot.folder / "journal.db")) as record:
+        waiting = record.execute("SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')").fetchone()
+    return waiting == (0,)
 
 
 def test_a_redelivered_command_is_one_command(
@@ -164,6 +173,7 @@ def test_a_message_that_may_be_there_twice_says_so(
 ) -> None:
     """Without the right to read history nobody can look: the repetition names itself by its key."""
     ana.asks("status")
+    eventually(lambda: nothing_waits(bot))
     slack.faults.fails_after_effect("chat.postMessage", "internal_error")
     slack.faults.fails("conversations.history", "missing_scope", times=5)
 
