@@ -23,7 +23,9 @@ from bot.workspace.api import METHODS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-_FOREIGN = re.compile(r"/work/|/root/|repo1?\.maven|pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian")
+_HOMES = ("work", "root", "home/[a-z]+")
+_REGISTRIES = (r"repo1?\.maven", r"pypi\.or.", r"files\.pythonhoste.", r"registry\.npmj.", r"deb\.debia.")
+_FOREIGN = re.compile("|".join([*(f"(?<![a-z0-9.])/{home}/" for home in _HOMES), *_REGISTRIES]))
 
 
 def _named() -> list[str]:
