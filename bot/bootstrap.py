@@ -21,6 +21,7 @@ from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
+from bot.adapters.table_files import FolderOfTable
 from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
@@ -85,6 +86,7 @@ def build(
             tables=settings.setups,
             jobs={name: _job_ports(job, stack) for name, job in settings.jobs.items()},
             reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
+            files=FolderOfTable(),
         )
         services = assemble(incidents, observer, collector, directory, now)
         stack.callback(services.background.close)

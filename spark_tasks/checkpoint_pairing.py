@@ -16,6 +16,7 @@ TASK = Task(
     confirmed_means="at least one restore point pairs with a listed snapshot",
     needs=("table", "checkpoints"),
     cost="nothing but the metadata that is in hand",
+    reads="nothing",
     confirmed_is="relief",
 )
 _COLUMNS = ("restore point", "kind", "checkpoint", "run", "verdict", "snapshot", "stays", "why")

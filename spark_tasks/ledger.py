@@ -26,6 +26,7 @@ TASK = Task(
     confirmed_means="the chain is broken: another run, another writer, a rollback, or checkpoint ids that fall",
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
+    reads="metadata",
 )
 _SAMPLE = 10
 _COLUMNS = ("snapshot", "committed", "on main", "engine", "run", "checkpoint", "files", "rows", "attempts", "code")

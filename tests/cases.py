@@ -1,7 +1,7 @@
 """Builds cases in the words of the catalogue: who commits what, what Flink says, what evidence found."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
@@ -205,8 +205,9 @@ class Tale:
         duplicates: DuplicatesFinding | None = None,
         gaps: GapsFinding | None = None,
         ledger: bool = True,
+        **found: Any,
     ) -> Case:
-        """The case for the window from `since` (exclusive) to the head."""
+        """The case for the window from `since` (exclusive) to the head; `found` fills further fields of `Case`."""
         assert self.head is not None
         table, window = self.table, Window(since=since, until=self.head)
         none = NotSeen(source="lineage", reason="None is configured.", remedy="Configure it.")
@@ -218,6 +219,7 @@ class Tale:
             ledger=ledger_of(table, window) if ledger else None,
             duplicates=duplicates,
             gaps=gaps,
+            **found,
         )
 
     def looked_at(self, *, duplicates: int = 0, missing: int = 0) -> Case:

@@ -15,6 +15,7 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
+from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.contract import TableContract
 from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
@@ -143,7 +144,11 @@ class Damaged:
             policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
         )  # fmt: skip
         observer = Observer(
-            self.catalog, {ORDERS: setup}, {JOB: JobPorts(self.flink, self.checkpoints)}, reads=_NoReads()
+            self.catalog,
+            {ORDERS: setup},
+            {JOB: JobPorts(self.flink, self.checkpoints)},
+            reads=_NoReads(),
+            files=FolderOfTable(),
         )
         proposals = Proposals(store, observer, None, {}, None, SystemClock())  # type: ignore[arg-type]
         return Executions(store, observer, proposals, SystemClock()), proposals

@@ -9,6 +9,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_parsing import told_by
+from bot.adapters.opening import address, opened
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId
@@ -44,7 +45,7 @@ class CheckpointFiles:
         """One restore point: its folder, or its `_metadata` file. Raises CouldNotLook if there is none."""
         folder = path.removesuffix(f"/{_METADATA}").rstrip("/")
         try:
-            files, bare = _opened(folder)
+            files, bare = opened(folder)
             stored = _read(files, bare)
         except _TROUBLE as error:
             raise _could_not_look(f"Restore point {path}", error) from error
@@ -58,7 +59,7 @@ class CheckpointFiles:
 
     def _retained(self, root: str, runs: Sequence[JobId], job: str) -> Iterator[StoredCheckpoint]:
         try:
-            files, bare = _opened(root)
+            files, bare = opened(root)
             jobs = [f for f in _folders(files, bare) if _JOB_FOLDER.fullmatch(f.base_name)]
             for folder in jobs:
                 if runs and folder.base_name not in runs:
@@ -72,20 +73,12 @@ class CheckpointFiles:
 
     def _savepoints(self, root: str, job: str) -> Iterator[StoredCheckpoint]:
         try:
-            files, bare = _opened(root)
+            files, bare = opened(root)
             for each in _folders(files, bare):
                 if each.base_name.startswith("savepoint-"):
                     yield _read(files, each.path) or _incomplete(files, each)
         except _TROUBLE as error:
             raise _could_not_look(f"The savepoint folder of {job}, {root},", error) from error
-
-
-def _opened(path: str) -> tuple[FileSystem, str]:
-    """Flink writes `file:/a/b`; people write `/a/b` or `file:///a/b`."""
-    if path.startswith("file:"):
-        path = "/" + path.removeprefix("file:").lstrip("/")
-    opened: tuple[FileSystem, str] = FileSystem.from_uri(path)
-    return opened
 
 
 def _folders(files: FileSystem, path: str, *, may_be_gone: bool = False) -> list[FileInfo]:
@@ -109,7 +102,7 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
     from_folder = JobId(parent) if _JOB_FOLDER.fullmatch(parent) else None
     by_name = CheckpointKind.SAVEPOINT if name.startswith("savepoint-") else CheckpointKind.CHECKPOINT
     return StoredCheckpoint(
-        path=_as_flink_writes(files, folder),
+        path=address(files, folder),
         kind=by_name if told.kind is CheckpointKind.UNKNOWN else told.kind,
         checkpoint_id=told.checkpoint_id,
         job_id=told.job_id or from_folder,
@@ -124,18 +117,13 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
 
 def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:
     return StoredCheckpoint(
-        path=_as_flink_writes(files, folder.path),
+        path=address(files, folder.path),
         kind=CheckpointKind.SAVEPOINT,
         checkpoint_id=None,
         job_id=None,
         written_at=_written_at(folder),
         problem="It has no _metadata: the savepoint failed, or is still being taken.",
     )
-
-
-def _as_flink_writes(files: FileSystem, path: str) -> str:
-    scheme = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
-    return scheme.get(files.type_name, "") + path
 
 
 def _written_at(info: FileInfo) -> datetime:

@@ -126,7 +126,9 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
         console.print(f"\n{mode.code}: {match.headline}", style="bold", markup=False)
         for reason in match.reasons:
             console.print(f"  - {reason}", markup=False)
-        console.print(f"  last good snapshot {match.last_good}; remedy: {match.remedy.value}", markup=False)
+        console.print(
+            f"  last good snapshot {match.last_good}; {match.remedy.words} ({match.remedy.value})", markup=False
+        )
     if not diagnosis.matches:
         console.print("\nNo failure mode matches.", style="bold")
     for mode, told in diagnosis.undecided:

@@ -15,7 +15,7 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -31,6 +31,8 @@ MODE = Mode(
         "A run that has just started: its first checkpoint is not complete yet.",
     ),
     neighbours=("F2", "healthy", "wait"),
+    act=Act.RECOVER,
+    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, runs_of, unseen
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
@@ -20,6 +20,8 @@ MODE = Mode(
     needs=(),
     false_positives=("A restart loop: the job fails again and again with the same exception.",),
     neighbours=("healthy", "F3"),
+    act=Act.WAIT,
+    remedies=(Remedy.WAIT,),
 )
 
 

@@ -6,7 +6,7 @@ This is the one mode that says that nothing is to be done, so everything that it
 from bot.diagnosis import _unbroken
 from bot.diagnosis._case import in_window, living, not_asked, unseen
 from bot.diagnosis.flink_is_recovering import is_recovering
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
@@ -21,6 +21,8 @@ MODE = Mode(
         "A fault below the window: widen it and ask again.",
     ),
     neighbours=("wait", "F3"),
+    act=Act.TELL,
+    remedies=(Remedy.NOTHING,),
 )
 
 

@@ -16,7 +16,7 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
@@ -33,6 +33,8 @@ MODE = Mode(
         "Commits after the savepoint that carried no rows: nothing is read twice.",
     ),
     neighbours=("F3", "F6", "healthy"),
+    act=Act.RECOVER,
+    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )
 
 

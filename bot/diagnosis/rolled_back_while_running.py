@@ -1,7 +1,7 @@
 """F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
 
 from bot.diagnosis._case import living, not_asked, rows_by, unseen
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
@@ -17,6 +17,8 @@ MODE = Mode(
         "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
     ),
     neighbours=("F2", "F3", "healthy"),
+    act=Act.CONTAIN,
+    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )
 
 

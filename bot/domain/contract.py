@@ -7,6 +7,16 @@ from pydantic import Field
 from bot.domain.record import Record
 
 
+class ContractColumn(Record):
+    """One column as the contract promises it."""
+
+    name: str = Field(description="The column's name.", examples=["amount"])
+    type: str | None = Field(
+        default=None, description="Iceberg type in words; without it any type will do.", examples=["decimal(12, 2)"]
+    )
+    required: bool = Field(default=False, description="Whether it must never be null.", examples=[True])
+
+
 class TableContract(Record):
     """Keys and meaning of the columns that evidence relies on. A missing one makes its tasks inconclusive."""
 
@@ -32,6 +42,35 @@ class TableContract(Record):
     )
     redacted: tuple[str, ...] = Field(
         default=(), description="Columns whose values are never shown.", examples=[["customer"]]
+    )
+    columns: tuple[ContractColumn, ...] = Field(
+        default=(),
+        description="Promised columns; empty: the contract says nothing of the schema.",
+        examples=[[{"name": "amount", "type": "decimal(12, 2)", "required": True}]],
+    )
+    freshness: timedelta | None = Field(
+        default=None,
+        description="Largest promised age of the newest event, as an ISO 8601 duration or in seconds.",
+        examples=["PT15M"],
+        gt=timedelta(0),
+    )
+    late_after: timedelta | None = Field(
+        default=None,
+        description="An event this far below the newest one that was there before is late; without it any is.",
+        examples=["PT5M"],
+        ge=timedelta(0),
+    )
+    checkpoint_every: timedelta | None = Field(
+        default=None,
+        description="Expected time between checkpoints; without it what the job is set to.",
+        examples=["PT1M"],
+        gt=timedelta(0),
+    )
+    keep_snapshots: timedelta | None = Field(
+        default=None,
+        description="How long snapshots must stay readable for consumers and for recovery.",
+        examples=["P5D"],
+        gt=timedelta(0),
     )
     commit_every: timedelta | None = Field(
         default=None,

@@ -1,25 +1,40 @@
 """Diagnosis: every failure mode answers for itself, with its rows and reasons."""
 
-from enum import StrEnum
+from enum import IntEnum
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from bot.domain import findings as f
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation
 from bot.domain.findings import DuplicatesFinding, GapsFinding, PairingFinding
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.ledger import Ledger
 from bot.domain.record import Record
+from bot.domain.remedy import Remedy
 from bot.domain.table import Window
 
+__all__ = [
+    "Act", "CannotTell", "Case", "Diagnosis", "Examined", "Excluded", "Matches", "Mode", "ModeResult", "Remedy",
+]  # fmt: skip
 
-class Remedy(StrEnum):
-    """What a mode asks for. Each that changes the world is one action of `bot/actions/`."""
 
-    REWIND_TABLE_AND_JOB = "rewind-table-and-job"
-    WAIT = "wait"
-    NOTHING = "nothing"
+class Act(IntEnum):
+    """When to act on a match, where several hold at once: what still grows worse comes first."""
+
+    CONTAIN = 1
+    """The damage grows while we talk: stop the fork, stop the run that writes above a hole."""
+    MAKE_READABLE = 2
+    """Nothing else can be judged before the table's metadata and files can be read."""
+    RECOVER = 3
+    """Bring table and job together again."""
+    REPAIR = 4
+    """Mend rows and files once job and table agree."""
+    WAIT = 5
+    """Nothing is to be changed now; look again."""
+    TELL = 6
+    """Only people are to be told."""
 
 
 class Mode(Record):
@@ -37,6 +52,10 @@ class Mode(Record):
     """What looks the same and is not; shown to the responder."""
     neighbours: tuple[str, ...]
     """Codes of modes that are easily taken for this one."""
+    act: Act = Act.RECOVER
+    """Its place in the order in which to act."""
+    remedies: tuple[Remedy, ...] = ()
+    """What it may ask for, as a match says which; shown in the catalogue."""
 
 
 class Case(Record):
@@ -51,6 +70,23 @@ class Case(Record):
     duplicates: DuplicatesFinding | None = None
     gaps: GapsFinding | None = None
     pairing: PairingFinding | None = None
+    duplicate_files: f.DuplicateFilesFinding | None = None
+    duplicate_commits: f.DuplicateCommitsFinding | None = None
+    leaked: f.LeakedManifestsFinding | None = None
+    orphans: f.OrphanFilesFinding | None = None
+    unreadable: f.UnreadableFilesFinding | None = None
+    forked: f.ForkedWritersFinding | None = None
+    late: f.LateRowsFinding | None = None
+    corrected: f.CorrectedRowsFinding | None = None
+    replayed: f.ReplayedRowsFinding | None = None
+    backfill: f.BackfillFinding | None = None
+    schema_drift: f.SchemaDriftFinding | None = None
+    freshness: f.FreshnessFinding | None = None
+    table_health: f.TableHealthFinding | None = None
+    checkpoint_health: f.CheckpointHealthFinding | None = None
+    recovery_extent: f.RecoveryExtentFinding | None = None
+    reads: f.ReadsFinding | None = None
+    agreement: f.ContractAgreementFinding | None = None
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -94,14 +130,15 @@ class ModeResult(Record):
 
 
 class Diagnosis(Record):
-    """All modes' answers, in the order of the catalogue; matches come in the order in which to act."""
+    """All modes' answers, in the order of the catalogue."""
 
     results: tuple[ModeResult, ...]
 
     @property
     def matches(self) -> tuple[tuple[Mode, Matches], ...]:
-        """The modes that hold."""
-        return tuple((r.mode, r.examined) for r in self.results if isinstance(r.examined, Matches))
+        """The modes that hold, in the order in which to act."""
+        found = [(r.mode, r.examined) for r in self.results if isinstance(r.examined, Matches)]
+        return tuple(sorted(found, key=lambda each: each[0].act))
 
     @property
     def codes(self) -> tuple[str, ...]:

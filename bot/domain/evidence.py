@@ -5,7 +5,7 @@ from typing import Literal
 
 from bot.domain.contract import TableContract
 from bot.domain.findings import Finding
-from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
@@ -36,6 +36,9 @@ class Task(Record):
     """Sources without which it is inconclusive: `table`, `jobs`, `checkpoints`, `reads`, `contract.key`, …"""
     cost: str
     """What it reads, in words: `manifests of the window`, `rows of the window, two columns`."""
+    reads: Literal["nothing", "metadata", "rows"] = "rows"
+    """The dearest thing that it reads: nothing but what is in hand, manifests and file listings, or rows. What reads
+    no rows is collected without being asked for, before Flink forgets."""
     version: int = 1
     confirmed_is: Literal["trouble", "relief"] = "trouble"
     """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief."""
@@ -48,6 +51,9 @@ class Observation(Record):
     jobs: Seen[JobRun] | NotSeen
     checkpoints: Seen[StoredCheckpoint] | NotSeen
     reads: Seen[ReadRun] | NotSeen
+    flink_manifests: Seen[FlinkManifest] | NotSeen = NotSeen(
+        source="the Flink manifests on storage", reason="Nobody has listed them.", remedy="Look again."
+    )
 
 
 class Ask(Record):
@@ -56,6 +62,8 @@ class Ask(Record):
     observation: Observation
     window: Window
     contract: TableContract
+    trusted: SnapshotId | None = None
+    """What consumers are told to pin to; None: outside an incident, the tag `waterline` of the table, if any."""
 
 
 class Measure(Record):

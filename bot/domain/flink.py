@@ -29,6 +29,28 @@ class CompletedCheckpoint(Record):
     path: str | None
     discarded: bool
     failure: str | None = None
+    took_ms: int | None = None
+    """End to end, from the trigger to the last acknowledgement."""
+    state_bytes: int | None = None
+    alignment_bytes: int | None = None
+    """Persisted or buffered while barriers were aligned."""
+
+
+class CheckpointSettings(Record):
+    """`/jobs/:id/checkpoints/config`, as far as recovery depends on it."""
+
+    mode: str | None = None
+    """`exactly_once` or `at_least_once`."""
+    timeout_ms: int | None = None
+    min_pause_ms: int | None = None
+    max_concurrent: int | None = None
+    survives_cancel: bool | None = None
+    """RETAIN_ON_CANCELLATION."""
+    storage: str | None = None
+    """Flink's word: `FileSystemCheckpointStorage`, `JobManagerCheckpointStorage`."""
+    backend: str | None = None
+    is_unaligned: bool | None = None
+    tolerable_failures: int | None = None
 
 
 class Restored(Record):
@@ -82,6 +104,10 @@ class JobRun(Record):
     vertices: tuple[Vertex, ...]
     code_version: str | None
     """From the job's global parameters or its snapshots; None when the job does not say."""
+    settings: CheckpointSettings | None = None
+    """None when Flink (or the history server) did not tell."""
+    from_history: bool = False
+    """Whether only the history server remembers it."""
 
     @property
     def is_terminal(self) -> bool:
@@ -114,6 +140,24 @@ class StoredCheckpoint(Record):
     digest: str | None = None
     """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""
     problem: str | None = None
+    state_bytes: dict[OperatorId, int] = {}
+    """Operator -> size of its state, inline and in files, as far as the file tells."""
+
+
+class FlinkManifest(Record):
+    """A temporary manifest that the sink wrote for a checkpoint, still on storage; told by its name alone
+    (facts 1.6). Deleted by the sink after the commit, so each is pending, leaked or left over."""
+
+    path: str
+    job_id: JobId
+    operator_id: OperatorId
+    subtask: int
+    attempt: int
+    checkpoint_id: CheckpointId
+    number: int
+    bytes: int
+    written_at: Utc | None
+    """None where storage does not tell."""
 
 
 def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tuple[StoredCheckpoint, ...]:

@@ -1,9 +1,59 @@
 """The ledger: one row per commit of the window, joined with checkpoint, attempt, code and readers."""
 
+from enum import StrEnum
+
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
+
+
+class Sink(StrEnum):
+    """What kind of writer made a commit."""
+
+    FLINK_V1 = "FlinkSink"
+    FLINK_V2 = "IcebergSink"
+    FLINK_DYNAMIC = "DynamicIcebergSink"
+    FLINK_UNKNOWN = "a Flink sink"
+    """Flink, but neither the graph nor the names tell which sink."""
+    FLINK_CDC = "Flink CDC"
+    SPARK = "Spark"
+    COMPACTION = "compaction"
+    """Any engine's `replace`: the same rows in other files."""
+    KAFKA_CONNECT = "Kafka Connect"
+    OTHER = "another writer"
+
+
+class SkipReason(StrEnum):
+    """Why a checkpoint id between two commits of a run has no snapshot of its own (facts 2, step 2)."""
+
+    EMPTY = "empty"
+    """It carried no files: the sink commits only every so many empty ones."""
+    MERGED = "merged"
+    """The V1 sink committed it together with a later one."""
+    FAILED = "failed"
+    """Flink lists it as failed or aborted; its files came with the next."""
+    SAVEPOINT = "savepoint"
+    """An intermediate savepoint: the V1 sink commits nothing for it."""
+    ROLLED_BACK = "rolled back"
+    """Its snapshot exists and is not on main."""
+    SKIPPED = "skipped"
+    """Flink completed it and the sink refused it as already committed: its files are leaked or lost."""
+    LEAKED = "leaked"
+    """Its Flink manifest is still on storage."""
+    UNEXPLAINED = "unexplained"
+    """No source tells."""
+
+
+class SkippedCheckpoint(Record):
+    """A range of checkpoint ids without a snapshot, one reason."""
+
+    first: CheckpointId
+    last: CheckpointId
+    """Inclusive."""
+    reason: SkipReason
+    detail: str
+    """One clause: what showed it."""
 
 
 class LedgerRow(Record):
@@ -30,6 +80,24 @@ class LedgerRow(Record):
     code_version: str | None
     readers: tuple[ReadRun, ...]
     """Consumer runs that read exactly this snapshot."""
+    sink: Sink = Sink.OTHER
+    refs: tuple[str, ...] = ()
+    """Branches and tags that point here."""
+    subtasks: tuple[int, ...] | None = None
+    """Subtasks in the names of the files added; None as for `attempts`."""
+    added_delete_files: int = 0
+    removed_delete_files: int = 0
+    event_from: Utc | None = None
+    """Lowest event time in the bounds of the files added; None without such a column or bounds."""
+    event_until: Utc | None = None
+    position_from: int | None = None
+    """Lowest source position in the bounds of the files added; of all partitions of the source together."""
+    position_until: int | None = None
+    schema_id: int | None = None
+    spec_ids: tuple[int, ...] = ()
+    """Partition specs of the files added."""
+    skipped: tuple[SkippedCheckpoint, ...] = ()
+    """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
 
 class Ledger(Record):

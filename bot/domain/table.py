@@ -91,6 +91,11 @@ class TableState(Record):
     properties: dict[str, str]
     columns: tuple[Column, ...]
     read_at: Utc
+    lost_metadata: str | None = None
+    """Where the catalog points, if that file cannot be read; then all the rest is said of the newest metadata file
+    that can be (F10), and no commit may be based on it."""
+    partitioning: tuple[str, ...] = ()
+    """Fields of the current partition spec in words, as `day(event_time)`; empty: unpartitioned."""
 
     @cached_property
     def by_id(self) -> dict[SnapshotId, Snapshot]:

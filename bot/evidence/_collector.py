@@ -84,8 +84,8 @@ def check_answer(task: Task, ask: Ask, answer: Answer) -> None:
 
 def _what_is_broken(task: Task, ask: Ask, answer: Answer) -> str | None:
     world = ask.observation
-    sources = {"jobs": world.jobs, "checkpoints": world.checkpoints, "reads": world.reads}
-    missed = [name for name, source in sources.items() if name in task.needs and isinstance(source, NotSeen)]
+    asked = ("jobs", "checkpoints", "reads", "flink_manifests")
+    missed = [name for name in asked if name in task.needs and isinstance(getattr(world, name), NotSeen)]
     if answer.verdict is not Verdict.INCONCLUSIVE and answer.finding is None:
         return f"Expected a finding with the verdict {answer.verdict.value}; found none."
     if answer.verdict is Verdict.RULED_OUT and missed:

@@ -1,13 +1,13 @@
 """Puts the evidence of an incident before every failure mode."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.evidence import Evidence, Observation
-from bot.domain.findings import DuplicatesFinding, GapsFinding, LedgerFinding, PairingFinding
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -17,8 +17,30 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
-TASKS = ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")
-"""What a diagnosis from the terminal collects."""
+_FIELDS = {
+    "ledger": "ledger",
+    "duplicates": "duplicates",
+    "gaps": "gaps",
+    "pairing": "pairing",
+    "duplicate-files": "duplicate_files",
+    "duplicate-commits": "duplicate_commits",
+    "leaked-manifests": "leaked",
+    "orphan-files": "orphans",
+    "unreadable-files": "unreadable",
+    "forked-writers": "forked",
+    "late": "late",
+    "corrected": "corrected",
+    "replayed": "replayed",
+    "backfill": "backfill",
+    "schema-drift": "schema_drift",
+    "freshness": "freshness",
+    "table-health": "table_health",
+    "checkpoint-health": "checkpoint_health",
+    "recovery-extent": "recovery_extent",
+    "reads": "reads",
+    "contract-agreement": "agreement",
+}
+"""Kind of a finding -> field of the case."""
 
 
 class Diagnostician:
@@ -31,6 +53,11 @@ class Diagnostician:
         self._observer = observer
         self._desk = desk
         self._modes = modes
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Evidence that any mode needs: what a diagnosis from the terminal collects."""
+        return tuple(dict.fromkeys(task for module in self._modes.values() for task in module.mode.needs))
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world.
@@ -54,25 +81,22 @@ class Diagnostician:
 
     def examine_table(self, table: TableName, window: Window) -> tuple[Diagnosis, tuple[Evidence, ...]]:
         """Collect everything and diagnose, without an incident (terminal)."""
-        evidence = tuple(self._desk.collect(table, window, task) for task in TASKS)
+        evidence = tuple(self._desk.collect(table, window, task) for task in self.tasks)
         case = build_case(self._observer.setup(table), self._observer.observe(table), window, evidence)
         return diagnose(case, self._modes), evidence
 
 
 def build_case(setup: TableSetup, observation: Observation, window: Window, evidence: tuple[Evidence, ...]) -> Case:
     """Findings by kind, the window stretched to the present head."""
-    found = {item.finding.kind: item.finding for item in evidence if item.finding is not None}
-    ledger, duplicates = found.get("ledger"), found.get("duplicates")
-    gaps, pairing = found.get("gaps"), found.get("pairing")
+    found: dict[str, Any] = {_FIELDS[item.finding.kind]: item.finding for item in evidence if item.finding is not None}
+    ledger = found.pop("ledger", None)
     head = observation.table.head
     return Case(
         observation=observation,
         window=Window(since=window.since, until=head if head is not None else window.until),
         contract=setup.contract,
         job_name=setup.job,
-        ledger=ledger.ledger if isinstance(ledger, LedgerFinding) else None,
-        duplicates=duplicates if isinstance(duplicates, DuplicatesFinding) else None,
-        gaps=gaps if isinstance(gaps, GapsFinding) else None,
-        pairing=pairing if isinstance(pairing, PairingFinding) else None,
+        ledger=ledger.ledger if ledger is not None else None,
         evidence=evidence,
+        **found,
     )

@@ -10,9 +10,10 @@ from ulid import ULID
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested
 from bot.domain.errors import EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Progress
-from bot.domain.ids import EvidenceId, IncidentId, StepId, TableName
+from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.suspicion import WATERLINE as WATERLINE_TAG
 from bot.domain.table import Window
 from bot.evidence import Collector
 from bot.service.incident_store import IncidentStore, must_be_open
@@ -107,7 +108,7 @@ class EvidenceDesk:
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, table: TableName, window: Window) -> Ask:
+    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None = None) -> Ask:
         observation = self._observer.observe(table)
         head = observation.table.head
         until = head if head is not None else window.until
@@ -115,6 +116,7 @@ class EvidenceDesk:
             observation=observation,
             window=Window(since=window.since, until=until),
             contract=self._observer.setup(table).contract,
+            trusted=trusted if trusted is not None else observation.table.ref(WATERLINE_TAG),
         )
 
     def _work(self, incident_id: IncidentId, run: EvidenceId) -> None:
@@ -125,7 +127,7 @@ class EvidenceDesk:
                 return
             body: Body
             try:
-                ask = self._ask(incident.opened.table, incident.window)
+                ask = self._ask(incident.opened.table, incident.window, incident.trusted)
                 evidence = self._collector.collect(
                     view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
                 )

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun, StoredCheckpoint, with_kinds
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.ids import TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
-from bot.ports import CheckpointStore, FlinkJobs, ReadEvents, TableCatalog
+from bot.ports import CheckpointStore, FlinkJobs, ReadEvents, TableCatalog, TableFiles
 
 T = TypeVar("T")
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
@@ -37,11 +37,13 @@ class Observer:
         tables: Mapping[TableName, TableSetup],
         jobs: Mapping[str, JobPorts],
         reads: ReadEvents,
+        files: TableFiles,
     ) -> None:
         self.catalog = catalog
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
+        self._files = files
 
     def setup(self, table: TableName) -> TableSetup:
         """The table's configuration. Raises UnknownTable with the tables that are configured."""
@@ -63,12 +65,19 @@ class Observer:
         """Everything, the sources asked at the same time. Raises only when the table itself cannot be read."""
         setup = self.setup(table)
         state = self.catalog.load(table)
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with ThreadPoolExecutor(max_workers=3) as pool:
             jobs = pool.submit(self._runs, setup)
             reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, _BEGINNING))
+            leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self._files.flink_manifests(state))
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
-            return Observation(table=state, jobs=runs, checkpoints=checkpoints, reads=_typed(reads.result(), ReadRun))
+            return Observation(
+                table=state,
+                jobs=runs,
+                checkpoints=checkpoints,
+                reads=_typed(reads.result(), ReadRun),
+                flink_manifests=_typed(leaks.result(), FlinkManifest),
+            )
 
     def _runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
         job = setup.job

@@ -18,6 +18,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.errors import CouldNotLook
@@ -158,7 +159,9 @@ class LittleBot:
             SystemClock(),
         )
         ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)))
-        observer = Observer(catalog, {ORDERS: setup}, {JOB: ports}, OpenLineageFile(self.lineage, "lake"))
+        observer = Observer(
+            catalog, {ORDERS: setup}, {JOB: ports}, OpenLineageFile(self.lineage, "lake"), FolderOfTable()
+        )
         collector = Collector(find_tasks(spark_tasks), self.runner, self.clock)
         incidents = IncidentStore(store.journal, self.clock)
         return assemble(incidents, observer, collector, SlackDirectory(client), self.clock)

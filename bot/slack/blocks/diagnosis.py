@@ -8,11 +8,6 @@ from bot.slack.blocks.parts import context, section
 from bot.slack.text import as_sentence, mrkdwn
 
 _ROWS_SHOWN = 3
-_REMEDY = {
-    "rewind-table-and-job": "rewind table and job together",
-    "wait": "wait; Flink is still at work",
-    "nothing": "nothing is to be done",
-}
 
 
 def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
@@ -45,7 +40,7 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"Last good snapshot: {short(match.last_good)} · Remedy: {_REMEDY[match.remedy.value]}",
+            f"Last good snapshot: {short(match.last_good)} · Remedy: {match.remedy.words}",
             *([f"Shown by the commits {rows}{more}"] if rows else []),
             *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
         ),

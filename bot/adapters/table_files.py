@@ -1,0 +1,63 @@
+"""What lies in a table's folders: Flink's temporary manifests, told by their names."""
+
+import re
+from datetime import UTC
+
+from pyarrow import ArrowException
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
+
+from bot.adapters.opening import address, opened
+from bot.domain.errors import CouldNotLook
+from bot.domain.flink import FlinkManifest
+from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.table import TableState
+
+_NAME = re.compile(
+    r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"
+    r"-(?P<number>\d{5})(?:-[0-9a-f-]{36})?\.avro"
+)
+"""`ManifestOutputFileFactory`; the dynamic sink adds a uuid."""
+_ELSEWHERE = "flink.manifests.location"
+"""Table property: where the sink writes them, if not into the metadata folder."""
+
+
+class FolderOfTable:
+    """Lists folders of the table's own storage."""
+
+    def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
+        """See the port."""
+        folder = table.properties.get(_ELSEWHERE) or f"{table.location.rstrip('/')}/metadata"
+        try:
+            files, path = opened(folder)
+            listed = files.get_file_info(FileSelector(path))
+        except (OSError, ArrowException, ValueError) as error:
+            said = str(error).strip().partition("\n")[0]
+            raise CouldNotLook(
+                f"The Flink manifests of {table.name} could not be listed.",
+                f"Expected a folder {folder}; found {type(error).__name__}: {said[:300]}.",
+                "Check that the table's storage is readable from here.",
+            ) from error
+        found = (_manifest(files, info) for info in listed if info.type is FileType.File)
+        return tuple(
+            sorted(
+                (each for each in found if each is not None),
+                key=lambda each: (each.job_id, each.checkpoint_id, each.path),
+            )
+        )
+
+
+def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:
+    name = _NAME.fullmatch(info.base_name)
+    if name is None:
+        return None
+    return FlinkManifest(
+        path=address(files, info.path),
+        job_id=JobId(name["job"]),
+        operator_id=OperatorId(name["operator"]),
+        subtask=int(name["subtask"]),
+        attempt=int(name["attempt"]),
+        checkpoint_id=CheckpointId(int(name["checkpoint"])),
+        number=int(name["number"]),
+        bytes=info.size,
+        written_at=info.mtime.astimezone(UTC) if info.mtime is not None else None,
+    )

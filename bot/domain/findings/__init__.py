@@ -1,0 +1,121 @@
+"""What an evidence task found, in a shape that diagnosis can reason over (not only read)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.domain.findings.commits import (
+    DuplicateCommitsFinding,
+    ForkedWritersFinding,
+    LedgerFinding,
+    RepeatedCommit,
+    Writer,
+)
+from bot.domain.findings.files import (
+    DuplicateFile,
+    DuplicateFilesFinding,
+    LastCommit,
+    LeakedManifest,
+    LeakedManifestsFinding,
+    LeakStanding,
+    OrphanFilesFinding,
+    TableHealthFinding,
+    UnreadableFile,
+    UnreadableFilesFinding,
+)
+from bot.domain.findings.promises import (
+    ContractAgreementFinding,
+    FreshnessFinding,
+    ReadsFinding,
+    SchemaDifference,
+    SchemaDriftFinding,
+    Term,
+)
+from bot.domain.findings.rows import (
+    BackfillFinding,
+    CorrectedRowsFinding,
+    DuplicatePair,
+    DuplicatesFinding,
+    GapsFinding,
+    LateCommit,
+    LateRowsFinding,
+    PositionGap,
+    ReplayedRowsFinding,
+)
+from bot.domain.findings.state import (
+    CheckpointHealthFinding,
+    OperatorState,
+    Pairing,
+    PairingFinding,
+    PairVerdict,
+    RecoveryExtentFinding,
+    RestoreReach,
+    RunHealth,
+)
+
+Finding = Annotated[
+    BackfillFinding
+    | CheckpointHealthFinding
+    | ContractAgreementFinding
+    | CorrectedRowsFinding
+    | DuplicateCommitsFinding
+    | DuplicateFilesFinding
+    | DuplicatesFinding
+    | ForkedWritersFinding
+    | FreshnessFinding
+    | GapsFinding
+    | LateRowsFinding
+    | LeakedManifestsFinding
+    | LedgerFinding
+    | OrphanFilesFinding
+    | PairingFinding
+    | ReadsFinding
+    | RecoveryExtentFinding
+    | ReplayedRowsFinding
+    | SchemaDriftFinding
+    | TableHealthFinding
+    | UnreadableFilesFinding,
+    Field(discriminator="kind"),
+]
+
+__all__ = [
+    "BackfillFinding",
+    "CheckpointHealthFinding",
+    "ContractAgreementFinding",
+    "CorrectedRowsFinding",
+    "DuplicateCommitsFinding",
+    "DuplicateFile",
+    "DuplicateFilesFinding",
+    "DuplicatePair",
+    "DuplicatesFinding",
+    "Finding",
+    "ForkedWritersFinding",
+    "FreshnessFinding",
+    "GapsFinding",
+    "LastCommit",
+    "LateCommit",
+    "LateRowsFinding",
+    "LeakStanding",
+    "LeakedManifest",
+    "LeakedManifestsFinding",
+    "LedgerFinding",
+    "OperatorState",
+    "OrphanFilesFinding",
+    "PairVerdict",
+    "Pairing",
+    "PairingFinding",
+    "PositionGap",
+    "ReadsFinding",
+    "RecoveryExtentFinding",
+    "RepeatedCommit",
+    "ReplayedRowsFinding",
+    "RestoreReach",
+    "RunHealth",
+    "SchemaDifference",
+    "SchemaDriftFinding",
+    "TableHealthFinding",
+    "Term",
+    "UnreadableFile",
+    "UnreadableFilesFinding",
+    "Writer",
+]

@@ -1,0 +1,68 @@
+"""What evidence found among the commits: the ledger, repeats, forks."""
+
+from typing import Literal
+
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ledger import Ledger
+from bot.domain.record import Record, Utc
+
+
+class LedgerFinding(Record):
+    """The window's commits."""
+
+    kind: Literal["ledger"] = "ledger"
+    ledger: Ledger
+
+
+class RepeatedCommit(Record):
+    """Two commits on main of which the second brings what the first had brought."""
+
+    first: SnapshotId
+    again: SnapshotId
+    how: Literal["same-files", "same-checkpoint", "same-source-range"]
+    """`same-files`: the very paths once more. `same-checkpoint`: run, operator and checkpoint id once more.
+    `same-source-range`: the bounds of position or event time are the same or overlap, by another run."""
+    job_id: JobId | None
+    """The run of the second commit."""
+    checkpoint_id: CheckpointId | None
+    rows: int
+    """Rows that the second commit added."""
+    is_cherry_pick: bool = False
+    """Whether the second says that it was picked (`source-snapshot-id`)."""
+
+
+class DuplicateCommitsFinding(Record):
+    """Commits of the window that repeat another one; the strongest proof of each pair."""
+
+    kind: Literal["duplicate-commits"] = "duplicate-commits"
+    commits_checked: int
+    repeated: tuple[RepeatedCommit, ...]
+
+
+class Writer(Record):
+    """One writer of main in the window."""
+
+    job_id: JobId | None
+    operator_id: OperatorId | None
+    engine: str
+    commits: int
+    first: SnapshotId
+    last: SnapshotId
+    first_at: Utc
+    last_at: Utc
+    is_alive: bool | None
+    """Whether its run is not at its end; None when Flink was not asked or does not know it."""
+    restored_path: str | None
+    """Where Flink says that its run came from."""
+
+
+class ForkedWritersFinding(Record):
+    """Who wrote main in the window, and whether two took turns."""
+
+    kind: Literal["forked-writers"] = "forked-writers"
+    writers: tuple[Writer, ...]
+    """By first commit. Compactions are not writers of rows and are left out."""
+    turns: int
+    """How often main changed from one Flink run to another and back: 0 for an orderly hand-over."""
+    forked: tuple[JobId, ...]
+    """The runs that interleave; empty: none do."""

@@ -1,0 +1,144 @@
+"""What evidence found among the files: repeated, leaked, orphaned, unreadable, and the table's health."""
+
+from enum import StrEnum
+from typing import Literal
+
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.record import Record
+
+
+class DuplicateFile(Record):
+    """One path that is live more than once."""
+
+    path: str
+    snapshots: tuple[SnapshotId, ...]
+    """The commits that added it, oldest first."""
+    rows: int
+    """Rows of one copy."""
+
+
+class DuplicateFilesFinding(Record):
+    """Data files that commits of the window added although an entry for them was live already."""
+
+    kind: Literal["duplicate-files"] = "duplicate-files"
+    files_checked: int
+    count: int
+    extra_rows: int
+    files: tuple[DuplicateFile, ...]
+    """At most 20; `count` counts all."""
+    again: tuple[SnapshotId, ...]
+    """The commits that added a path once more, oldest first."""
+
+
+class LeakStanding(StrEnum):
+    """What a Flink manifest that is still on storage means (facts 2, step 3)."""
+
+    PENDING = "pending"
+    """Its checkpoint is above what its run has committed, and the run is alive: it may still be committed."""
+    DROPPED = "dropped"
+    """Its checkpoint is at or below what the table has of its run: the sink will skip it for ever."""
+    LOST_STATE = "lost-state"
+    """Its run is over, or its operator is no longer the table's: nothing remembers it."""
+    LEFT_OVER = "left-over"
+    """All its files are in the table: only its deletion failed."""
+
+
+class LeakedManifest(Record):
+    """One Flink manifest that was never deleted."""
+
+    path: str
+    job_id: JobId
+    operator_id: OperatorId
+    checkpoint_id: CheckpointId
+    attempt: int
+    standing: LeakStanding
+    files: int | None
+    """Data files that it lists; None when it could not be read."""
+    rows: int | None
+    missing_files: int = 0
+    """Listed data files that are no longer on storage."""
+    reason: str
+    """One sentence: why it stands so."""
+
+
+class LeakedManifestsFinding(Record):
+    """Flink manifests on storage, by run and checkpoint id."""
+
+    kind: Literal["leaked-manifests"] = "leaked-manifests"
+    manifests: tuple[LeakedManifest, ...]
+    lost_files: int
+    """Data files of `dropped` and `lost-state` manifests that no live entry names."""
+    lost_rows: int
+
+    def of(self, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
+        """Those that stand so."""
+        return tuple(leak for leak in self.manifests if leak.standing in standings)
+
+
+class OrphanFilesFinding(Record):
+    """Data files on storage, written within the window's time, that no listed snapshot and no Flink manifest names."""
+
+    kind: Literal["orphan-files"] = "orphan-files"
+    files_listed: int
+    orphans: int
+    bytes: int
+    young: int
+    """Orphans younger than the safe age: perhaps in flight."""
+    of_other_attempts: int = 0
+    """Orphans whose subtask has a committed file under another attempt number in the window (F22)."""
+    paths: tuple[str, ...]
+    """At most 20, newest first."""
+
+
+class UnreadableFile(Record):
+    """One file that the pinned table names and storage does not give."""
+
+    path: str
+    what: Literal["metadata", "manifest-list", "manifest", "data", "deletes"]
+    snapshot_id: SnapshotId | None
+    """The commit that added it."""
+    rows: int
+    """Rows that cannot be read for it; 0 where it is not a data file."""
+    problem: str
+
+
+class UnreadableFilesFinding(Record):
+    """Files of the window, and the metadata that leads to them, that are missing or cut."""
+
+    kind: Literal["unreadable-files"] = "unreadable-files"
+    files_checked: int
+    count: int
+    rows: int
+    """Rows of the data files among them."""
+    files: tuple[UnreadableFile, ...]
+    """At most 20; metadata first."""
+
+
+class LastCommit(Record):
+    """The newest snapshot of one run and operator: what a restore of that run must find (facts 0.1)."""
+
+    job_id: JobId
+    operator_id: OperatorId | None
+    snapshot_id: SnapshotId | None
+    """None: the metadata lists none any more although Flink or storage shows that the run has committed (F8)."""
+    checkpoint_id: CheckpointId | None
+    is_protected: bool
+    """Whether a branch or tag keeps it from expiry; the head of main counts."""
+    expires_within_s: float | None
+    """Seconds until the table's own retention may expire it, 0 if it may now; None: protected, or nothing listed."""
+
+
+class TableHealthFinding(Record):
+    """How the table is kept: files, deletes, retention."""
+
+    kind: Literal["table-health"] = "table-health"
+    data_files: int
+    small_files: int
+    """Data files of the window below a quarter of `write.target-file-size-bytes` (512 MB unless it is set)."""
+    position_deletes: int
+    equality_deletes: int
+    snapshots: int
+    last_commits: tuple[LastCommit, ...]
+    """Of each run that is alive or wrote in the window."""
+    problems: tuple[str, ...]
+    """Each a sentence with figures."""

@@ -1,0 +1,76 @@
+"""What evidence found against promises: freshness, schema, contracts, and who read what."""
+
+from typing import Literal
+
+from bot.domain.ids import SnapshotId
+from bot.domain.reads import ReadRun
+from bot.domain.record import Record, Utc
+
+
+class FreshnessFinding(Record):
+    """How old the newest commit and the newest event are, when the metadata was read."""
+
+    kind: Literal["freshness"] = "freshness"
+    newest_commit: SnapshotId | None
+    """The newest commit on main that added rows."""
+    commit_age_s: float | None
+    event_age_s: float | None
+    """Age of the highest event time of the table's window; None when the contract names no such column."""
+    promised_s: float | None
+    """What the contract allows."""
+    promised_cadence_s: float | None
+    """Expected time between commits."""
+    commits_checked: int
+    is_event_time_stuck: bool
+    """Whether commits with rows came and the highest event time did not rise in the last three of them (F24)."""
+    stuck_at: Utc | None = None
+
+
+class SchemaDifference(Record):
+    """One column about which two of table, contract and job disagree."""
+
+    column: str
+    between: tuple[Literal["table", "contract", "files", "earlier-table"], Literal["table", "contract", "files",
+        "earlier-table"]]  # fmt: skip
+    expected: str
+    found: str
+
+
+class SchemaDriftFinding(Record):
+    """The table's schema against the contract, itself where the window begins, and what is written."""
+
+    kind: Literal["schema-drift"] = "schema-drift"
+    differences: tuple[SchemaDifference, ...]
+    all_null: tuple[str, ...]
+    """Columns of the table that every file of the window by Flink leaves null or does not have."""
+    added_at: SnapshotId | None
+    """First commit of the window under the present schema; None when the schema did not change within it."""
+
+
+class ReadsFinding(Record):
+    """Consumer runs that read a state above the trusted snapshot, or one that was rolled back."""
+
+    kind: Literal["reads"] = "reads"
+    trusted: SnapshotId | None
+    above: tuple[ReadRun, ...]
+    """Oldest first."""
+    not_told: tuple[ReadRun, ...]
+    """Runs within the window's time whose snapshot no event tells."""
+    runs_checked: int
+
+
+class Term(Record):
+    """One promise, and what was observed."""
+
+    of: Literal["state", "checkpoint", "table"]
+    promise: str
+    observed: str
+    holds: bool | None
+    """None when it could not be observed."""
+
+
+class ContractAgreementFinding(Record):
+    """State, checkpoint and table contract, each term against what was observed."""
+
+    kind: Literal["contract-agreement"] = "contract-agreement"
+    terms: tuple[Term, ...]

@@ -1,0 +1,124 @@
+"""What evidence found among the rows: repeated, missing, late, corrected."""
+
+from typing import Literal
+
+from bot.domain.ids import SnapshotId
+from bot.domain.record import Record, Utc
+
+
+class DuplicatePair(Record):
+    """How many keys have one copy from `first` and a further copy from `second`."""
+
+    first: SnapshotId
+    """The commit that wrote the older copy."""
+    second: SnapshotId
+    """The commit that wrote the newer copy: the candidate for the replay. Equal to `first` where one commit wrote
+    both."""
+    keys: int
+
+
+class DuplicatesFinding(Record):
+    """Business keys that live more than once at the pinned head, at least one copy within the window."""
+
+    kind: Literal["duplicates"] = "duplicates"
+    rows_checked: int
+    keys: int
+    """Keys with two or more live copies."""
+    extra_rows: int
+    """Rows above one per key: what a deduplication would remove."""
+    pairs: tuple[DuplicatePair, ...]
+    within_commit: int = 0
+    """Keys with two copies by one commit, in whatever files: what equality deletes of that commit cannot undo (F16)."""
+    across_partitions: int = 0
+    """Keys whose copies lie in different partitions of the table (F17)."""
+    across_subtasks: int = 0
+    """Keys whose copies were written by different subtasks, as far as file names tell (F17)."""
+
+
+class PositionGap(Record):
+    """A run of source positions that no live row carries; both bounds inclusive."""
+
+    first: int
+    last: int
+    partition: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How many positions are missing."""
+        return self.last - self.first + 1
+
+
+class GapsFinding(Record):
+    """Missing source positions between the lowest and highest position around the window."""
+
+    kind: Literal["gaps"] = "gaps"
+    lowest: int | None
+    highest: int | None
+    positions: int
+    """Distinct positions seen."""
+    missing: int
+    gaps: tuple[PositionGap, ...]
+    """The first gaps, lowest first, at most 20; `missing` counts all."""
+    to_come: int = 0
+    """Positions of rolled-back commits above the highest live one: not written again yet."""
+
+
+class LateCommit(Record):
+    """One commit of the window that brought late rows."""
+
+    snapshot_id: SnapshotId
+    late: int
+    worst_s: float
+    """The latest row's distance below the highest event time of all commits before, in seconds."""
+
+
+class LateRowsFinding(Record):
+    """Rows of the window whose event time lies further below what was already there than the contract allows."""
+
+    kind: Literal["late"] = "late"
+    rows_checked: int
+    late: int
+    worst_s: float | None
+    allowed_s: float
+    """From the contract (`late_after`); 0 where it says nothing: then any row below the high mark counts."""
+    commits: tuple[LateCommit, ...]
+    """At most 20, most late rows first."""
+
+
+class CorrectedRowsFinding(Record):
+    """Keys whose values differ between the state where the window begins and its end."""
+
+    kind: Literal["corrected"] = "corrected"
+    keys: int
+    """Keys present in both with a changed value."""
+    gone: int
+    """Keys that were there before and are not at the end."""
+    columns: dict[str, int]
+    """Column -> keys in which it changed."""
+
+
+class ReplayedRowsFinding(Record):
+    """Rows of the window that an earlier commit had brought already, live or rolled back, whatever became of them."""
+
+    kind: Literal["replayed"] = "replayed"
+    rows_checked: int
+    replayed: int
+    changed: int
+    """Replayed rows whose other values differ from the first copy: the replay was not idempotent."""
+    first: int | None
+    """Lowest replayed source position; None without a position column."""
+    last: int | None
+    pairs: tuple[DuplicatePair, ...]
+
+
+class BackfillFinding(Record):
+    """Commits of the window that bring old event times in bulk, and where they begin and end."""
+
+    kind: Literal["backfill"] = "backfill"
+    commits: tuple[SnapshotId, ...]
+    """Oldest first; empty: no commit of the window looks like a backfill."""
+    rows: int
+    event_from: Utc | None
+    event_until: Utc | None
+    overlapping: int
+    """Keys of the backfill that lived in the table before it."""

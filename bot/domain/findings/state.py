@@ -1,0 +1,113 @@
+"""What evidence found in the job's state: pairing, health of the checkpoints, reach of a restore."""
+
+from enum import StrEnum
+from typing import Literal
+
+from bot.domain.flink import CheckpointKind
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.record import Record
+
+
+class PairVerdict(StrEnum):
+    """Whether a restore from this point of state would be exactly-once against a snapshot of the table."""
+
+    PAIRED = "paired"
+    """A snapshot carries exactly its checkpoint id, for the run and operator that wrote it."""
+    AHEAD = "ahead"
+    """Its checkpoint is newer than any commit of its run: what it holds has not reached the table."""
+    BEHIND = "behind"
+    """Its own commit was merged into a later one (V1) or is gone: no table state matches it."""
+    UNPAIRABLE = "unpairable"
+    """Nothing in the metadata names its run."""
+    UNREADABLE = "unreadable"
+    """Its `_metadata` could not be read."""
+
+
+class Pairing(Record):
+    """One savepoint or retained checkpoint, and the table state that it pairs with."""
+
+    path: str
+    checkpoint_kind: CheckpointKind
+    checkpoint_id: CheckpointId | None
+    job_id: JobId | None
+    verdict: PairVerdict
+    snapshot_id: SnapshotId | None
+    reason: str
+    digest: str | None
+    is_durable: bool
+    """False for a retained checkpoint of a run that still goes on: Flink will drop it soon."""
+
+
+class PairingFinding(Record):
+    """Every restore point that storage holds, newest first."""
+
+    kind: Literal["pairing"] = "pairing"
+    pairings: tuple[Pairing, ...]
+
+
+class RunHealth(Record):
+    """The checkpoints of one run, as far as Flink still lists them."""
+
+    job_id: JobId
+    completed: int
+    failed: int
+    failed_in_a_row: int
+    """Failures since the newest completed one."""
+    failed_ids: tuple[CheckpointId, ...]
+    """As listed, rising."""
+    interval_ms: int | None
+    seen_interval_ms: int | None
+    """Median time between the listed completed checkpoints."""
+    longest_ms: int | None
+    problems: tuple[str, ...]
+    """Each a sentence with figures."""
+
+
+class CheckpointHealthFinding(Record):
+    """How checkpoints fare, run by run, newest run first."""
+
+    kind: Literal["checkpoint-health"] = "checkpoint-health"
+    runs: tuple[RunHealth, ...]
+    is_durable: bool | None
+    """Whether checkpoints are kept where they outlive the cluster and a cancelled run; None when not known."""
+    problems: tuple[str, ...]
+    """Those of storage and of what is set."""
+
+
+class OperatorState(Record):
+    """State of one operator in a restore point."""
+
+    operator_id: OperatorId
+    name: str | None
+    """As Flink's graph or the file names it; None when nothing does."""
+    bytes: int | None
+
+
+class RestoreReach(Record):
+    """What a restore from this point brings back, and what it cannot."""
+
+    path: str
+    checkpoint_id: CheckpointId | None
+    checkpoint_kind: CheckpointKind
+    verdict: PairVerdict
+    snapshot_id: SnapshotId | None
+    """The table state that it pairs with."""
+    operators: tuple[OperatorState, ...]
+    state_bytes: int | None
+    pending_manifests: tuple[str, ...]
+    """Flink manifests that its committer state still owes to the table."""
+    missing_manifests: tuple[str, ...]
+    """Those of them that are no longer on storage: a restore would fail with NotFoundException (F7)."""
+    position_until: int | None
+    """Highest source position that its table state holds; what lies above is read again."""
+    to_read_again: int | None
+    """Rows on main above that table state: what a rewind would write again."""
+    cannot: tuple[str, ...]
+    """What no restore from here brings back, each a sentence."""
+
+
+class RecoveryExtentFinding(Record):
+    """Every restore point that can be read, the best first: paired, newest."""
+
+    kind: Literal["recovery-extent"] = "recovery-extent"
+    points: tuple[RestoreReach, ...]

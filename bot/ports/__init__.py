@@ -1,0 +1,32 @@
+"""What the application asks of the outside world. Adapters answer; nothing else may."""
+
+from bot.ports.around import Clock, Directory, Timers
+from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post
+from bot.ports.outside import (
+    CheckpointStore,
+    EvidenceRunner,
+    FlinkJobs,
+    ReadEvents,
+    TableCatalog,
+    TableChange,
+    TableFiles,
+)
+
+__all__ = [
+    "CheckpointStore",
+    "Clock",
+    "Cursor",
+    "Delivery",
+    "Directory",
+    "EvidenceRunner",
+    "FlinkJobs",
+    "Inbox",
+    "Journal",
+    "Outbox",
+    "Post",
+    "ReadEvents",
+    "TableCatalog",
+    "TableChange",
+    "TableFiles",
+    "Timers",
+]

@@ -1,0 +1,122 @@
+"""What the application keeps: the journal, what Slack delivered, what is to be sent."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from bot.domain.entries import Body
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.journal import Entry
+from bot.domain.record import Record
+
+
+class Journal(Protocol):
+    """The append-only record."""
+
+    def open(self, body: Body, *, by: str, at: datetime) -> Entry:
+        """Begin a new incident: the first entry, under the next free incident id."""
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """Add entries after `after_seq`, all or none. Raises JournalMoved if that is not the last entry, and
+        Refused if a body may exist only once (see `once_key`) and does."""
+
+    def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
+        """The entries of one incident after `after_seq`, by rising seq; empty if there is none."""
+
+    def incidents(self) -> tuple[IncidentId, ...]:
+        """Every incident, oldest first."""
+
+
+class Delivery(Record):
+    """One thing that Slack delivered, as stored before it was acknowledged."""
+
+    key: str
+    """The same for a redelivery of the same thing."""
+    kind: str
+    """`command`, `block_actions`, `view_submission`, `event`, …"""
+    payload: str
+    """The body as JSON."""
+    received_at: datetime
+    attempts: int = 0
+
+
+class Inbox(Protocol):
+    """What was delivered and is not yet worked on; survives a crash."""
+
+    def put(self, delivery: Delivery) -> bool:
+        """Store it; False if this key is known already. Fast: this happens before Slack's 3 s are up."""
+
+    def claim(self, now: datetime) -> Delivery | None:
+        """The oldest delivery that nobody works on, now marked as taken. Taken ones come back when the
+        worker's process ended (at start, or after five minutes)."""
+
+    def done(self, key: str, problem: str | None = None) -> None:
+        """It was worked on; `problem` is the reference id and sentence of a failure."""
+
+    def release_all(self) -> int:
+        """At start: give back what a dead worker had taken. Returns how many."""
+
+
+class Post(Record):
+    """One message of the bot in Slack, or one that is to be there: a row of the outbox."""
+
+    key: str
+    """Names the message for ever: `wl-1/card`, `wl-1/notice/first_warning/revenue_daily/1`."""
+    incident: IncidentId | None
+    channel: str
+    thread_of: str | None = None
+    """Key of the post whose thread this one belongs to."""
+    user: UserId | None = None
+    """Set for an ephemeral message: only this person sees it; never updated."""
+    text: str | None = None
+    """Set for a message whose text is fixed (notices, answers); None: rendered from the journal when sent."""
+    ts: str | None = None
+    """Slack's id of the message once it is sent."""
+    wanted: int = 1
+    """Revision that should be shown."""
+    shown: int = 0
+    """Revision that Slack last accepted."""
+    state: str = "queued"
+    """queued | sending | sent | failed."""
+    tries: int = 0
+    problem: str | None = None
+
+
+class Outbox(Protocol):
+    """Every message before it is sent. Updates of one message are coalesced to the newest revision."""
+
+    def put(self, post: Post) -> bool:
+        """Add a message; False if its key exists (then nothing changes)."""
+
+    def touch(self, key: str) -> None:
+        """What the message shows has changed: one more revision is wanted. Unknown keys are ignored."""
+
+    def claim(self, now: datetime) -> Post | None:
+        """The next post that wants sending and whose channel is not pausing, marked `sending`."""
+
+    def sent(self, key: str, revision: int, ts: str | None) -> None:
+        """Slack accepted this revision."""
+
+    def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
+        """Not now (429, network): try again at `until`; `whole_channel` pauses all posts of its channel."""
+
+    def failed(self, key: str, problem: str) -> None:
+        """Slack will never accept it (channel gone, bad blocks); shown in the incident, not repeated."""
+
+    def find(self, key: str) -> Post | None:
+        """One post."""
+
+    def interrupted(self) -> tuple[Post, ...]:
+        """At start: posts that were being sent when the process ended; each may or may not have arrived."""
+
+
+class Cursor(Protocol):
+    """How far a projection of the journal has come; survives a crash."""
+
+    def get(self, name: str, incident: IncidentId) -> int:
+        """Last seq that was projected; 0 at first."""
+
+    def set(self, name: str, incident: IncidentId, seq: int) -> None:
+        """Remember it."""

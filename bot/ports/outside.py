@@ -1,0 +1,110 @@
+"""What the application asks of the outside world: catalog, Flink, storage, lineage, Spark."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from bot.domain.evidence import Answer, Ask, Progress, Task
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.ids import JobId, SnapshotId, TableName
+from bot.domain.reads import ReadRun
+from bot.domain.record import Record
+from bot.domain.table import TableState
+
+
+class TableChange(Record):
+    """One atomic commit of refs and properties. Nothing in it writes data."""
+
+    expected_uuid: str
+    expected_head: SnapshotId | None
+    """Compare: the commit is refused unless `main` is exactly here; sent to the catalog as requirement.
+    None only for a change of tags and properties, which may not care how far the writer has come."""
+    move_main_to: SnapshotId | None = None
+    set_tags: dict[str, SnapshotId] = {}
+    """Tag -> snapshot; a tag that exists is moved."""
+    new_tags: dict[str, SnapshotId] = {}
+    """Tag -> snapshot; refused if the tag exists on another snapshot; kept if it is on this one."""
+    remove_tags: tuple[str, ...] = ()
+    set_properties: dict[str, str] = {}
+    remove_properties: tuple[str, ...] = ()
+
+
+class TableCatalog(Protocol):
+    """Iceberg's catalog: metadata and commits, never data."""
+
+    def load(self, table: TableName) -> TableState:
+        """The table now. Raises UnknownTable, CouldNotLook."""
+
+    def commit(self, table: TableName, change: TableChange) -> TableState:
+        """Apply `change` as one compare-and-swap, at most once; returns the table after it.
+
+        Raises CommitRefused (surely not applied) or OutcomeUnknown (verify with `load`). Never retried here.
+        """
+
+    def tables(self) -> tuple[TableName, ...]:
+        """All tables that the catalog lists. Raises CouldNotLook."""
+
+
+class FlinkJobs(Protocol):
+    """One Flink cluster, for the job that one table is written by."""
+
+    def runs(self, job: str) -> tuple[JobRun, ...]:
+        """Every submission named `job` that Flink still remembers, newest first. Raises CouldNotLook."""
+
+    def run(self, job_id: JobId) -> JobRun | None:
+        """One submission; None if Flink does not know it. Raises CouldNotLook."""
+
+    def stop(self, job: str, job_id: JobId) -> str:
+        """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
+
+        Returns a sentence: how it ended, and the savepoint's path if there is one. A run that is at its end
+        already is left as it is. Safe to repeat. Raises CouldNotLook, OutcomeUnknown.
+        """
+
+    def start(self, job: str, path: str, job_id: JobId) -> None:
+        """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
+
+        Returns when Flink knows the run. Raises CouldNotLook (surely not submitted), OutcomeUnknown.
+        """
+
+
+class CheckpointStore(Protocol):
+    """Savepoints and retained checkpoints on storage."""
+
+    def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
+        """Every restore point under the job's folders, newest first; of retained checkpoints only those of
+        `runs` (empty: all). An unreadable one is listed with its problem. Raises CouldNotLook."""
+
+    def read(self, path: str) -> StoredCheckpoint:
+        """One restore point. Raises CouldNotLook if there is none."""
+
+
+class TableFiles(Protocol):
+    """What lies in a table's folders, whether or not the metadata names it."""
+
+    def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
+        """Every temporary manifest of Flink's sinks, by run and checkpoint id. Cost: one listing of the metadata
+        folder (or `flink.manifests.location`). Raises CouldNotLook."""
+
+
+class ReadEvents(Protocol):
+    """Lineage: which consumer run read which snapshot."""
+
+    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
+        """Runs that read the table after `since` (exclusive), oldest first. Raises CouldNotLook."""
+
+
+class EvidenceRunner(Protocol):
+    """Runs one evidence task on Spark."""
+
+    def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
+        """The task's answer and the bytes that Spark read. Blocks until done; `tag` is unique per run.
+
+        Raises EvidenceFailed (also when Spark died: the next run starts it again), EvidenceCancelled.
+        """
+
+    def cancel(self, tag: str) -> bool:
+        """Interrupt the run with this tag; False if none runs under it (here)."""
+
+    def warm(self) -> None:
+        """Start Spark now, so that the first evidence does not wait. Raises EvidenceFailed."""
