@@ -1,7 +1,7 @@
 """The composition root: the one module that builds adapters and hands them on. No rule lives here."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
+from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
@@ -32,6 +33,7 @@ from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
+from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import JobPorts, Observer
@@ -61,11 +63,17 @@ class Built:
 
 @contextmanager
 def build(
-    settings: Settings, directory: Directory, *, clock: Clock | None = None, keep_record: bool = True
+    settings: Settings,
+    directory: Directory,
+    *,
+    clock: Clock | None = None,
+    keep_record: bool = True,
+    tape: dict[str, bytes] | None = None,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
+    `tape` is given every body that Flink answers, by address: the newest of each.
     """
     with ExitStack() as stack:
         now = clock or SystemClock()
@@ -84,7 +92,7 @@ def build(
         observer = Observer(
             catalog=PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now),
             tables=settings.setups,
-            jobs={name: _job_ports(job, stack) for name, job in settings.jobs.items()},
+            jobs={name: _job_ports(job, stack, tape) for name, job in settings.jobs.items()},
             reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
             files=FolderOfTable(),
         )
@@ -113,7 +121,8 @@ def assemble(
 ) -> Services:
     """Every use case over these ports."""
     desk = EvidenceDesk(incidents, observer, collector)
-    diagnostician = Diagnostician(incidents, observer, desk, find_modes(diagnosis))
+    modes = failure_modes()
+    diagnostician = Diagnostician(incidents, observer, modes)
     walker = Walker(incidents, diagnostician)
     desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, find_actions(actions), directory, clock)
@@ -130,6 +139,7 @@ def assemble(
         opening=Opening(incidents, observer, read_all(CONTENT / "runbooks")),
         desk=desk,
         diagnostician=diagnostician,
+        examiner=Examiner(observer, collector, modes),
         walker=walker,
         proposals=proposals,
         executions=executions,
@@ -144,13 +154,20 @@ def assemble(
     )
 
 
+def failure_modes() -> Mapping[str, ModeModule]:
+    """Every module of `bot/diagnosis/`, by code."""
+    return find_modes(diagnosis)
+
+
 def records() -> Records:
     """Writes incidents as documents."""
     return Records(CONTENT / "messages" / "record")
 
 
-def _job_ports(job: JobSettings, stack: ExitStack) -> JobPorts:
-    flink = FlinkRest(job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within)
+def _job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None) -> JobPorts:
+    flink = FlinkRest(
+        job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
+    )
     stack.callback(flink.close)
     return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir))
 

@@ -40,9 +40,10 @@ class FlinkRest:
         stop_limit: timedelta = timedelta(minutes=2),
         start_limit: timedelta = timedelta(minutes=1),
         poll_every: timedelta = timedelta(milliseconds=200),
+        tape: dict[str, bytes] | None = None,
     ) -> None:
         """`savepoint_dir` None leaves the place to the cluster's default; `starter` None cannot start."""
-        self._http = FlinkHttp(url, "Flink REST")
+        self._http = FlinkHttp(url, "Flink REST", tape=tape)
         self._savepoint_dir = savepoint_dir
         self._starter = starter
         self._stop_limit = stop_limit

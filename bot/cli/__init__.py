@@ -7,7 +7,7 @@ import structlog
 import typer
 from rich.console import Console
 
-from bot.cli import demo, doctor, linting, record, serve, tables
+from bot.cli import demo, diagnosing, doctor, linting, record, serve, tables
 from bot.domain.errors import WaterlineError
 from bot.lab.commands import app as lab_app
 from bot.lab.errors import LabError
@@ -21,10 +21,12 @@ app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("ledger")(tables.ledger)
 app.command("evidence")(tables.evidence)
-app.command("diagnose")(tables.diagnose)
+app.command("tasks")(tables.tasks)
+app.command("diagnose")(diagnosing.diagnose)
 app.command("doctor")(doctor.doctor)
 app.command("lint")(linting.lint)
 app.add_typer(record.app, name="record")
+app.add_typer(diagnosing.case_app, name="case")
 app.add_typer(lab_app, name="lab")
 
 

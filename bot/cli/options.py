@@ -1,9 +1,13 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from bot.domain.asked_window import FORMS, asked_window
+from bot.domain.table import TableState, Window
 
 ConfigOption = Annotated[
     Path,
@@ -13,7 +17,16 @@ ConfigOption = Annotated[
 ]
 DEFAULT_CONFIG = Path("waterline.yaml")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-SinceOption = Annotated[
+WindowOption = Annotated[
     str | None,
-    typer.Option(help="Last good snapshot id (exclusive); without it the window is proposed from the ledger."),
+    typer.Option(
+        "--window",
+        "-w",
+        help=f"{FORMS}; the lower bound is exclusive. Without it the window is proposed from the ledger.",
+    ),
 ]
+
+
+def chosen(window: str | None) -> Callable[[TableState], Window] | None:
+    """The option as the examiner takes it."""
+    return None if window is None else lambda table: asked_window(window, table)

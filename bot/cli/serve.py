@@ -91,9 +91,7 @@ def _warm(built: Built) -> None:
     services, log = built.services, structlog.get_logger(__name__)
     try:
         built.runner.warm()
-        table = services.opening.tables[0]
-        _state, window = services.opening.window_since(table, None)
-        services.desk.collect(table, window, "ledger")
+        services.examiner.collect(services.opening.tables[0], "ledger")
     except WaterlineError as error:
         log.warning("spark is not warm", problem=str(error))
     else:

@@ -89,6 +89,11 @@ class Case(Record):
     agreement: f.ContractAgreementFinding | None = None
     evidence: tuple[Evidence, ...] = ()
 
+    def without_samples(self) -> "Case":
+        """The same without sample rows: what is left are ids, counts and positions."""
+        bare = (item.model_copy(update={"columns": (), "rows": ()}) for item in self.evidence)
+        return self.model_copy(update={"evidence": tuple(bare)})
+
 
 class Matches(Record):
     """The mode holds. `last_good` is the newest snapshot before the fault: the trusted one."""

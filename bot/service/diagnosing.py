@@ -8,12 +8,11 @@ from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.evidence import Evidence, Observation
-from bot.domain.ids import IncidentId, TableName
+from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
@@ -46,18 +45,10 @@ _FIELDS = {
 class Diagnostician:
     """Builds the case and asks every mode."""
 
-    def __init__(
-        self, store: IncidentStore, observer: Observer, desk: EvidenceDesk, modes: Mapping[str, ModeModule]
-    ) -> None:
+    def __init__(self, store: IncidentStore, observer: Observer, modes: Mapping[str, ModeModule]) -> None:
         self._store = store
         self._observer = observer
-        self._desk = desk
         self._modes = modes
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """Evidence that any mode needs: what a diagnosis from the terminal collects."""
-        return tuple(dict.fromkeys(task for module in self._modes.values() for task in module.mode.needs))
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world.
@@ -75,25 +66,25 @@ class Diagnostician:
         return diagnosis
 
     def case(self, incident: Incident, observation: Observation) -> Case:
-        """The incident's newest evidence beside the world as it is now."""
+        """The incident's newest evidence beside the world as it is now, its window stretched to the present head."""
         evidence = tuple(run.evidence for run in incident.latest.values() if run.evidence is not None)
-        return build_case(self._observer.setup(incident.opened.table), observation, incident.window, evidence)
+        head = observation.table.head
+        window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
+        return build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
 
-    def examine_table(self, table: TableName, window: Window) -> tuple[Diagnosis, tuple[Evidence, ...]]:
-        """Collect everything and diagnose, without an incident (terminal)."""
-        evidence = tuple(self._desk.collect(table, window, task) for task in self.tasks)
-        case = build_case(self._observer.setup(table), self._observer.observe(table), window, evidence)
-        return diagnose(case, self._modes), evidence
+
+def tasks_needed(modes: Mapping[str, ModeModule]) -> tuple[str, ...]:
+    """Evidence that any mode needs, in the order in which the catalogue first asks for it."""
+    return tuple(dict.fromkeys(task for module in modes.values() for task in module.mode.needs))
 
 
 def build_case(setup: TableSetup, observation: Observation, window: Window, evidence: tuple[Evidence, ...]) -> Case:
-    """Findings by kind, the window stretched to the present head."""
+    """Findings by kind, beside the world."""
     found: dict[str, Any] = {_FIELDS[item.finding.kind]: item.finding for item in evidence if item.finding is not None}
     ledger = found.pop("ledger", None)
-    head = observation.table.head
     return Case(
         observation=observation,
-        window=Window(since=window.since, until=head if head is not None else window.until),
+        window=window,
         contract=setup.contract,
         job_name=setup.job,
         ledger=ledger.ledger if ledger is not None else None,

@@ -97,10 +97,6 @@ class EvidenceDesk:
         """How far a run of this process is; None before the first word."""
         return self._mine.get(run)
 
-    def collect(self, table: TableName, window: Window, task: str) -> Evidence:
-        """One task for a table without an incident (terminal)."""
-        return self._collector.collect(task, self._ask(table, window), run=EvidenceId(str(ULID())))
-
     def close(self) -> None:
         """Wait for nothing new; running tasks are interrupted, not ended: the next start runs them again."""
         self._is_closing = True

@@ -1,6 +1,6 @@
 """Looks at the outside world once, and keeps apart what was not seen from what is not there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,8 +61,11 @@ class Observer:
         self.setup(table)
         return self.catalog.load(table)
 
-    def observe(self, table: TableName) -> Observation:
-        """Everything, the sources asked at the same time. Raises only when the table itself cannot be read."""
+    def observe(self, table: TableName, needs: Collection[str] = ()) -> Observation:
+        """Everything, the sources asked at the same time. Raises only when the table itself cannot be read.
+
+        `needs` names what is dear and only looked at when a task declares it.
+        """
         setup = self.setup(table)
         state = self.catalog.load(table)
         with ThreadPoolExecutor(max_workers=3) as pool:

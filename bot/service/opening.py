@@ -10,7 +10,7 @@ from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
 from bot.domain.suspicion import propose_window
-from bot.domain.table import TableState, Window
+from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
@@ -108,14 +108,6 @@ class Opening:
         )
         self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by)])
         return incident.id
-
-    def window_since(self, table: TableName, since: str | None) -> tuple[TableState, Window]:
-        """The window of a terminal command: `since` is a snapshot id, or None for the proposed window."""
-        offer = self.offer(table)
-        chosen = None if since is None else SnapshotId(int(since)) if since.isdigit() else None
-        if since is not None and chosen is None:
-            raise Refused(f"“{since}” is no snapshot id.", "Expected digits only.", "Copy one from waterline ledger.")
-        return self._observer.table(table), self._window(offer, chosen)
 
     def _window(self, offer: Offer, since: SnapshotId | None) -> Window:
         if since is None:

@@ -10,6 +10,7 @@ from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
+from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -32,6 +33,7 @@ class Services:
     opening: Opening
     desk: EvidenceDesk
     diagnostician: Diagnostician
+    examiner: Examiner
     walker: Walker
     proposals: Proposals
     executions: Executions

@@ -19,10 +19,9 @@ def warm_times(config: Path) -> tuple[float, dict[str, float]]:
         built.runner.warm()
         bare = min(_seconds(built.runner.warm) for _ in range(_BARE))
         services = built.services
-        _state, window = services.opening.window_since(ORDERS, None)
         tasks: dict[str, float] = {}
         for name in services.tasks:
-            ask = partial(services.desk.collect, ORDERS, window, name)
+            ask = partial(services.examiner.collect, ORDERS, name)
             ask()
             tasks[name] = _seconds(ask)
     return bare, tasks

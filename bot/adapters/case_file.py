@@ -1,0 +1,73 @@
+"""A saved case as one zip file: `case.json`, and the raw sources under `raw/` with `raw/index.json` naming them."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.domain.errors import BadConfiguration
+from bot.domain.saved_case import SavedCase
+
+_CASE = "case.json"
+_INDEX = "raw/index.json"
+_LARGEST = 512 * 1024 * 1024
+"""Bytes of `case.json` when unpacked; a file that claims more is refused."""
+
+
+def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes]) -> None:
+    """`raw` maps where a source was (a path or an address) to its bytes. Raises BadConfiguration if `path` exists or
+    cannot be written; then nothing is left behind."""
+    index: dict[str, str] = {}
+    part = path.with_name(f"{path.name}.part")
+    try:
+        if path.exists():
+            raise FileExistsError(path)
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+            file.writestr(_CASE, saved.model_dump_json())
+            for number, (source, content) in enumerate(sorted(raw.items())):
+                name = f"raw/{number:04d}-{source.rstrip('/').rsplit('/', 1)[-1][-80:]}"
+                index[name] = source
+                file.writestr(name, content)
+            file.writestr(_INDEX, json.dumps(index, indent=1))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise BadConfiguration(
+            f"The case could not be written to {path}.",
+            f"Expected a new file in a folder that can be written; found {type(error).__name__}.",
+            "Choose another path.",
+        ) from error
+
+
+def read_case(path: Path) -> SavedCase:
+    """Raises BadConfiguration when it is not a saved case, or one of another format."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            if file.getinfo(_CASE).file_size > _LARGEST:
+                raise zipfile.BadZipFile(f"{_CASE} is larger than {_LARGEST} bytes")
+            content = file.read(_CASE)
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+        raise BadConfiguration(
+            f"{path} is not a saved case.",
+            f"Expected a file of `waterline case save`; found {type(error).__name__}: {error}.",
+            "Save the case again with `waterline case save TABLE --to FILE`.",
+        ) from error
+    try:
+        return SavedCase.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadConfiguration(
+            f"{path} was saved by a version of Waterline that this one does not understand.",
+            f"Expected format 1; found at {'.'.join(map(str, first['loc']))}: {first['msg']} "
+            f"({error.error_count()} differences in all).",
+            "Diagnose it with the version that saved it, or save it again.",
+        ) from error
+
+
+def raw_of(path: Path) -> dict[str, bytes]:
+    """Where each raw source was -> its bytes. For the maintainers' own eyes; no answer is read from it."""
+    with zipfile.ZipFile(path) as file:
+        index: dict[str, str] = json.loads(file.read(_INDEX))
+        return {source: file.read(name) for name, source in index.items()}

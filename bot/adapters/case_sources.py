@@ -1,0 +1,61 @@
+"""The raw bytes that an observation was read from: metadata, manifests, checkpoint files, Flink's manifests."""
+
+import hashlib
+from collections.abc import Iterator
+
+from pyarrow import ArrowException
+
+from bot.adapters.iceberg.manifests import manifests_of
+from bot.adapters.opening import opened
+from bot.domain.diagnosis import Case
+
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of one source; a larger one is named instead."""
+_TROUBLE = (OSError, ArrowException, ValueError)
+
+
+def raw_sources(case: Case, *, with_values: bool) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
+    that may be the very fault. Cost: reads what the window's evidence has read."""
+    raw: dict[str, bytes] = {}
+    left_out: list[str] = []
+    for source in _sources(case, with_values, left_out):
+        try:
+            files, path = opened(source)
+            with files.open_input_stream(path) as stream:
+                content = stream.read(_LARGEST + 1)
+        except _TROUBLE as error:
+            left_out.append(f"{source}: {type(error).__name__}")
+            continue
+        if len(content) > _LARGEST:
+            left_out.append(f"{source}: larger than {_LARGEST // 2**20} MiB")
+        else:
+            raw[source] = content
+    left_out += _changed(case, raw)
+    return raw, tuple(left_out)
+
+
+def _sources(case: Case, with_values: bool, left_out: list[str]) -> Iterator[str]:
+    table = case.observation.table
+    yield table.metadata_location
+    for stored in case.observation.checkpoints.values:
+        yield f"{stored.path.rstrip('/')}/_metadata"
+    if not with_values:
+        left_out.append("manifests: their bounds hold values of rows; save with --values to keep them")
+        return
+    for leaked in case.observation.flink_manifests.values:
+        yield leaked.path
+    for snapshot in case.window.of(table):
+        yield snapshot.manifest_list
+        try:
+            yield from manifests_of(snapshot)
+        except _TROUBLE as error:
+            left_out.append(f"manifests of {snapshot.snapshot_id}: {type(error).__name__}")
+
+
+def _changed(case: Case, raw: dict[str, bytes]) -> Iterator[str]:
+    """Restore points whose file is not the one that was observed: said, because the case holds both."""
+    for stored in case.observation.checkpoints.values:
+        content = raw.get(f"{stored.path.rstrip('/')}/_metadata")
+        if content is not None and stored.digest is not None and hashlib.sha256(content).hexdigest() != stored.digest:
+            yield f"{stored.path}/_metadata: changed since it was observed; the file holds the new one"

@@ -1,0 +1,142 @@
+"""`waterline diagnose` and `case save`: what happened to a table, here or on another machine."""
+
+import json
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bot.adapters.case_file import read_case, write_case
+from bot.adapters.case_sources import raw_sources
+from bot.bootstrap import failure_modes
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
+from bot.cli.tables import print_evidence, services_for
+from bot.diagnosis._examine import diagnose as examine
+from bot.domain.diagnosis import Case, Diagnosis
+from bot.domain.errors import Refused
+from bot.domain.ids import TableName, short
+from bot.domain.saved_case import SavedCase
+
+console = Console(soft_wrap=True, highlight=False)
+case_app = typer.Typer(help="A diagnosis with everything it was read from, in one file.", no_args_is_help=True)
+
+
+def diagnose(
+    table: Annotated[str | None, typer.Argument(help="namespace.table, as configured; none with --case.")] = None,
+    case: Annotated[
+        Path | None, typer.Option(help="A file of `waterline case save`: diagnose that, without any source.")
+    ] = None,
+    window: WindowOption = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Collect all evidence and name what happened; JSON holds the codes that match, with rows and reasons."""
+    if (table is None) == (case is None):
+        raise Refused("Nothing to diagnose.", "Expected either a table or --case FILE.", "Name one of them.")
+    if case is not None:
+        saved = read_case(case)
+        _print(saved.case, examine(saved.case, failure_modes()), as_json, saved)
+        return
+    with services_for(config) as services:
+        found = services.examiner.examine(TableName(table or ""), chosen(window))
+    _print(found.case, found.diagnosis, as_json, None)
+
+
+@case_app.command()
+def save(
+    table: Annotated[str, typer.Argument(help="namespace.table, as configured.")],
+    to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
+    window: WindowOption = None,
+    values: Annotated[
+        bool, typer.Option(help="Keep sample values of rows, and the manifests, whose bounds hold values.")
+    ] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Diagnose a table and write everything that the answer was read from into one portable file."""
+    tape: dict[str, bytes] = {}
+    with services_for(config, tape) as services:
+        found = services.examiner.examine(TableName(table), chosen(window))
+    raw, left_out = raw_sources(found.case, with_values=values)
+    raw |= tape
+    saved = SavedCase(
+        saved_at=datetime.now(UTC),
+        version=version("waterline"),
+        case=found.case if values else found.case.without_samples(),
+        diagnosis=found.diagnosis,
+        left_out=left_out,
+    )
+    write_case(to, saved, raw)
+    codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
+    console.print(f"{to}: {codes}; {len(raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
+    for each in left_out:
+        console.print(f"  left out: {each}", markup=False)
+
+
+def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | None) -> None:
+    if as_json:
+        console.print_json(json.dumps(_as_json(case, diagnosis, saved)))
+        return
+    if saved is not None:
+        console.print(
+            f"{case.observation.table.name}, saved {saved.saved_at:%Y-%m-%d %H:%M} UTC by Waterline {saved.version}; "
+            + ("the same answer as then." if saved.diagnosis.codes == diagnosis.codes else _other_then(saved)),
+            markup=False,
+        )
+    _print_diagnosis(diagnosis)
+    console.print("\nEvidence", style="bold")
+    for item in case.evidence:
+        print_evidence(item)
+
+
+def _other_then(saved: SavedCase) -> str:
+    return f"the answer then was {', '.join(saved.diagnosis.codes) or 'no match'}."
+
+
+def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[str, object]:
+    told: dict[str, object] = {
+        "table": case.observation.table.name,
+        "metadata": case.observation.table.metadata_location,
+        "window": case.window.model_dump(mode="json"),
+        "codes": list(diagnosis.codes),
+        "act": [
+            {"code": mode.code, "headline": match.headline, "remedy": match.remedy.value, "do": match.remedy.words}
+            for mode, match in diagnosis.matches
+        ],
+        "results": [result.model_dump(mode="json") for result in diagnosis.results],
+        "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],
+    }
+    if saved is not None:
+        told["saved"] = {"at": saved.saved_at.isoformat(), "codes": list(saved.diagnosis.codes)}
+    return told
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """The sentence first, then what shows it, then why not the others."""
+    matches = diagnosis.matches
+    if not matches:
+        console.print("No failure mode matches.", style="bold")
+    for number, (mode, match) in enumerate(matches, start=1):
+        first = f"{number}. " if len(matches) > 1 else ""
+        console.print(f"{first}{mode.code}: {match.headline}", style="bold", markup=False)
+        console.print(
+            f"   {match.remedy.words[0].upper()}{match.remedy.words[1:]} ({match.remedy.value}).", markup=False
+        )
+        for reason in match.reasons:
+            console.print(f"   - {reason}", markup=False)
+        rows = ", ".join(short(row) for row in match.rows[:8]) + (" …" if len(match.rows) > 8 else "")
+        console.print(
+            f"   Last good snapshot {match.last_good}." + (f" Shown by {rows}." if rows else ""), markup=False
+        )
+        for alike in mode.false_positives:
+            console.print(f"   Easily mistaken for it: {alike}", markup=False)
+    if diagnosis.undecided:
+        console.print("\nCannot tell", style="bold")
+    for mode, told in diagnosis.undecided:
+        console.print(f"{mode.code}, {mode.title}; missing: {'; '.join(told.missing)}", markup=False)
+    if diagnosis.excluded:
+        console.print("\nExcluded", style="bold")
+    for mode, excluded in diagnosis.excluded:
+        console.print(f"{mode.code}, {mode.title}: {excluded.reason}", markup=False)

@@ -1,0 +1,78 @@
+"""What people write for a window: snapshot ids, times, or how far back; and the commits that it means."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.errors import Refused
+from bot.domain.ids import SnapshotId
+from bot.domain.table import Snapshot, TableState, Window
+
+FORMS = "ID, ID..ID (snapshot ids), 2h or 30m (back from now), or TIME..TIME (ISO 8601, UTC unless it says otherwise)"
+_BACK = re.compile(r"(\d+)\s*(s|m|h|d)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def asked_window(text: str, table: TableState) -> Window:
+    """The window that `text` means on this table. The lower bound is exclusive, the upper one inclusive; without an
+    upper one it reaches to the head.
+
+    A time as lower bound means the newest ancestor of the window's end that was committed at or before it.
+    Raises Refused, with the forms that are understood.
+    """
+    if table.head is None:
+        raise Refused(f"Table {table.name} has no commit yet.", "", "There is no window to look at.")
+    if back := _BACK.fullmatch(text.strip()):
+        edge = table.read_at - timedelta(**{_UNITS[back[2]]: int(back[1])})
+        return Window(since=_newest_before(table, table.head, edge), until=table.head)
+    lower, dots, upper = text.strip().partition("..")
+    until = _end(upper, table) if upper else table.head
+    if not lower and not dots:
+        raise _not_understood(text)
+    if not lower:
+        return Window(since=None, until=until)
+    if lower.isdigit():
+        return Window(since=_listed(lower, table), until=until)
+    return Window(since=_newest_before(table, until, _time(lower, text)), until=until)
+
+
+def _end(upper: str, table: TableState) -> SnapshotId:
+    if upper.isdigit():
+        return _listed(upper, table)
+    edge = _time(upper, upper)
+    found = _newest_before(table, table.head, edge)
+    if found is None:
+        oldest = table.chain[-1]
+        raise Refused(
+            f"No commit of {table.name} lies at or before {edge:%Y-%m-%d %H:%M:%S} UTC.",
+            f"The oldest that main still lists is of {oldest.committed_at:%Y-%m-%d %H:%M:%S} UTC.",
+            "Choose a later end.",
+        )
+    return found
+
+
+def _newest_before(table: TableState, of: SnapshotId | None, edge: datetime) -> SnapshotId | None:
+    found: Snapshot | None = next((s for s in table.ancestors(of) if s.committed_at <= edge), None)
+    return None if found is None else found.snapshot_id
+
+
+def _listed(digits: str, table: TableState) -> SnapshotId:
+    chosen = SnapshotId(int(digits))
+    if chosen not in table.by_id:
+        raise Refused(
+            f"Table {table.name} lists no snapshot {digits}.",
+            "Expected one of the ids that the ledger shows; an expired one is not listed any more.",
+            "See them with `waterline ledger`.",
+        )
+    return chosen
+
+
+def _time(text: str, whole: str) -> datetime:
+    try:
+        told = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise _not_understood(whole) from None
+    return told if told.tzinfo is not None else told.replace(tzinfo=UTC)
+
+
+def _not_understood(text: str) -> Refused:
+    return Refused(f"“{text}” names no window.", f"Expected {FORMS}.", "Copy ids from `waterline ledger`.")
