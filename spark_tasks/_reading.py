@@ -13,11 +13,10 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 
 MAX_MANIFESTS = 20_000
-_MANIFEST_LIST = "manifest_path string, added_snapshot_id bigint"
-_MANIFEST = """
-    status int, snapshot_id bigint,
-    data_file struct<content: int, file_path: string, record_count: bigint>
-"""
+_MANIFEST_LIST = "manifest_path string, added_snapshot_id bigint, partition_spec_id int"
+_FILE = "content: int, file_path: string, record_count: bigint"
+_BOUND = "array<struct<key: int, value: binary>>"
+_MANIFEST = "status int, snapshot_id bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
 _FILE_NAME = r"[^/]+$"
 
@@ -46,17 +45,18 @@ def operations(snapshots: Iterable[Snapshot]) -> frozenset[str]:
     return frozenset(snapshot.operation for snapshot in snapshots)
 
 
-def entries(spark: SparkSession, snapshots: Sequence[Snapshot]) -> DataFrame:
+def entries(spark: SparkSession, snapshots: Sequence[Snapshot], *, bounds: bool = False) -> DataFrame:
     """What these commits themselves added and removed, from their manifests.
 
     Shape: snapshot_id, status (1 added, 2 removed), content (0 data, 1 position deletes, 2 equality deletes),
-    file_path, record_count; one row per file and commit.
+    file_path, record_count, spec_id; with `bounds` also lower_bounds, upper_bounds (arrays of {key: field id,
+    value: binary as Iceberg stores it}); one row per file and commit.
     Source: each commit's own manifest list, because a later commit may have merged its manifests away.
     Cost: reads the manifest lists now; the manifests that these commits wrote later. Never the table's others.
     """
     wanted = [int(snapshot.snapshot_id) for snapshot in snapshots]
     listed = _listed(spark, [s.manifest_list for s in snapshots]).where(F.col("added_snapshot_id").isin(wanted))
-    found = _entries(spark, listed)
+    found = _entries(spark, listed, bounds=bounds)
     return found.where(F.col("snapshot_id").isin(wanted) & F.col("status").isin(1, 2))
 
 
@@ -76,13 +76,13 @@ def local_ids(spark: SparkSession, order: Collection[SnapshotId]) -> DataFrame:
 
 
 def _listed(spark: SparkSession, manifest_lists: Sequence[str]) -> DataFrame:
-    """Shape: manifest_path, added_snapshot_id; one row per manifest, however many lists name it."""
+    """Shape: manifest_path, added_snapshot_id, spec_id; one row per manifest, however many lists name it."""
     read = spark.read.format("avro").schema(_MANIFEST_LIST).load(list(manifest_lists))
-    return read.select("manifest_path", "added_snapshot_id").distinct()
+    return read.select("manifest_path", "added_snapshot_id", F.col("partition_spec_id").alias("spec_id")).distinct()
 
 
-def _entries(spark: SparkSession, listed: DataFrame) -> DataFrame:
-    """Shape: snapshot_id, status, content, file_path, record_count; one row per manifest entry.
+def _entries(spark: SparkSession, listed: DataFrame, *, bounds: bool = False) -> DataFrame:
+    """Shape: as of `entries`; one row per manifest entry.
 
     An entry without a snapshot id inherits that of its manifest (Iceberg spec, "Sequence Number Inheritance").
     """
@@ -93,11 +93,13 @@ def _entries(spark: SparkSession, listed: DataFrame) -> DataFrame:
             f"Expected at most {MAX_MANIFESTS:,} manifests; there are more.",
             "Choose a window that begins later, then ask again.",
         )
+    edges = ["lower_bounds", "upper_bounds"] if bounds else []
     if not manifests:
-        return spark.createDataFrame([], _SHAPE)
-    names = [(row["manifest_path"].rsplit("/", 1)[-1], row["added_snapshot_id"]) for row in manifests]
-    inherited = spark.createDataFrame(names, "manifest string, inherited bigint")
-    read = spark.read.format("avro").schema(_MANIFEST).load([row["manifest_path"] for row in manifests])
+        return spark.createDataFrame([], ", ".join([_SHAPE, *(f"{edge} {_BOUND}" for edge in edges)]))
+    names = [(m["manifest_path"].rsplit("/", 1)[-1], m["added_snapshot_id"], m["spec_id"]) for m in manifests]
+    inherited = spark.createDataFrame(names, "manifest string, inherited bigint, spec_id int")
+    schema = _MANIFEST.format(", ".join([_FILE, *(f"{edge}: {_BOUND}" for edge in edges)]))
+    read = spark.read.format("avro").schema(schema).load([m["manifest_path"] for m in manifests])
     named = read.withColumn("manifest", F.regexp_extract(F.col("_metadata.file_path"), _FILE_NAME, 0))
     return named.join(F.broadcast(inherited), on="manifest", how="inner").select(
         F.coalesce("snapshot_id", "inherited").alias("snapshot_id"),
@@ -105,7 +107,9 @@ def _entries(spark: SparkSession, listed: DataFrame) -> DataFrame:
         F.coalesce("data_file.content", F.lit(0)).alias("content"),
         F.col("data_file.file_path").alias("file_path"),
         F.col("data_file.record_count").alias("record_count"),
+        "spec_id",
+        *(F.col(f"data_file.{edge}").alias(edge) for edge in edges),
     )
 
 
-_SHAPE = "snapshot_id bigint, status int, content int, file_path string, record_count bigint"
+_SHAPE = "snapshot_id bigint, status int, content int, file_path string, record_count bigint, spec_id int"
