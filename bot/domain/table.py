@@ -72,6 +72,8 @@ class Column(Record):
     field_id: int
     name: str
     type: str
+    is_required: bool = False
+    """Whether the table itself refuses null there."""
 
 
 class TableState(Record):
@@ -96,6 +98,10 @@ class TableState(Record):
     that can be (F10), and no commit may be based on it."""
     partitioning: tuple[str, ...] = ()
     """Fields of the current partition spec in words, as `day(event_time)`; empty: unpartitioned."""
+    schemas: dict[int, tuple[Column, ...]] = {}
+    """Schema id -> its columns, of every schema that the table ever had; snapshots name theirs."""
+    specs: dict[int, tuple[str, ...]] = {}
+    """Partition spec id -> its fields in words, of every spec that the table ever had."""
 
     @cached_property
     def by_id(self) -> dict[SnapshotId, Snapshot]:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
 
@@ -30,12 +32,30 @@ def table_state(name: TableName, metadata: TableMetadata, metadata_location: str
             for entry in metadata.snapshot_log
         ),
         properties=dict(metadata.properties),
-        columns=tuple(
-            Column(field_id=field.field_id, name=field.name, type=str(field.field_type))
-            for field in metadata.schema().fields
-        ),
+        columns=_columns(metadata.schema()),
         read_at=read_at,
+        partitioning=_fields(metadata.spec(), metadata.schema()),
+        schemas={schema.schema_id: _columns(schema) for schema in metadata.schemas},
+        specs={spec.spec_id: _fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs},
     )
+
+
+def _columns(schema: Schema) -> tuple[Column, ...]:
+    return tuple(
+        Column(field_id=field.field_id, name=field.name, type=str(field.field_type), is_required=field.required)
+        for field in schema.fields
+    )
+
+
+def _fields(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
+    """As `day(event_time)`; a source column under the first of the schemas that has it."""
+    told = []
+    for field in spec.fields:
+        names = (schema.find_column_name(field.source_id) for schema in schemas)
+        source = next((name for name in names if name is not None), f"field {field.source_id}")
+        transform = str(field.transform)
+        told.append(source if transform == "identity" else f"{transform}({source})")
+    return tuple(told)
 
 
 def _snapshot(snapshot: IcebergSnapshot) -> Snapshot:
