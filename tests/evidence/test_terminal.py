@@ -1,0 +1,89 @@
+"""The commands of the terminal on a real table with a real Spark: what they print, and what a saved case keeps."""
+
+import json
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from bot.adapters.case_file import raw_of
+from bot.adapters.spark_server import SparkServer
+from bot.cli import app
+from tests.tables import ORDERS, OrdersTable
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def config(tmp_path: Path, orders: OrdersTable, server: SparkServer) -> str:
+    """Run b repeats what run a had committed: positions 20 to 39 live twice."""
+    for run, checkpoint, positions in [("a", 1, range(20)), ("a", 2, range(20, 40)), ("b", 2, range(20, 40))]:
+        orders.commits(run, checkpoint, positions)
+    content = {
+        "home": str(tmp_path / "home"),
+        "catalog": {"name": "lake", "properties": {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db"}},
+        "spark": {"remote": server.url},
+        "tables": {
+            str(ORDERS): {
+                "contract": {"key": ["order_id"], "position": "source_position", "redacted": ["customer"]},
+                "policies": {"default": {"users": ["U0BEN00002"]}},
+            }
+        },
+    }
+    path = tmp_path / "waterline.yaml"
+    with path.open("w") as file:
+        YAML().dump(content, file)
+    return str(path)
+
+
+def test_one_task_answers_for_the_window_that_was_asked(config: str, orders: OrdersTable) -> None:
+    """`--window` chooses the commits, `--json` gives the whole answer."""
+    first = orders.state().snapshots[0].snapshot_id
+
+    told = RUN.invoke(app, ["evidence", "duplicate_rows", ORDERS, "--window", str(first), "--json", "-c", config])
+
+    answer = json.loads(told.stdout)
+    assert "confirmed" == answer["verdict"]
+    assert 20 == answer["finding"]["keys"]
+    assert first == answer["window"]["since"]
+
+
+def test_an_unknown_task_is_refused_with_those_that_exist(config: str) -> None:
+    """A typing error costs no Spark."""
+    told = RUN.invoke(app, ["evidence", "duplicate_row", ORDERS, "-c", config])
+
+    assert "There is no evidence task duplicate_row. There are: " in str(told.exception)
+
+
+def test_the_tasks_are_listed_with_question_and_cost() -> None:
+    """Nobody must read the source to know what can be asked."""
+    told = RUN.invoke(app, ["tasks"])
+
+    assert "duplicate_rows" in told.stdout
+    assert "  confirmed: " in told.stdout
+
+
+def test_a_saved_case_is_diagnosed_the_same_without_any_source(config: str, tmp_path: Path) -> None:
+    """The other machine has neither catalog nor Spark nor Flink."""
+    path = str(tmp_path / "orders.case")
+    here = json.loads(RUN.invoke(app, ["diagnose", ORDERS, "--json", "-c", config]).stdout)
+    saved = RUN.invoke(app, ["case", "save", ORDERS, "--to", path, "-c", config])
+
+    there = RUN.invoke(app, ["diagnose", "--case", path, "--json", "-c", str(tmp_path / "no-such-file.yaml")])
+
+    assert "F2" in saved.stdout
+    assert here["codes"] == json.loads(there.stdout)["codes"]
+    assert here["results"] == json.loads(there.stdout)["results"]
+
+
+def test_a_saved_case_holds_no_value_of_a_row_unless_asked(config: str, tmp_path: Path) -> None:
+    """Bounds in manifests and sample rows are values: they leave the machine only with `--values`."""
+    bare, whole = tmp_path / "bare.case", tmp_path / "whole.case"
+    RUN.invoke(app, ["case", "save", ORDERS, "--to", str(bare), "-c", config])
+    RUN.invoke(app, ["case", "save", ORDERS, "--to", str(whole), "--values", "-c", config])
+
+    names = [set(raw_of(path)) for path in (bare, whole)]
+
+    assert [False, True] == [any(name.endswith("-m0.avro") for name in found) for found in names]
+    assert all(any(name.endswith(".metadata.json") for name in found) for found in names)

@@ -1,0 +1,82 @@
+"""A saved case gives the same answer anywhere, and what is no saved case says so."""
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.case_file import raw_of, read_case, write_case
+from bot.bootstrap import failure_modes
+from bot.diagnosis._examine import diagnose
+from bot.domain.errors import BadConfiguration
+from bot.domain.saved_case import SavedCase
+from tests.cases import Tale
+
+
+def _saved() -> SavedCase:
+    """Run b was restored from below what run a had committed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", 2).commits("b", 3, 4, 5)
+    case = tale.looked_at(duplicates=20)
+    return SavedCase(
+        saved_at=datetime(2026, 11, 21, tzinfo=UTC),
+        version="0.1.0",
+        case=case,
+        diagnosis=diagnose(case, failure_modes()),
+        left_out=(),
+    )
+
+
+def test_a_saved_case_gives_the_same_answer(tmp_path: Path) -> None:
+    """Every mode says the very same of the case that was read back."""
+    saved = _saved()
+    write_case(tmp_path / "a.case", saved, {})
+
+    found = read_case(tmp_path / "a.case")
+
+    assert "F2" in found.diagnosis.codes
+    assert saved.diagnosis == diagnose(found.case, failure_modes())
+
+
+def test_raw_sources_come_back_by_their_address(tmp_path: Path) -> None:
+    """Two files of one name stay apart."""
+    raw = {"file:/state/chk-1/_metadata": b"one", "file:/state/chk-2/_metadata": b"two", "http://flink/jobs/a/": b"{}"}
+    write_case(tmp_path / "a.case", _saved(), raw)
+
+    assert raw == raw_of(tmp_path / "a.case")
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    """It may be the only trace of another incident."""
+    (tmp_path / "a.case").write_text("mine")
+
+    with pytest.raises(BadConfiguration, match="could not be written"):
+        write_case(tmp_path / "a.case", _saved(), {})
+
+    assert "mine" == (tmp_path / "a.case").read_text()
+    assert ["a.case"] == [each.name for each in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"{}"])
+def test_another_file_is_not_taken_for_a_case(tmp_path: Path, content: bytes) -> None:
+    """A wrong or cut file says what was expected."""
+    (tmp_path / "a.case").write_bytes(content)
+
+    with pytest.raises(BadConfiguration, match="is not a saved case"):
+        read_case(tmp_path / "a.case")
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    """No traceback for a typing error."""
+    with pytest.raises(BadConfiguration, match="FileNotFoundError"):
+        read_case(tmp_path / "none.case")
+
+
+def test_a_case_of_another_format_names_the_first_difference(tmp_path: Path) -> None:
+    """A later format is refused, not half understood."""
+    changed = _saved().model_dump_json().replace('"format":1', '"format":2', 1)
+    with zipfile.ZipFile(tmp_path / "a.case", "w") as file:
+        file.writestr("case.json", changed)
+
+    with pytest.raises(BadConfiguration, match=r"found at format"):
+        read_case(tmp_path / "a.case")

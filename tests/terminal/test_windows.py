@@ -1,0 +1,97 @@
+"""What people write for a window, and the commits that they get."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.asked_window import asked_window
+from bot.domain.errors import Refused
+from bot.domain.table import TableState
+from tests.cases import Tale
+
+
+def _table() -> tuple[Tale, TableState]:
+    """Ten commits of run a, ten seconds apart."""
+    tale = Tale().commits("a", *range(1, 11))
+    return tale, tale.table
+
+
+def test_a_snapshot_id_is_the_lower_bound_exclusive() -> None:
+    """`ID` reaches from after that commit to the head."""
+    tale, table = _table()
+
+    window = asked_window(str(tale.at("a", 4)), table)
+
+    assert [5, 6, 7, 8, 9, 10] == [s.checkpoint_id for s in window.of(table)]
+
+
+def test_two_snapshot_ids_bound_both_ends() -> None:
+    """`ID..ID`: the first exclusive, the second inclusive."""
+    tale, table = _table()
+
+    window = asked_window(f"{tale.at('a', 4)}..{tale.at('a', 6)}", table)
+
+    assert [5, 6] == [s.checkpoint_id for s in window.of(table)]
+
+
+def test_an_open_lower_end_begins_with_the_first_commit() -> None:
+    """`..ID` is everything up to that commit."""
+    tale, table = _table()
+
+    window = asked_window(f"..{tale.at('a', 3)}", table)
+
+    assert [1, 2, 3] == [s.checkpoint_id for s in window.of(table)]
+
+
+def test_an_age_counts_back_from_the_look() -> None:
+    """`35s` holds the commits of the last 35 seconds."""
+    _tale, table = _table()
+
+    window = asked_window("35s", table)
+
+    assert [7, 8, 9, 10] == [s.checkpoint_id for s in window.of(table)]
+
+
+def test_times_mean_the_commits_between_them() -> None:
+    """A commit at the lower time is below the window, one at the upper time within it."""
+    tale, table = _table()
+    start, end = (table.by_id[tale.at("a", n)].committed_at for n in (2, 5))
+
+    window = asked_window(f"{start.isoformat()}..{(end + timedelta(seconds=3)).isoformat()}", table)
+
+    assert [3, 4, 5] == [s.checkpoint_id for s in window.of(table)]
+
+
+def test_a_time_without_zone_is_utc() -> None:
+    """Nobody's local time is guessed."""
+    tale, table = _table()
+    start = table.by_id[tale.at("a", 8)].committed_at
+
+    window = asked_window(f"{start.replace(tzinfo=None).isoformat()}..", table)
+
+    assert [9, 10] == [s.checkpoint_id for s in window.of(table)]
+
+
+@pytest.mark.parametrize("text", ["yesterday", "", "12 parsecs", "abc..def"])
+def test_what_is_not_understood_is_refused_with_the_forms(text: str) -> None:
+    """A typing error never becomes some other window."""
+    _tale, table = _table()
+
+    with pytest.raises(Refused, match=r"names no window.*snapshot ids"):
+        asked_window(text, table)
+
+
+def test_an_unknown_snapshot_is_refused() -> None:
+    """An expired id is not silently the beginning."""
+    _tale, table = _table()
+
+    with pytest.raises(Refused, match="lists no snapshot 42"):
+        asked_window("42", table)
+
+
+def test_an_end_before_the_first_commit_is_refused_with_its_time() -> None:
+    """There is nothing to look at, and the message says from when on there is."""
+    _tale, table = _table()
+
+    with pytest.raises(Refused, match="The oldest that main still lists"):
+        asked_window("..2001-01-01T00:00:00", table)
