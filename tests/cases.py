@@ -1,43 +1,39 @@
 """Builds cases in the words of the catalogue: who commits what, what Flink says, what evidence found."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Self
 
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
 from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
+from bot.domain.flink import FlinkManifest
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import HeadMove, Ref, Snapshot, TableState, Window
-from tests.found import hole, ledger_of, twice
+from tests.found import alone, files_twice, hole, leaks, ledger_of, repeats, retention, twice, unreadable
+from tests.job_tale import FLINK_DOWN, JOB, NOON, OPERATOR, JobTale, job_id
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-OPERATOR = OperatorId("0f" * 16)
-JOB = "orders"
-FLINK_DOWN = NotSeen(
-    source="Flink REST at http://flink:8081", reason="It refused the connection.", remedy="Start Flink, then ask again."
+STORAGE_DOWN = NotSeen(
+    source="s3://lake/sales/orders/metadata", reason="It timed out.", remedy="Check the credentials, then ask again."
 )
 
-
-def job_id(run: str) -> JobId:
-    """The id of the run that a story calls `a`, `b`, …: 32 hex digits."""
-    return JobId((run * 32)[:32])
+__all__ = ["FLINK_DOWN", "JOB", "NOON", "OPERATOR", "STORAGE_DOWN", "Tale", "job_id"]
 
 
-class Tale:
+class Tale(JobTale):
     """A table and its job over time. Each commit is ten seconds after what happened before."""
 
     def __init__(self) -> None:
-        self.now = NOON
+        super().__init__()
         self.head: SnapshotId | None = None
         self.snapshots: list[Snapshot] = []
         self.moves: list[HeadMove] = []
-        self.runs: dict[str, JobRun] = {}
         self.properties: dict[str, str] = {}
         self.refs: list[Ref] = []
-        self.jobs_down = False
+        self.storage_down = False
+        self.manifests: list[FlinkManifest] = []
+        self.lost_metadata: str | None = None
 
     # ------------------------------------------------------------------ the table
 
@@ -59,6 +55,32 @@ class Tale:
         self.now += timedelta(seconds=10)
         self.head = self.at(run, checkpoint)
         self.moves.append(HeadMove(at=self.now, snapshot_id=self.head))
+        return self
+
+    def expires(self, run: str, *checkpoints: int) -> Self:
+        """Maintenance takes these commits of the run out of the metadata."""
+        gone = {self.at(run, checkpoint) for checkpoint in checkpoints}
+        self.snapshots = [s for s in self.snapshots if s.snapshot_id not in gone]
+        self.moves = [move for move in self.moves if move.snapshot_id not in gone]
+        return self
+
+    def leaves_manifest(self, run: str, *checkpoints: int, operator: OperatorId = OPERATOR) -> Self:
+        """The sink's temporary manifest of each checkpoint is on storage now."""
+        for checkpoint in checkpoints:
+            name = f"{job_id(run)}-{operator}-00000-0-{checkpoint}-00001.avro"
+            self.manifests.append(
+                FlinkManifest(
+                    path=f"s3://lake/sales/orders/metadata/{name}",
+                    job_id=job_id(run),
+                    operator_id=operator,
+                    subtask=0,
+                    attempt=0,
+                    checkpoint_id=CheckpointId(checkpoint),
+                    number=1,
+                    bytes=4096,
+                    written_at=self.now,
+                )
+            )
         return self
 
     def trusts(self, run: str, checkpoint: int, status: str = "trusted") -> Self:
@@ -94,91 +116,14 @@ class Tale:
             )
         )
 
-    # ------------------------------------------------------------------ the job
-
-    def flink_runs(
-        self, run: str, restored: int | None = None, *, state: str = "RUNNING", v1: bool = False, vertices: bool = True
-    ) -> Self:
-        """A run that started (or was restored) now; told again, the same run was restored by failover."""
-        self.now += timedelta(seconds=10)
-        before = self.runs.get(run)
-        committer = "IcebergFilesCommitter" if v1 else "Sink pre-commit aggregator"
-        status = "RUNNING" if state == "RUNNING" else "CREATED"
-        attempt = before.restored_count + 1 if before else 0
-        point = Restored(checkpoint_id=CheckpointId(restored or 0), at=self.now, is_savepoint=not before, path=None)
-        self.runs[run] = JobRun(
-            job_id=job_id(run),
-            name=JOB,
-            state=state,
-            started_at=before.started_at if before else self.now,
-            ended_at=None,
-            checkpoint_interval_ms=3000,
-            checkpoints=(),
-            completed_count=0,
-            failed_count=0,
-            restored_count=(before.restored_count if before else 0) + (restored is not None),
-            restored=point if restored is not None else None,
-            failures=(),
-            vertices=(
-                Vertex(vertex_id=OperatorId("aa" * 16), name="Source", parallelism=1, status=status, attempt=attempt),
-                Vertex(vertex_id=OPERATOR, name=committer, parallelism=1, status=status, attempt=attempt),
-            )
-            if vertices
-            else (),
-            code_version=None,
-        )
-        return self
-
-    def completes(self, run: str, *checkpoints: int) -> Self:
-        """Flink completes these checkpoints of the run, whatever reaches the table."""
-        for checkpoint in checkpoints:
-            self.now += timedelta(seconds=3)
-            done = CompletedCheckpoint(
-                checkpoint_id=CheckpointId(checkpoint),
-                kind=CheckpointKind.CHECKPOINT,
-                status="COMPLETED",
-                triggered_at=self.now,
-                path=None,
-                discarded=False,
-            )
-            self._change(run, checkpoints=(done, *self.runs[run].checkpoints))
-        return self
-
-    def fails(self, run: str, times: int = 1) -> Self:
-        """The run throws, a second apart."""
-        for _ in range(times):
-            self.now += timedelta(seconds=1)
-            thrown = Failure(at=self.now, exception="java.io.IOException", message="lost", task=None, attempt=None)
-            self._change(run, failures=(thrown, *self.runs[run].failures))
-        return self
-
-    def becomes(self, run: str, state: str) -> Self:
-        """Flink shows the run in another state; its operators keep theirs."""
-        self._change(run, state=state)
-        return self
-
-    def forgets(self, run: str) -> Self:
-        """Flink no longer lists the run."""
-        del self.runs[run]
-        return self
-
-    def flink_is_down(self) -> Self:
-        """Nobody can ask Flink."""
-        self.jobs_down = True
-        return self
-
-    def _change(self, run: str, **changes: object) -> None:
-        self.runs[run] = self.runs[run].model_copy(update=changes)
-
     # ------------------------------------------------------------------ the case
 
     @property
-    def jobs(self) -> Seen[JobRun] | NotSeen:
-        """What Flink answers, newest run first as the adapter gives it."""
-        if self.jobs_down:
-            return FLINK_DOWN
-        newest_first = sorted(self.runs.values(), key=lambda run: run.started_at, reverse=True)
-        return Seen[JobRun](source="Flink REST at http://flink:8081", values=tuple(newest_first))
+    def flink_manifests(self) -> Seen[FlinkManifest] | NotSeen:
+        """What a listing of the metadata folder gives."""
+        if self.storage_down:
+            return STORAGE_DOWN
+        return Seen[FlinkManifest](source="s3://lake/sales/orders/metadata", values=tuple(self.manifests))
 
     @property
     def table(self) -> TableState:
@@ -196,6 +141,7 @@ class Tale:
             properties=self.properties,
             columns=(),
             read_at=self.now + timedelta(seconds=1),
+            lost_metadata=self.lost_metadata,
         )
 
     def case(
@@ -212,7 +158,9 @@ class Tale:
         table, window = self.table, Window(since=since, until=self.head)
         none = NotSeen(source="lineage", reason="None is configured.", remedy="Configure it.")
         return Case(
-            observation=Observation(table=table, jobs=self.jobs, checkpoints=none, reads=none),
+            observation=Observation(
+                table=table, jobs=self.jobs, checkpoints=none, reads=none, flink_manifests=self.flink_manifests
+            ),
             window=window,
             contract=TableContract(key=("id",), position="pos"),
             job_name=JOB,
@@ -222,6 +170,18 @@ class Tale:
             **found,
         )
 
-    def looked_at(self, *, duplicates: int = 0, missing: int = 0) -> Case:
-        """The case with all evidence answered, over everything that is listed."""
-        return self.case(duplicates=twice(duplicates), gaps=hole(missing))
+    def looked_at(
+        self, *, duplicates: int = 0, missing: int = 0, since: SnapshotId | None = None, **found: Any
+    ) -> Case:
+        """The case with all evidence answered, over everything that is listed; clean where `found` says nothing."""
+        clean = {
+            "duplicates": twice(duplicates),
+            "gaps": hole(missing),
+            "leaked": leaks(*self.manifests),
+            "unreadable": unreadable(),
+            "duplicate_commits": repeats(),
+            "duplicate_files": files_twice(),
+            "forked": alone(),
+            "table_health": retention(),
+        }
+        return self.case(since=since, **(clean | found))

@@ -2,9 +2,28 @@
 
 from collections.abc import Iterable
 
-from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import SnapshotId
+from bot.domain.findings import (
+    DuplicateCommitsFinding,
+    DuplicateFile,
+    DuplicateFilesFinding,
+    DuplicatePair,
+    DuplicatesFinding,
+    ForkedWritersFinding,
+    GapsFinding,
+    LastCommit,
+    LeakedManifest,
+    LeakedManifestsFinding,
+    LeakStanding,
+    Pairing,
+    PairingFinding,
+    PairVerdict,
+    RepeatedCommit,
+    TableHealthFinding,
+    UnreadableFile,
+    UnreadableFilesFinding,
+)
+from bot.domain.flink import CheckpointKind, FlinkManifest
+from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.table import TableState, Window
 
@@ -50,3 +69,97 @@ def twice(keys: int, pairs: Iterable[tuple[SnapshotId, SnapshotId]] = ()) -> Dup
 def hole(missing: int) -> GapsFinding:
     """So many source positions are missing."""
     return GapsFinding(lowest=0, highest=99, positions=100 - missing, missing=missing, gaps=())
+
+
+def leaks(
+    *manifests: FlinkManifest,
+    standing: LeakStanding = LeakStanding.PENDING,
+    rows: int | None = 10,
+    missing_files: int = 0,
+) -> LeakedManifestsFinding:
+    """These Flink manifests, all of one standing, one file each; none: nothing is leaked."""
+    told = tuple(
+        LeakedManifest(
+            path=each.path,
+            job_id=each.job_id,
+            operator_id=each.operator_id,
+            checkpoint_id=each.checkpoint_id,
+            attempt=each.attempt,
+            standing=standing,
+            files=None if rows is None else 1,
+            rows=rows,
+            missing_files=missing_files,
+            reason="As the test says.",
+        )
+        for each in manifests
+    )
+    lost = len(told) if standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE} else 0
+    return LeakedManifestsFinding(manifests=told, lost_files=lost, lost_rows=lost * (rows or 0))
+
+
+def unreadable(*files: UnreadableFile, checked: int = 40) -> UnreadableFilesFinding:
+    """These files cannot be read."""
+    return UnreadableFilesFinding(
+        files_checked=checked, count=len(files), rows=sum(file.rows for file in files), files=files
+    )
+
+
+def repeats(*repeated: RepeatedCommit) -> DuplicateCommitsFinding:
+    """These commits repeat others."""
+    return DuplicateCommitsFinding(commits_checked=10, repeated=repeated)
+
+
+def files_twice(rows: int = 0, *snapshots: SnapshotId) -> DuplicateFilesFinding:
+    """One path with so many rows that these commits added, oldest first; none: no path is live twice."""
+    files = (DuplicateFile(path="s3://lake/sales/orders/data/one.parquet", snapshots=snapshots, rows=rows),)
+    return DuplicateFilesFinding(
+        files_checked=10,
+        count=1 if snapshots else 0,
+        extra_rows=rows * (len(snapshots) - 1) if snapshots else 0,
+        files=files if snapshots else (),
+        again=snapshots[1:],
+    )
+
+
+def alone() -> ForkedWritersFinding:
+    """No two writers take turns."""
+    return ForkedWritersFinding(writers=(), turns=0, forked=())
+
+
+def retention(*last_commits: LastCommit) -> TableHealthFinding:
+    """What the metadata still lists of each run's newest commit; nothing else is wrong."""
+    return TableHealthFinding(
+        data_files=10,
+        small_files=0,
+        position_deletes=0,
+        equality_deletes=0,
+        snapshots=10,
+        last_commits=last_commits,
+        problems=(),
+    )
+
+
+def point(
+    job_id: JobId,
+    checkpoint: int,
+    snapshot: SnapshotId | None,
+    verdict: PairVerdict = PairVerdict.PAIRED,
+    kind: CheckpointKind = CheckpointKind.STOP_SAVEPOINT,
+) -> Pairing:
+    """A readable restore point on storage that Flink will not drop."""
+    return Pairing(
+        path=f"s3://state/savepoint-{job_id[:6]}-{checkpoint}",
+        checkpoint_kind=kind,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job_id,
+        verdict=verdict,
+        snapshot_id=snapshot,
+        reason="As the test says.",
+        digest="ab" * 32,
+        is_durable=True,
+    )
+
+
+def points(*pairings: Pairing) -> PairingFinding:
+    """What checkpoint storage holds, newest first."""
+    return PairingFinding(pairings=pairings)

@@ -27,6 +27,7 @@ _KINDS = {
     "SYNC_SAVEPOINT": CheckpointKind.STOP_SAVEPOINT,
 }
 _ATTEMPT = re.compile(r"- execution #(\d+)$")
+_CAUSE = re.compile(r"^Caused by: (.+?)\s*$", re.MULTILINE)
 _NO_INTERVAL = 2**63 - 1
 """How Flink writes that periodic checkpoints are off."""
 
@@ -113,6 +114,7 @@ def _failures(exceptions: Exceptions) -> tuple[Failure, ...]:
                 message=entry.stacktrace.partition("\n")[0].strip()[:300],
                 task=task,
                 attempt=int(attempt.group(1)) if attempt else None,
+                causes=tuple(cause[:600] for cause in _CAUSE.findall(entry.stacktrace)[:5]),
             )
         )
     return tuple(failures)

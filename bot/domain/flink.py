@@ -71,6 +71,8 @@ class Failure(Record):
     """First line of the stack trace, at most 300 characters."""
     task: str | None
     attempt: int | None
+    causes: tuple[str, ...] = ()
+    """First lines of its `Caused by`, outermost first, at most five: a file's name often stands only there."""
 
 
 class Vertex(Record):
@@ -134,14 +136,21 @@ class StoredCheckpoint(Record):
     pending_manifests: tuple[str, ...] = ()
     """Names of the Flink manifests that its committer state still lists."""
     is_committer_read: bool = False
-    """Whether that state stood in the file, so that no pending manifest means that nothing is owed. A large
-    state is kept beside the file and is not read."""
+    """Whether the committers' whole state was read (in the file or beside it), so that no pending manifest means
+    that nothing is owed."""
     operator_ids: tuple[OperatorId, ...] = ()
+    """Every operator that the file lists; where its layout was not understood, those that committer state names."""
+    operator_names: dict[OperatorId, str] = {}
+    """As the file names them (Flink 2.x); those without a name are left out."""
+    is_drained: bool = False
+    """Taken with `drain: true`: no job goes on from it (F5). Then `problem` says so too."""
+    not_understood: str | None = None
+    """What of a whole file could not be followed; a sentence. Then sizes and operators are not known."""
     digest: str | None = None
     """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""
     problem: str | None = None
     state_bytes: dict[OperatorId, int] = {}
-    """Operator -> size of its state, inline and in files, as far as the file tells."""
+    """Operator -> size of its state, inline and in files, 0 for one without any; empty: not known."""
 
 
 class FlinkManifest(Record):
