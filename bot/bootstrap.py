@@ -12,6 +12,7 @@ from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
+from bot.adapters.contracts import contract_of, merged
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
@@ -24,6 +25,8 @@ from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
+from bot.domain.ids import TableName
+from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
@@ -91,7 +94,7 @@ def build(
         incidents = IncidentStore(store.journal, now)
         observer = Observer(
             catalog=PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now),
-            tables=settings.setups,
+            tables=setups_of(settings),
             jobs={name: _job_ports(job, stack, tape) for name, job in settings.jobs.items()},
             reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
             files=FolderOfTable(),
@@ -103,6 +106,16 @@ def build(
         timers.start()
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
+
+
+def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
+    """The watched tables, each with the contract of its file under what the settings say. Raises BadConfiguration."""
+    found = {}
+    for name, setup in settings.setups.items():
+        file = settings.tables[name].contract_file
+        contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
+        found[name] = setup.model_copy(update={"contract": contract})
+    return found
 
 
 def spark_runner(settings: Settings) -> SparkEvidenceRunner:

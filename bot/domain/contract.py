@@ -21,9 +21,9 @@ class TableContract(Record):
     """Keys and meaning of the columns that evidence relies on. A missing one makes its tasks inconclusive."""
 
     key: tuple[str, ...] = Field(
+        default=(),
         description="Columns that together name one business fact; two live rows with one key are duplicates.",
         examples=[["order_id"]],
-        min_length=1,
     )
     position: str | None = Field(
         default=None,

@@ -31,6 +31,12 @@ def refuse_contradictions(
                 f"Expected one of {', '.join(jobs) or 'the jobs (there are none)'}; found {table.job}.",
                 f"{near(table.job, jobs)}Name the job under `jobs`, by its name in Flink.",
             )  # fmt: skip
+        if not table.contract.key and table.contract_file is None:
+            raise bad(
+                content, path, (*where, "contract"), "nothing tells what makes two rows the same.",
+                "Expected `key` in `contract`, or a `contract_file`; found neither.",
+                "Name the columns of the business key, or the file of the table's data contract.",
+            )  # fmt: skip
         if "default" not in table.policies:
             raise bad(
                 content, path, (*where, "policies"), "nobody is named for the other actions.",

@@ -140,6 +140,7 @@ class Settings(Record):
         return read.model_copy(
             update={
                 "home": here / read.home.expanduser(),
+                "tables": {name: table.beside(here) for name, table in read.tables.items()},
                 "lineage": LineageSettings(events=here / events.expanduser() if events else None),
             }
         )

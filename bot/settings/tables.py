@@ -1,5 +1,7 @@
 """What the file says of a watched table."""
 
+from pathlib import Path
+
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
@@ -23,7 +25,14 @@ class TableSettings(Record):
         description="Slack channel id where its incidents are opened, when nobody says another.",
         examples=["C0INCIDENT"],
     )
-    contract: TableContract = Field(description="What the table promises.")
+    contract: TableContract = Field(
+        default=TableContract(), description="What the table promises; what is said here wins over `contract_file`."
+    )
+    contract_file: Path | None = Field(
+        default=None,
+        description="Data contract of the table in the Open Data Contract Standard (YAML); relative to this file.",
+        examples=["contracts/orders.odcs.yaml"],
+    )
     consumers: tuple[Consumer, ...] = Field(default=(), description="Who declared to read it, and where they are told.")
     policies: dict[str, ApprovalPolicy] = Field(
         description="Who may approve, for each action; `default` is for every action that is not named."
@@ -42,6 +51,11 @@ class TableSettings(Record):
         examples=[30],
         json_schema_extra={"unit": "minutes"},
     )
+
+    def beside(self, folder: Path) -> "TableSettings":
+        """The same, its contract's file in that folder unless its path is absolute."""
+        file = self.contract_file
+        return self.model_copy(update={"contract_file": folder / file.expanduser() if file is not None else None})
 
     def setup(self, name: TableName) -> TableSetup:
         """The part that the rules need."""

@@ -1,0 +1,156 @@
+"""A table's promises are read from its data contract; what is not understood is refused, never guessed."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.contracts import contract_of, merged
+from bot.bootstrap import setups_of
+from bot.domain.contract import ContractColumn, TableContract
+from bot.domain.errors import BadConfiguration
+from bot.domain.ids import TableName
+from bot.settings import Settings
+
+ORDERS = TableName("sales.orders")
+GOOD = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: 0b6c5a3e
+name: orders
+version: 1.2.0
+status: active
+schema:
+- name: payments
+  physicalName: lake.sales.payments
+  properties:
+  - {name: payment_id, primaryKey: true}
+- name: orders
+  physicalType: table
+  physicalName: lake.sales.orders
+  customProperties:
+  - {property: lateAfter, value: PT5M}
+  - {property: checkpointEvery, value: 60}
+  properties:
+  - {name: line, logicalType: integer, physicalType: INT, primaryKey: true, primaryKeyPosition: 2}
+  - {name: order_id, logicalType: string, physicalType: VARCHAR(18), primaryKey: true, primaryKeyPosition: 1, required: true}
+  - {name: event_time, logicalType: timestamp, physicalType: timestamp}
+  - {name: amount, physicalType: "decimal(12,2)"}
+  - {name: source_position, physicalType: bigint, customProperties: [{property: position, value: true}]}
+  - {name: source_partition, customProperties: [{property: positionPartition, value: true}]}
+  - {name: customer, classification: restricted}
+  - {name: note, customProperties: [{property: redacted, value: true}]}
+slaProperties:
+- {property: latency, value: 15, unit: minutes, element: orders.event_time}
+- {property: freshness, value: 1, unit: h}
+- {property: latency, value: 3, unit: d, element: payments.paid_at}
+- {property: Frequency, value: 5, unit: minutes}
+- {property: retention, value: 3, unit: y}
+- {property: availability, value: "99.9", unit: percent}
+"""  # noqa: E501 - a column a line, as contracts are written
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A well-formed contract, to be spoilt."""
+    path = tmp_path / "orders.odcs.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def test_a_contract_says_key_columns_and_service_levels(file: Path) -> None:
+    """Each promise comes from where the standard puts it; of several tables the right one is taken."""
+    contract = contract_of(file, ORDERS)
+
+    assert contract.key == ("order_id", "line")
+    assert (contract.position, contract.position_partition) == ("source_position", "source_partition")
+    assert contract.event_time == "event_time"
+    assert contract.redacted == ("customer", "note")
+    assert contract.freshness == timedelta(minutes=15)
+    assert contract.commit_every == timedelta(minutes=5)
+    assert contract.keep_snapshots == timedelta(days=3 * 365)
+    assert (contract.late_after, contract.checkpoint_every) == (timedelta(minutes=5), timedelta(minutes=1))
+
+
+def test_types_are_taken_only_where_they_are_clear(file: Path) -> None:
+    """Engines' words become Iceberg's; a bare `timestamp` means different things and promises none."""
+    columns = {column.name: column for column in contract_of(file, ORDERS).columns}
+
+    assert columns["order_id"] == ContractColumn(name="order_id", type="string", required=True)
+    assert columns["amount"].type == "decimal(12, 2)"
+    assert columns["source_position"].type == "long"
+    assert columns["event_time"].type is None
+
+
+def test_what_the_settings_say_wins_over_the_file(file: Path) -> None:
+    """Only what is said: a field that the settings leave out stays the contract's."""
+    inline = TableContract.model_validate({"freshness": "PT1M", "redacted": []})
+
+    contract = merged(inline, contract_of(file, ORDERS))
+
+    assert contract.freshness == timedelta(minutes=1)
+    assert contract.redacted == ()
+    assert contract.key == ("order_id", "line")
+
+
+def test_the_settings_name_the_file_beside_themselves(file: Path) -> None:
+    """`contract_file` is relative to the configuration, and no key need be repeated there."""
+    config = file.parent / "waterline.yaml"
+    config.write_text(
+        "catalog: {name: lake, properties: {type: sql}}\n"
+        "tables:\n"
+        "  sales.orders:\n"
+        "    contract_file: orders.odcs.yaml\n"
+        "    contract: {position: offset}\n"
+        "    policies: {default: {users: [U0BEN00001]}}\n",
+        encoding="utf-8",
+    )
+
+    [setup] = setups_of(Settings.load(config)).values()
+
+    assert setup.contract.key == ("order_id", "line")
+    assert setup.contract.position == "offset"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("kind: DataContract", "kind: DataProduct", "another kind of contract"),
+        ("apiVersion: v3.1.0", "apiVersion: v2.2.2", "another kind of contract"),
+        ("lake.sales.orders", "lake.sales.returns", None),
+        ("value: 15, unit: minutes", "value: soon, unit: minutes", "service level latency cannot be understood"),
+        ("value: 15, unit: minutes", "value: 15, unit: percent", "service level latency cannot be understood"),
+        ("status: active", "status: active\nprise: 3", "not a data contract"),
+        ("status: active", "status: [", "not a data contract"),
+        ("lateAfter, value: PT5M", "lateAfter, value: PT5", "not a data contract"),
+        ("{name: note,", "{description: note,", "a property has no name"),
+    ],
+)
+def test_a_contract_that_is_not_understood_is_refused(file: Path, old: str, new: str, words: str | None) -> None:
+    """A promise that is read wrongly is worse than none: each problem names the file and what to do.
+
+    Where the physical name differs, the schema object's own name still tells the table.
+    """
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new), encoding="utf-8")
+    if words is None:
+        assert contract_of(file, ORDERS).key == ("order_id", "line")
+        return
+
+    with pytest.raises(BadConfiguration, match=words) as refused:
+        contract_of(file, ORDERS)
+
+    assert refused.value.happened.startswith(f"{file}: ")
+    assert refused.value.remedy
+
+
+def test_a_table_that_the_contract_does_not_describe_is_refused(file: Path) -> None:
+    """The tables that it does describe are named."""
+    with pytest.raises(BadConfiguration, match=r"does not describe sales\.refunds.*lake\.sales\.payments"):
+        contract_of(file, TableName("sales.refunds"))
+
+
+def test_a_contract_that_is_not_there_is_a_bad_configuration(tmp_path: Path) -> None:
+    """The path is named with what to correct."""
+    with pytest.raises(BadConfiguration, match=r"none\.yaml: the data contract cannot be read"):
+        contract_of(tmp_path / "none.yaml", ORDERS)
