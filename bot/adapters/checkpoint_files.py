@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
+from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.opening import address, opened
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import JobId
+from bot.domain.ids import JobId, OperatorId
 
+MAX_STATE_BYTES = 64 * 1024 * 1024
+"""A larger committer state is not read; what it owes is then not known."""
 _METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
 _CHECKPOINT_FOLDER = re.compile(r"chk-\d+")
@@ -23,7 +26,8 @@ _TROUBLE = (OSError, ArrowException, ValueError)
 class CheckpointFiles:
     """Reads one job's two folders, each an absolute path or a URI (`file:`, `s3:`, `gs:`, …).
 
-    A look costs one listing a folder and one read of each `_metadata`; no state is read.
+    A look costs one listing a folder and one read of each `_metadata`, and of the committer's state where it lies
+    in a file beside it (some 3 KB a pending checkpoint). No other state is read.
     """
 
     def __init__(self, checkpoint_dir: str | None, savepoint_dir: str | None) -> None:
@@ -97,7 +101,10 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
             content = stream.read()
     except FileNotFoundError:
         return None
-    told = told_by(content)
+    told = told_by(content, lambda handle: _state_beside(files, folder, handle))
+    sizes: dict[OperatorId, int] = {}
+    for part in told.operators:
+        sizes[part.operator_id] = sizes.get(part.operator_id, 0) + part.bytes
     parent, name = folder.rsplit("/", 2)[-2:]
     from_folder = JobId(parent) if _JOB_FOLDER.fullmatch(parent) else None
     by_name = CheckpointKind.SAVEPOINT if name.startswith("savepoint-") else CheckpointKind.CHECKPOINT
@@ -108,11 +115,38 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
         job_id=told.job_id or from_folder,
         written_at=_written_at(info),
         pending_manifests=told.pending_manifests,
-        is_committer_read=told.job_id is not None,
-        operator_ids=told.operator_ids,
+        is_committer_read=told.is_committer_read,
+        operator_ids=tuple(sizes) or told.named_operators,
+        operator_names={part.operator_id: part.name for part in told.operators if part.name},
+        is_drained=told.is_drained,
+        not_understood=told.not_understood,
         digest=hashlib.sha256(content).hexdigest(),
         problem=told.problem,
+        state_bytes=sizes,
     )
+
+
+def _state_beside(files: FileSystem, folder: str, handle: Handle) -> bytes | None:
+    """A state that Flink wrote into a file of its own; None where it is gone, elsewhere, or too large.
+
+    An absolute path is read only on the storage that holds this folder: a savepoint that was copied keeps its
+    state beside it, and a file of another storage is none of ours to open.
+    """
+    if handle.file is None or handle.size > MAX_STATE_BYTES:
+        return None
+    try:
+        if handle.is_relative:
+            path = f"{folder}/{handle.file}"
+        else:
+            of, path = opened(handle.file)
+            if of.type_name != files.type_name:
+                return None
+        with files.open_input_file(path) as content:
+            content.seek(handle.start)
+            state: bytes = content.read(handle.size)
+    except _TROUBLE:
+        return None
+    return state if len(state) == handle.size else None
 
 
 def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:

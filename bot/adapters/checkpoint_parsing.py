@@ -1,12 +1,17 @@
-"""What a `_metadata` file says of itself, in pure Python: Flink 1.8 to 2.x (format versions 3 to 6).
+"""What a `_metadata` file says of itself, in pure Python: Flink 1.11 to 2.x (format versions 3 to 6).
 
-The layout of the operators' state is left alone. What is wanted stands in the open: the header, the text of
-Iceberg's committer state (inline below `execution.checkpointing.data-inline-threshold`, 20 KB by default),
-and, since version 4, the checkpoint's properties as the last thing in the file.
+The header, the operators with the size of their state, since version 4 the checkpoint's properties as the last
+thing in the file, and the text of Iceberg's committer state: inline below
+`execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one.
+Where the operators' layout cannot be followed, the text is looked for in the whole file, and that is said.
 """
 
 import re
+from collections.abc import Callable
 
+from bot.adapters.checkpoint_bytes import NotUnderstood
+from bot.adapters.checkpoint_handles import Handle
+from bot.adapters.checkpoint_layout import OperatorPart, operators_in
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.record import Record
@@ -21,6 +26,12 @@ _V1_JOB = re.compile(rb"!([0-9a-f]{32})(?![0-9a-f-])")
 """V1 committer: the value of `iceberg-flink-job-id`, length plus one before it."""
 _V2_JOB_AND_OPERATOR = re.compile(rb"\x00\x20([0-9a-f]{32})\x00\x20([0-9a-f]{32})(?![0-9a-f-])")
 """V2 committer: each committable names the run and the operator that wrote it."""
+
+_COMMITTERS_STATE = {"iceberg-files-committer-state", "iceberg-flink-job-id", "streaming_committer_raw_states"}
+"""List states of Iceberg's V1 committer, and of any V2 committer."""
+_V1_STATE = b"iceberg-flink-job-id"
+_V2_COLLECTOR = b"\xb9\x1f\x25\x2c"
+"""Begins each collector of committables; not to be seen where the state is compressed."""
 
 _PROPERTIES = b"org.apache.flink.runtime.checkpoint.CheckpointProperties"
 _LAST_WORD = re.compile(rb"t\x00([\x01-\x40])([A-Z_]+)\Z", re.DOTALL)
@@ -39,66 +50,115 @@ class Told(Record):
     checkpoint_id: CheckpointId | None = None
     kind: CheckpointKind = CheckpointKind.UNKNOWN
     """UNKNOWN before version 4, which does not say."""
+    is_drained: bool = False
     job_id: JobId | None = None
     pending_manifests: tuple[str, ...] = ()
     """By rising checkpoint id."""
-    operator_ids: tuple[OperatorId, ...] = ()
-    """Iceberg's committers, as far as their state names them; a V1 committer with nothing pending does not."""
+    is_committer_read: bool = False
+    """Whether the whole state of every committer was at hand and legible."""
+    operators: tuple[OperatorPart, ...] = ()
+    """All that the file lists; empty where its layout was not understood."""
+    named_operators: tuple[OperatorId, ...] = ()
+    """Operators that the text of committer state names."""
+    not_understood: str | None = None
+    """What of the file could not be followed although it is whole; a sentence."""
     problem: str | None = None
+    """Why nothing may be restored from it; a sentence."""
 
 
-def told_by(content: bytes) -> Told:
-    """Never raises: whatever cannot be understood is a `problem`, a sentence."""
-    if len(content) < _HEADER_BYTES:
-        return Told(problem=f"Its _metadata is cut off after {len(content)} bytes.")
-    magic, version = int.from_bytes(content[:4], "big"), int.from_bytes(content[4:8], "big")
-    if magic != _MAGIC:
-        return Told(problem=f"Its _metadata begins with {magic:08x}, not with Flink's {_MAGIC:08x}.")
-    if version not in _VERSIONS:
-        return Told(
-            problem=f"Its _metadata has format version {version}; Waterline reads versions "
-            f"{_VERSIONS.start} to {_VERSIONS.stop - 1}."
-        )
-    checkpoint_id = int.from_bytes(content[8:16], "big", signed=True)
-    if checkpoint_id < 0:
-        return Told(problem=f"Its _metadata carries the impossible checkpoint id {checkpoint_id}.")
-    kind, problem = CheckpointKind.UNKNOWN, None
+def _nothing_beside(_handle: Handle) -> bytes | None:
+    """For a file that stands alone."""
+    return None
+
+
+def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_beside) -> Told:
+    """Never raises: whatever cannot be understood is said in a sentence.
+
+    `beside` gives the content of a state that lies in another file, None where it cannot or will not.
+    """
+    if (problem := _problem_of_header(content)) is not None:
+        return Told(problem=problem)
+    version = int.from_bytes(content[4:8], "big")
+    kind, is_drained, problem = CheckpointKind.UNKNOWN, False, None
     if version >= _FIRST_WITH_PROPERTIES:
-        kind, problem = _properties(content)
-    manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in _MANIFEST.finditer(content)})
+        kind, is_drained, problem = _properties(content)
+    not_understood = None
+    operators: tuple[OperatorPart, ...] = ()
+    try:
+        operators = operators_in(content, version)
+    except NotUnderstood as error:
+        not_understood = f"Which operators it holds, and how large, could not be followed: {error}."
+    pieces = _committer_state(operators, beside)
+    text = b"\0".join([content, *(piece for piece in pieces if piece is not None)])
+    manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in _MANIFEST.finditer(text)})
+    job_id = _job_id(text, manifests[-1][2] if manifests else None)
     return Told(
-        checkpoint_id=CheckpointId(checkpoint_id),
+        checkpoint_id=CheckpointId(int.from_bytes(content[8:16], "big", signed=True)),
         kind=kind,
-        job_id=_job_id(content, manifests[-1][2] if manifests else None),
+        is_drained=is_drained,
+        job_id=job_id,
         pending_manifests=tuple(name for _, name, _, _ in manifests),
-        operator_ids=_operator_ids(content, {operator for _, _, _, operator in manifests}),
+        is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
+        operators=operators,
+        named_operators=_named(text, {operator for _, _, _, operator in manifests}),
+        not_understood=not_understood,
         problem=problem,
     )
 
 
-def _properties(content: bytes) -> tuple[CheckpointKind, str | None]:
-    """Kind and problem, from the Java object that ends the file."""
+def _problem_of_header(content: bytes) -> str | None:
+    if len(content) < _HEADER_BYTES:
+        return f"Its _metadata is cut off after {len(content)} bytes."
+    magic, version = int.from_bytes(content[:4], "big"), int.from_bytes(content[4:8], "big")
+    if magic != _MAGIC:
+        return f"Its _metadata begins with {magic:08x}, not with Flink's {_MAGIC:08x}."
+    if version not in _VERSIONS:
+        return (
+            f"Its _metadata has format version {version}; Waterline reads versions "
+            f"{_VERSIONS.start} to {_VERSIONS.stop - 1}."
+        )
+    checkpoint_id = int.from_bytes(content[8:16], "big", signed=True)
+    if checkpoint_id < 0:
+        return f"Its _metadata carries the impossible checkpoint id {checkpoint_id}."
+    return None
+
+
+def _committer_state(
+    operators: tuple[OperatorPart, ...], beside: Callable[[Handle], bytes | None]
+) -> list[bytes | None]:
+    """The state of each committer's subtask; None where it could not be had."""
+    handles = [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & set(each.names)]
+    return [handle.inline if handle.inline is not None else beside(handle) for handle in handles]
+
+
+def _is_legible(piece: bytes | None) -> bool:
+    """Whether pending manifests would be seen in it if there were any."""
+    if piece is None:
+        return False
+    return _V2_COLLECTOR in piece or (_V1_STATE in piece and _V1_JOB.search(piece) is not None)
+
+
+def _properties(content: bytes) -> tuple[CheckpointKind, bool, str | None]:
+    """Kind, whether it was drained, and the problem, from the Java object that ends the file."""
     start = content.rfind(_PROPERTIES)
     last = _LAST_WORD.search(content, start) if start >= 0 else None
     if last is None or last[1][0] != len(last[2]):
-        return CheckpointKind.UNKNOWN, "Its _metadata is cut off: the properties that end it are missing."
-    if last[2] not in _KINDS:
-        return CheckpointKind.CHECKPOINT, None
+        return CheckpointKind.UNKNOWN, False, "Its _metadata is cut off: the properties that end it are missing."
+    kind = _KINDS.get(last[2], CheckpointKind.CHECKPOINT)
     if last[2] == _DRAINED:
-        return _KINDS[last[2]], (
-            "It was taken with drain: true; Iceberg's V1 sink, started from it, never commits again."
-        )
-    return _KINDS[last[2]], None
+        problem = "It was taken with drain: true; Iceberg's V1 sink, started from it, never commits again."
+        return kind, True, problem
+    return kind, False, None
 
 
-def _job_id(content: bytes, of_newest_manifest: str | None) -> JobId | None:
+def _job_id(text: bytes, of_newest_manifest: str | None) -> JobId | None:
     """The run whose commits the restored committer will look for."""
     if of_newest_manifest is not None:
         return JobId(of_newest_manifest)
-    found = _V1_JOB.search(content) or _V2_JOB_AND_OPERATOR.search(content)
+    found = _V1_JOB.search(text) or _V2_JOB_AND_OPERATOR.search(text)
     return JobId(found[1].decode()) if found else None
 
 
-def _operator_ids(content: bytes, of_manifests: set[str]) -> tuple[OperatorId, ...]:
-    named = {match[2].decode() for match in _V2_JOB_AND_OPERATOR.finditer(content)}
+def _named(text: bytes, of_manifests: set[str]) -> tuple[OperatorId, ...]:
+    named = {match[2].decode() for match in _V2_JOB_AND_OPERATOR.finditer(text)}
     return tuple(OperatorId(each) for each in sorted(named | of_manifests))

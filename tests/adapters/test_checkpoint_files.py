@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import JobId
-from tests.adapters.test_checkpoint_parsing import V1_21, V1_120, recorded
+from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_21, V1_21, V1_21_RESTORED, V1_120, recorded
 
 JOB = "orders-to-iceberg"
 OTHER = JobId("082e965efea30042147eb49713eb374e")
@@ -66,6 +67,47 @@ def test_the_folder_tells_the_run_where_the_file_does_not(state: State) -> None:
     stored = state.files.stored(JOB, [])
 
     assert [(each.checkpoint_id, each.job_id) for each in stored] == [(12, OTHER)]
+
+
+BESIDE = "cfb11008-84e9-46a3-8ac3-d05cb93769c8"
+"""The committer's state of checkpoint 12, above the inline threshold: eight checkpoints that wait."""
+
+
+def test_what_a_large_committer_state_owes_is_known(state: State) -> None:
+    """It lies in a file beside `_metadata`; operators, their names and sizes come from the file itself."""
+    folder = state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+    (folder / BESIDE).write_bytes(recorded("flink21_v1_chk12_beside.xz"))
+
+    [stored] = state.files.stored(JOB, [])
+
+    assert (stored.job_id, stored.is_committer_read, len(stored.pending_manifests)) == (V1_21_RESTORED, True, 8)
+    assert stored.state_bytes[COMMITTER_V1_21] == 22145
+    assert stored.operator_names[COMMITTER_V1_21] == "IcebergFilesCommitter"
+    assert set(stored.operator_ids) == set(stored.state_bytes)
+
+
+@pytest.mark.parametrize("beside", [None, b"cut"])
+def test_a_committer_state_that_is_gone_or_cut_owes_nobody_knows_what(state: State, beside: bytes | None) -> None:
+    """No pending manifest in sight is not "nothing is owed"."""
+    folder = state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+    if beside is not None:
+        (folder / BESIDE).write_bytes(beside)
+
+    [stored] = state.files.stored(JOB, [])
+
+    assert (stored.pending_manifests, stored.is_committer_read) == ((), False)
+    assert stored.state_bytes[COMMITTER_V1_21] == 22145
+
+
+def test_a_committer_state_that_is_too_large_is_not_read(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look has its bounds; what it did not read it does not claim to know."""
+    folder = state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+    (folder / BESIDE).write_bytes(recorded("flink21_v1_chk12_beside.xz"))
+    monkeypatch.setattr(checkpoint_files, "MAX_STATE_BYTES", 22144)
+
+    [stored] = state.files.stored(JOB, [])
+
+    assert (stored.pending_manifests, stored.is_committer_read) == ((), False)
 
 
 def test_only_the_asked_runs_are_listed_but_every_savepoint(state: State) -> None:
