@@ -33,7 +33,7 @@ from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
 from bot.service.background import Background
 from bot.service.closing import Closing
-from bot.service.diagnosing import Diagnostician
+from bot.service.diagnosing import Diagnostician, tasks_needed
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
@@ -130,12 +130,20 @@ def spark_runner(settings: Settings) -> SparkEvidenceRunner:
 
 
 def assemble(
-    incidents: IncidentStore, observer: Observer, collector: Collector, directory: Directory, clock: Clock
+    incidents: IncidentStore,
+    observer: Observer,
+    collector: Collector,
+    directory: Directory,
+    clock: Clock,
+    *,
+    look_first: bool = True,
 ) -> Services:
-    """Every use case over these ports."""
-    desk = EvidenceDesk(incidents, observer, collector)
+    """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected."""
     modes = failure_modes()
+    first = [task for task in tasks_needed(modes) if look_first and collector.task(task).reads != "rows"]
+    desk = EvidenceDesk(incidents, observer, collector, first)
     diagnostician = Diagnostician(incidents, observer, modes)
+    diagnostician.look_before(desk.look_first)
     walker = Walker(incidents, diagnostician)
     desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, find_actions(actions), directory, clock)

@@ -48,6 +48,8 @@ class EvidenceRequested(Record):
     run: EvidenceId
     task: str
     step: StepId | None
+    first_look: bool = False
+    """Whether the bot asks of its own accord, before anybody does: told together in one message."""
 
 
 class EvidenceRecorded(Record):

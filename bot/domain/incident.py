@@ -33,6 +33,7 @@ class EvidenceRun:
     step: StepId | None
     requested_at: datetime
     by: str
+    is_first_look: bool = False
     evidence: Evidence | None = None
     ended: EvidenceEnded | None = None
 
@@ -109,7 +110,9 @@ class Incident:
 
 def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
     """The view of a fresh request."""
-    return EvidenceRun(run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by)
+    return EvidenceRun(
+        run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by, is_first_look=run.first_look
+    )
 
 
 def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:

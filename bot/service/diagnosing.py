@@ -1,6 +1,6 @@
 """Puts the evidence of an incident before every failure mode."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.diagnosis._examine import diagnose
@@ -49,12 +49,18 @@ class Diagnostician:
         self._store = store
         self._observer = observer
         self._modes = modes
+        self._look: Callable[[IncidentId], None] = lambda _incident: None
+
+    def look_before(self, look: Callable[[IncidentId], None]) -> None:
+        """Call `look` before each diagnosis: what is cheap to see is seen anew."""
+        self._look = look
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world.
 
         Journalled, unless the last diagnosis said the very same: two clicks make one entry.
         """
+        self._look(incident_id)
         incident = self._store.get(incident_id)
         case = self.case(incident, self._observer.observe(incident.opened.table))
         diagnosis = diagnose(case, self._modes)

@@ -58,6 +58,7 @@ class Duties:
             "Marking the table as under review": self._mark_table,
             "Warning the consumers": self._warn,
             "Running the evidence that was asked for": self._resume_evidence,
+            "Taking a first look": self._look_first,
             _RECOVERY: self._recover,
             "Marking the table as trusted": self._trust_the_healthy,
         }
@@ -96,6 +97,11 @@ class Duties:
         for run in list(self._store.get(incident_id).runs.values()):
             if run.is_running:
                 self._desk.resume(incident_id, run.run)
+
+    def _look_first(self, incident_id: IncidentId) -> None:
+        """Once, at opening: a diagnosis looks again by itself."""
+        if not any(run.is_first_look for run in self._store.get(incident_id).runs.values()):
+            self._desk.look_first(incident_id)
 
     def _recover(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, move the waterline, let the walk go on."""

@@ -1,8 +1,9 @@
 """Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import structlog
 from ulid import ULID
@@ -25,7 +26,11 @@ log = structlog.get_logger(__name__)
 class EvidenceDesk:
     """One desk for all incidents; two tasks run at a time, others wait their turn."""
 
-    def __init__(self, store: IncidentStore, observer: Observer, collector: Collector) -> None:
+    def __init__(
+        self, store: IncidentStore, observer: Observer, collector: Collector, first_tasks: Sequence[str] = ()
+    ) -> None:
+        """`first_tasks` are asked without being told to: at opening, and again before each diagnosis."""
+        self._first_tasks = tuple(first_tasks)
         self._store = store
         self._observer = observer
         self._collector = collector
@@ -51,7 +56,7 @@ class EvidenceDesk:
 
         def decide(incident: Incident) -> list[Body]:
             must_be_open(incident)
-            if any(r.task == task and r.is_running for r in incident.runs.values()):
+            if any(r.task == task and r.is_running and not r.is_first_look for r in incident.runs.values()):
                 raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its answer appears here.")
             return [EvidenceRequested(run=run, task=task, step=step)]
 
@@ -85,6 +90,33 @@ class EvidenceDesk:
             raise Refused(f"{task} gave no answer.", message, "Run the verification again.")
         return answered.evidence
 
+    def look_first(self, incident_id: IncidentId) -> None:
+        """Ask every first task whose newest answer is of another metadata file than the table's present one.
+
+        One look at the world for all, one after the other in the caller's thread: nobody waits for these, and Flink
+        forgets. Raises CouldNotLook, UnknownTable.
+        """
+        incident = self._store.get(incident_id)
+        if not incident.is_open or not self._first_tasks:
+            return
+        ask = self._ask(incident.opened.table, incident.window, incident.trusted, self._first_tasks)
+        pinned = ask.observation.table.metadata_location
+        for task in self._first_tasks:
+            run = EvidenceId(str(ULID()))
+            decide = partial(self._first_request, task=task, run=run, pinned=pinned)
+            if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
+                with self._lock:
+                    self._mine[run] = None
+                self._work(incident_id, run, ask)
+
+    def _first_request(self, incident: Incident, *, task: str, run: EvidenceId, pinned: str) -> list[Body]:
+        of_task = [each for each in incident.runs.values() if each.task == task]
+        latest = incident.latest.get(task)
+        is_known = latest is not None and latest.evidence is not None and latest.evidence.metadata_location == pinned
+        if not incident.is_open or is_known or any(each.is_running for each in of_task):
+            return []
+        return [EvidenceRequested(run=run, task=task, step=None, first_look=True)]
+
     def cancel(self, incident_id: IncidentId, run: EvidenceId) -> None:
         """Interrupt a running task. Raises Refused when it is at its end already."""
         view = self._store.get(incident_id).runs.get(run)
@@ -104,8 +136,9 @@ class EvidenceDesk:
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None = None) -> Ask:
-        observation = self._observer.observe(table)
+    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None, tasks: Sequence[str]) -> Ask:
+        needs = frozenset(need for task in tasks for need in self._collector.task(task).needs)
+        observation = self._observer.observe(table, needs)
         head = observation.table.head
         until = head if head is not None else window.until
         return Ask(
@@ -115,7 +148,7 @@ class EvidenceDesk:
             trusted=trusted if trusted is not None else observation.table.ref(WATERLINE_TAG),
         )
 
-    def _work(self, incident_id: IncidentId, run: EvidenceId) -> None:
+    def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:
         try:
             incident = self._store.get(incident_id)
             view = incident.runs[run]
@@ -123,7 +156,7 @@ class EvidenceDesk:
                 return
             body: Body
             try:
-                ask = self._ask(incident.opened.table, incident.window, incident.trusted)
+                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, (view.task,))
                 evidence = self._collector.collect(
                     view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
                 )

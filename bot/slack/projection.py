@@ -6,7 +6,7 @@ Messages are views over the record. The projection may run twice over the same e
 import threading
 
 from bot.domain import entries as e
-from bot.domain.ids import IncidentId
+from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.ports import Cursor, Outbox, Post
@@ -50,7 +50,7 @@ class Projection:
             case e.IncidentOpened():
                 self._outbox.put(Post(key=card_key(incident.id), incident=incident.id, channel=body.channel))
             case e.EvidenceRecorded() | e.EvidenceEnded():
-                self._in_thread(incident, f"evidence/{body.run}")
+                self._answered(incident, body.run)
             case e.Diagnosed():
                 self._in_thread(incident, f"diagnosis/{entry.seq}")
             case e.ProposalMade():
@@ -75,6 +75,14 @@ class Projection:
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
+
+    def _answered(self, incident: Incident, run: EvidenceId) -> None:
+        """The first look is one message, brought up to date; what somebody asked for is one of its own."""
+        if incident.runs[run].is_first_look:
+            self._in_thread(incident, "first-look")
+            self._outbox.touch(f"{incident.id}/first-look")
+        else:
+            self._in_thread(incident, f"evidence/{run}")
 
     def _in_thread(self, incident: Incident, name: str, *, of: str | None = None) -> None:
         thread = of or card_key(incident.id)

@@ -12,6 +12,7 @@ from bot.service.walking import current_step
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
+from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
@@ -65,9 +66,14 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     return text, [context(f"{clock(entry.at)} · {text}")]
 
 
+def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
+    return first_look_message(incident, services.tasks)
+
+
 _RENDERERS = {
     "card": _card,
     "evidence": _evidence,
+    "first-look": _first_look,
     "diagnosis": _diagnosis,
     "proposal": _proposal,
     "execution": _execution,

@@ -88,16 +88,24 @@ def consumers() -> tuple[Consumer, ...]:
 
 
 @pytest.fixture
+def looks_first() -> bool:
+    """Only what somebody asks for is collected; scenarios of the first look say otherwise."""
+    return False
+
+
+@pytest.fixture
 def bot(
     slack: Workspace,
     folder: Path,
     policy: ApprovalPolicy,
     consumers: tuple[Consumer, ...],
     hang_up: HangUp,
+    looks_first: bool,
 ) -> Iterator[LittleBot]:
     """The bot, connected; a scenario may close it and start it again."""
     little = LittleBot(folder, slack.api_url, (slack.bot_token, slack.app_token))
     little.policy, little.consumers = policy, consumers
+    little.looks_first = looks_first
     little.hang_up = partial(hang_up, slack)
     little.start()
     yield little

@@ -88,6 +88,9 @@ class Cluster(LittleFlink):
 class LittleBot:
     """One process of the bot, restartable."""
 
+    looks_first = False
+    """Whether it looks at what reads no rows of its own accord."""
+
     def __init__(self, folder: Path, api_url: str, tokens: tuple[str, str]) -> None:
         self.folder = folder
         self.clock = MovableClock()
@@ -164,4 +167,5 @@ class LittleBot:
         )
         collector = Collector(find_tasks(spark_tasks), self.runner, self.clock)
         incidents = IncidentStore(store.journal, self.clock)
-        return assemble(incidents, observer, collector, SlackDirectory(client), self.clock)
+        directory = SlackDirectory(client)
+        return assemble(incidents, observer, collector, directory, self.clock, look_first=self.looks_first)

@@ -15,6 +15,7 @@ from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Measure, Progress, Task, Verdict
 from bot.domain.findings import DuplicatesFinding, GapsFinding, LedgerFinding
 from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
 from spark_tasks import checkpoint_pairing
 from tests.found import ledger_of, twice
 
@@ -58,7 +59,7 @@ class ArrowRunner:
             if self._failures:
                 self._failures -= 1
                 raise EvidenceFailed("Spark went away.", "Expected an answer; the server has ended.", "Ask again.")
-            return _ANSWERS[task.name](ask), 1234
+            return _ANSWERS.get(task.name, _without_spark)(ask), 1234
         finally:
             del self._running[tag]
 
@@ -110,6 +111,11 @@ def _missing_positions(ask: Ask) -> Answer:
         headline=f"{len(missing)} positions are missing.",
         finding=GapsFinding(lowest=min(seen), highest=max(seen), positions=len(seen), missing=len(missing), gaps=()),
     )
+
+
+def _without_spark(ask: Ask) -> Answer:
+    missing = NotSeen(source="Spark", reason=f"{ask.observation.table.name} is read without it here.", remedy="")
+    return Answer(verdict=Verdict.INCONCLUSIVE, headline="Nobody can tell without Spark.", could_not_look=(missing,))
 
 
 def _live(ask: Ask) -> list[tuple[SnapshotId, list[int]]]:
