@@ -1,38 +1,47 @@
-"""What was named, why its neighbours were not, and what is missing."""
+"""What was named: one sentence first, then what shows it, then why not the others."""
 
 from slack_sdk.models.blocks import Block, DividerBlock
 
-from bot.domain.diagnosis import Diagnosis, Matches, Mode
+from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode
 from bot.domain.ids import short
 from bot.slack.blocks.parts import context, section
-from bot.slack.text import as_sentence, mrkdwn
+from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
 
 _ROWS_SHOWN = 3
+_REASONS_SHOWN = 6
+_UNDECIDED_SHOWN = 6
+_MISSING = 300
+_WHY_NOT = 220
 
 
 def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
-    """(notification text, blocks)."""
-    if diagnosis.matches:
-        mode, match = diagnosis.matches[0]
+    """(notification text, blocks). Matches come in the order in which to act, with all their reasons; of the modes that
+    do not hold, the neighbours of a match say why, the others are named. The record has every reason."""
+    matches = diagnosis.matches
+    if matches:
+        mode, match = matches[0]
         text = f"Diagnosis {mode.code}: {match.headline}"
     else:
         text = "Diagnosis: no failure mode matches"
     blocks: list[Block] = []
-    for mode, match in diagnosis.matches:
+    if len(matches) > 1:
+        order = ", then ".join(f"*{mrkdwn(mode.code)}*" for mode, _match in matches)
+        blocks.append(section(f":twisted_rightwards_arrows: *{len(matches)} things hold at once.* Act on {order}."))
+    for mode, match in matches:
         blocks += _match(mode, match)
-    if not diagnosis.matches:
+    if not matches:
         blocks.append(section(":grey_question: *No failure mode matches.* Nothing is proposed."))
     if diagnosis.undecided:
-        lines = [f"• *{m.code}* {mrkdwn(m.title)}: {mrkdwn('; '.join(t.missing))}" for m, t in diagnosis.undecided]
-        blocks.append(section("*Cannot tell yet*\n" + "\n".join(lines)))
+        blocks.append(section(_undecided(diagnosis.undecided)))
     if diagnosis.excluded:
-        lines = [f"• *{m.code}* {mrkdwn(m.title)}: {mrkdwn(t.reason)}" for m, t in diagnosis.excluded]
-        blocks += [DividerBlock(), section("*Excluded*\n" + "\n".join(lines))]
+        blocks += [DividerBlock(), section(_excluded(diagnosis))]
     return text, blocks
 
 
 def _match(mode: Mode, match: Matches) -> list[Block]:
-    reasons = "\n".join(f"• {mrkdwn(reason)}" for reason in match.reasons)
+    reasons = "\n".join(f"• {mrkdwn(short_paths(reason))}" for reason in match.reasons[:_REASONS_SHOWN])
+    left = len(match.reasons) - _REASONS_SHOWN
+    reasons += f"\n_{left} more reason{'s are' if left > 1 else ' is'} in the record._" if left > 0 else ""
     rows = ", ".join(short(row) for row in match.rows[:_ROWS_SHOWN])
     more = f" and {len(match.rows) - _ROWS_SHOWN} more" if len(match.rows) > _ROWS_SHOWN else ""
     alike = " ".join(as_sentence(text) for text in mode.false_positives)
@@ -40,8 +49,35 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"Last good snapshot: {short(match.last_good)} · Remedy: {match.remedy.words}",
+            f"Last good snapshot: {short(match.last_good)} · What to do: {match.remedy.words}",
             *([f"Shown by the commits {rows}{more}"] if rows else []),
             *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
         ),
     ]
+
+
+def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
+    """Modes that miss the very same are told in one line: one source that is down would fill the screen."""
+    by_missing: dict[tuple[str, ...], list[str]] = {}
+    for mode, told in undecided:
+        by_missing.setdefault(told.missing, []).append(mode.code)
+    lines = [
+        f"• *{mrkdwn(', '.join(codes))}*: {mrkdwn(clipped(short_paths('; '.join(missing)), _MISSING))}"
+        for missing, codes in by_missing.items()
+    ]
+    left = len(lines) - _UNDECIDED_SHOWN
+    lines = lines[:_UNDECIDED_SHOWN] + ([f"_{left} more in the record._"] if left > 0 else [])
+    return "*Cannot tell yet, because this is missing*\n" + "\n".join(lines)
+
+
+def _excluded(diagnosis: Diagnosis) -> str:
+    near = {code for mode, _match in diagnosis.matches for code in mode.neighbours}
+    told = [(m, x) for m, x in diagnosis.excluded if m.code in near or not near]
+    others = [m.code for m, _x in diagnosis.excluded if near and m.code not in near]
+    lines = [f"• *{mrkdwn(m.code)}* {mrkdwn(m.title)}: {_why_not(x)}" for m, x in told]
+    lines += [f"_Excluded too, with reasons in the record: {mrkdwn(', '.join(others))}._"] if others else []
+    return "*Why not the others*\n" + "\n".join(lines)
+
+
+def _why_not(excluded: Excluded) -> str:
+    return mrkdwn(clipped(short_paths(excluded.reason), _WHY_NOT))
