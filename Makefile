@@ -43,7 +43,8 @@ fix: install ## Format and mend what the linter can mend
 bench: install ## Measure: acknowledgement under load, first card, warm evidence
 	$(BIN)/python -m tests.bench
 
-reference: install ## Write deploy/settings.md anew from the settings
+reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
+	$(BIN)/waterline catalogue > docs/catalogue.md
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md
 
 lock: ## Pin every package anew (needs uv)

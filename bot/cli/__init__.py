@@ -7,7 +7,7 @@ import structlog
 import typer
 from rich.console import Console
 
-from bot.cli import demo, diagnosing, doctor, linting, record, serve, tables
+from bot.cli import catalogue, demo, diagnosing, doctor, linting, record, serve, tables
 from bot.domain.errors import WaterlineError
 from bot.lab.commands import app as lab_app
 from bot.lab.errors import LabError
@@ -22,6 +22,7 @@ app.command("serve")(serve.serve)
 app.command("ledger")(tables.ledger)
 app.command("evidence")(tables.evidence)
 app.command("tasks")(tables.tasks)
+app.command("catalogue")(catalogue.catalogue)
 app.command("diagnose")(diagnosing.diagnose)
 app.command("doctor")(doctor.doctor)
 app.command("lint")(linting.lint)

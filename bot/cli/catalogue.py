@@ -1,0 +1,70 @@
+"""`waterline catalogue`: every evidence task and failure mode as Markdown, from what their modules declare."""
+
+from collections.abc import Iterator, Mapping
+
+import spark_tasks
+from bot.bootstrap import failure_modes
+from bot.diagnosis._scan import ModeModule
+from bot.domain.diagnosis import Act, Mode
+from bot.domain.evidence import Task
+from bot.evidence import TaskModule, find_tasks
+
+_ACT = {
+    Act.CONTAIN: "first: the damage grows",
+    Act.MAKE_READABLE: "then make the table readable",
+    Act.RECOVER: "then bring table and job together",
+    Act.REPAIR: "then mend rows and files",
+    Act.WAIT: "wait and look again",
+    Act.TELL: "only tell people",
+    Act.NOTE: "worth knowing, asks for nothing",
+}
+
+
+def catalogue() -> None:
+    """Print the evidence tasks and failure modes as Markdown; `docs/catalogue.md` holds it."""
+    print(catalogue_text(), end="")  # noqa: T201 - Markdown for a file; a console would wrap it
+
+
+def catalogue_text() -> str:
+    """The whole document; ends with a newline."""
+    tasks, modes = find_tasks(spark_tasks), failure_modes()
+    return "\n".join(_lines(tasks, modes)) + "\n"
+
+
+def _lines(tasks: Mapping[str, TaskModule], modes: Mapping[str, ModeModule]) -> Iterator[str]:
+    yield "# Catalogue"
+    yield ""
+    yield "Written by `make reference` from what the modules declare of themselves."
+    yield "How each failure mode was produced and told from its neighbours is in [matrix.md](matrix.md)."
+    yield ""
+    yield "## Failure modes"
+    for module in modes.values():
+        yield from _mode(module.mode)
+    yield ""
+    yield "## Evidence tasks"
+    for found in tasks.values():
+        yield from _task(found.task)
+
+
+def _mode(mode: Mode) -> Iterator[str]:
+    yield ""
+    yield f"### {mode.code}: {mode.title}"
+    yield ""
+    yield f"- Order: {_ACT[mode.act]}."
+    for remedy in mode.remedies:
+        yield f"- Remedy `{remedy.value}`: {remedy.words}."
+    yield f"- Evidence: {', '.join(f'`{task}`' for task in mode.needs) or 'none beside what Flink says'}."
+    yield f"- Neighbours: {', '.join(mode.neighbours) or 'none'}."
+    for alike in mode.false_positives:
+        yield f"- Looks the same and is not: {alike}"
+
+
+def _task(task: Task) -> Iterator[str]:
+    yield ""
+    yield f"### `{task.name}`"
+    yield ""
+    yield task.question
+    yield ""
+    yield f"- Confirmed: {task.confirmed_means}."
+    yield f"- Needs: {', '.join(task.needs)}."
+    yield f"- Cost: {task.cost}."
