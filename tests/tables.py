@@ -18,7 +18,7 @@ from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation
-from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
@@ -99,14 +99,30 @@ class OrdersTable:
         """One checkpoint of a Flink run that appends these positions."""
         return self.appends(rows(positions, partition=partition, orders=orders), of_flink(run, checkpoint, summary))
 
-    def commits_files(self, run: str, checkpoint: int, files: Mapping[str, Iterable[int]]) -> SnapshotId:
-        """One checkpoint of a Flink run whose files bear these very names: file name -> positions."""
+    @property
+    def data_folder(self) -> Path:
+        """Where its data files lie; made when it is first asked for."""
         folder = Path(self._table.location().removeprefix("file://")) / "data"
         folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def commits_files(
+        self, run: str, checkpoint: int, files: Mapping[str, Iterable[int]], *, times: int = 1
+    ) -> SnapshotId:
+        """One checkpoint of a Flink run whose files bear these very names: file name -> positions; each is named
+        so many times."""
         for name, positions in files.items():
-            pq.write_table(rows(positions), folder / name)
+            pq.write_table(rows(positions), self.data_folder / name)
+        return self.names_again(run, checkpoint, list(files) * times)
+
+    def names_again(
+        self, run: str, checkpoint: int, files: Sequence[str], summary: Mapping[str, str] | None = None
+    ) -> SnapshotId:
+        """One checkpoint of a Flink run that adds files of the data folder, whether or not they are live already."""
         self._table.refresh()
-        self._table.add_files([f"file://{folder / name}" for name in files], of_flink(run, checkpoint))
+        with self._table.update_snapshot(of_flink(run, checkpoint, summary)).fast_append() as append:
+            for path in (f"file://{self.data_folder / name}" for name in files):
+                append.append_data_file(next(_files_of(self._table, path)))
         return self.head
 
     def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
@@ -168,6 +184,7 @@ class OrdersTable:
         jobs: Iterable[JobRun] | NotSeen = (),
         checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
         reads: Iterable[ReadRun] | NotSeen = (),
+        flink_manifests: Iterable[FlinkManifest] | NotSeen = (),
     ) -> Ask:
         """What a task is asked about the commits after `since`."""
         table = self.state()
@@ -178,6 +195,7 @@ class OrdersTable:
                 jobs=_looked("Flink", jobs),
                 checkpoints=_looked("the checkpoint folder", checkpoints),
                 reads=_looked("the lineage events", reads),
+                flink_manifests=_looked("the Flink manifests on storage", flink_manifests),
             ),
             window=Window(since=since, until=table.head),
             contract=contract,
