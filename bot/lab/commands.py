@@ -3,7 +3,7 @@
 import signal
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -13,7 +13,8 @@ from bot.lab import jars as pinned
 from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
 from bot.lab.home import Home
-from bot.lab.lab import Lab, Sink, proof, tell
+from bot.lab.jars import Flink
+from bot.lab.lab import Format, Lab, Sink, proof, tell
 from bot.lab.proof import Proof
 from bot.lab.stories import stories
 
@@ -21,6 +22,7 @@ app = typer.Typer(help="A real Flink job that writes a real Iceberg table on thi
 
 _console = Console(soft_wrap=True, highlight=False)
 _HomeOption = Annotated[Path, typer.Option(help="The lab's folder.")]
+_FlinkOption = Annotated[Flink, typer.Option(help="Which Flink.")]
 _DEFAULT_HOME = Path(".cache") / "lab"
 
 
@@ -34,14 +36,20 @@ def _refuse(error: LabError) -> typer.Exit:
 
 
 @app.command()
-def up(home: _HomeOption = _DEFAULT_HOME, sink: Annotated[Sink, typer.Option(help="Which sink.")] = "v2") -> None:
+def up(
+    home: _HomeOption = _DEFAULT_HOME,
+    sink: Annotated[Sink, typer.Option(help="Which sink.")] = "v2",
+    flink: _FlinkOption = "2.1",
+    format_version: Annotated[int, typer.Option("--format", min=2, max=3, help="The table's format.")] = 2,
+    upsert: Annotated[bool, typer.Option(help="Let a row replace the one with its key.")] = False,
+) -> None:
     """Starts Flink, Spark, the table and the job; runs until Ctrl-C, then everything is gone."""
     asked_to_end = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked_to_end.set())
     try:
-        with Lab(home, sink, _say) as lab:
-            state = lab.start()
+        with Lab(home, sink, _say, flink=flink) as lab:
+            state = lab.start(format_version=cast("Format", format_version), upsert=upsert)
             _say(f"Flink {state.flink_url}  Spark {state.spark_remote}  state {lab.home.state_file}")
             _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")
             while not asked_to_end.wait(1):
@@ -96,10 +104,10 @@ def show_proof(home: _HomeOption = _DEFAULT_HOME) -> None:
 
 
 @app.command("jars")
-def fetch_jars() -> None:
+def fetch_jars(flink: _FlinkOption = "2.1") -> None:
     """Fetches and verifies all jars, so that the first lab starts without the network."""
     try:
-        pinned.prefetch(_say)
+        pinned.prefetch(flink, _say)
     except LabError as error:
         raise _refuse(error) from error
 

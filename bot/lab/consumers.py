@@ -51,7 +51,7 @@ class Readers:
         self._told = home / "scratch" / f"{name}.jsonl"
         command = [sys.executable, "-m", "bot.lab.consumer_run", str(home.folder), str(self._told), *names]
         env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
-        self._process = Kept(name, command, home.folder, env, restarts=False)
+        self._process = Kept(name, command, home.folder, env, restarts="never")
 
     def wait(self) -> list[Read]:
         """The runs, when they have ended. Raises: LabError with the end of the log when one failed."""

@@ -1,9 +1,12 @@
-"""The Flink session cluster: one JobManager, one TaskManager, one SQL gateway, on loopback."""
+"""The Flink session cluster: one JobManager, one TaskManager, one SQL gateway, on loopback.
+
+The same settings serve Flink 2.1 and 1.20.
+"""
 
 from datetime import timedelta
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import flink_jars, pyspark_jars
+from bot.lab.jars import Flink, flink_jars, pyspark_jars
 from bot.lab.java import LEAN, OPENS, java
 from bot.lab.process import Kept
 
@@ -37,7 +40,7 @@ _TASKMANAGER_SIZES = {
 class FlinkCluster:
     """Starts the three processes at once; whoever uses it polls `flink_url` and `gateway_url`."""
 
-    def __init__(self, home: Home, checkpoint_every: timedelta) -> None:
+    def __init__(self, home: Home, checkpoint_every: timedelta, version: Flink) -> None:
         rest, rpc, blob, gateway = free_ports(4)
         self.flink_url = f"http://127.0.0.1:{rest}"
         self.gateway_url = f"http://127.0.0.1:{gateway}"
@@ -47,7 +50,7 @@ class FlinkCluster:
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (conf / "log4j.properties").write_text(_LOG4J, encoding="utf-8")
         hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
-        class_path = ":".join(str(jar) for jar in [*flink_jars(), *hadoop])
+        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *hadoop])
         shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]
         given = ["--configDir", str(conf)]
         sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]
@@ -57,9 +60,9 @@ class FlinkCluster:
         program = str(java())
         env = {"FLINK_CONF_DIR": str(conf)}
         self.processes = [
-            Kept("jobmanager", [program, *jobmanager], home.folder, env, restarts=False),
-            Kept("taskmanager", [program, *taskmanager], home.folder, env, restarts=True),
-            Kept("gateway", [program, *gateway_command], home.folder, env, restarts=False),
+            Kept("jobmanager", [program, *jobmanager], home.folder, env, restarts="killed"),
+            Kept("taskmanager", [program, *taskmanager], home.folder, env, restarts="always"),
+            Kept("gateway", [program, *gateway_command], home.folder, env, restarts="never"),
         ]
 
 

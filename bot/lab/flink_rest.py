@@ -29,6 +29,18 @@ class _Checkpoints(BaseModel):
     history: tuple[_Checkpoint, ...] = ()
 
 
+class _Failure(BaseModel):
+    stacktrace: str
+
+
+class _History(BaseModel):
+    entries: tuple[_Failure, ...] = ()
+
+
+class _Exceptions(BaseModel):
+    history: _History = Field(default=_History(), alias="exceptionHistory")
+
+
 class _Phase(BaseModel):
     id: str
 
@@ -92,20 +104,25 @@ class FlinkRest:
 
     def completed(self, job_id: str) -> list[int]:
         """Ids of the completed checkpoints that Flink still lists, newest first."""
-        answer = self._http.get(f"/jobs/{job_id}/checkpoints")
-        if answer.status_code == httpx.codes.NOT_FOUND:
-            return []
-        history = _Checkpoints.model_validate_json(answer.content).history
-        return [checkpoint.id for checkpoint in history if checkpoint.status == "COMPLETED"]
+        return self._checkpoints(job_id, "COMPLETED")
 
-    def savepoint(self, job_id: str, folder: Path) -> Savepoint:
-        """Takes an intermediate savepoint; the job goes on."""
-        request = {"target-directory": folder.as_uri(), "cancel-job": False}
+    def failed(self, job_id: str) -> list[int]:
+        """Ids of the failed checkpoints that Flink still lists, newest first."""
+        return self._checkpoints(job_id, "FAILED")
+
+    def failures(self, job_id: str) -> list[str]:
+        """Stack traces of the job's failures that Flink still lists, newest first."""
+        answer = self._http.get(f"/jobs/{job_id}/exceptions").raise_for_status()
+        return [each.stacktrace for each in _Exceptions.model_validate_json(answer.content).history.entries]
+
+    def savepoint(self, job_id: str, folder: Path, then_cancel: bool = False) -> Savepoint:
+        """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""
+        request = {"target-directory": folder.as_uri(), "cancel-job": then_cancel}
         return self._taken(job_id, "savepoints", request)
 
-    def stop(self, job_id: str, folder: Path) -> Savepoint:
-        """Stops the job with a savepoint that pairs with the table (`drain: false`)."""
-        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": False})
+    def stop(self, job_id: str, folder: Path, drain: bool = False) -> Savepoint:
+        """Stops the job with a savepoint; undrained, it pairs with the table."""
+        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": drain})
 
     def cancel(self, job_id: str) -> None:
         """Cancels the job and waits until it has ended; its checkpoints are retained."""
@@ -116,6 +133,13 @@ class FlinkRest:
             30,
             f"{self.url}/#/job/{job_id}",
         )
+
+    def _checkpoints(self, job_id: str, status: str) -> list[int]:
+        answer = self._http.get(f"/jobs/{job_id}/checkpoints")
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return []
+        history = _Checkpoints.model_validate_json(answer.content).history
+        return [checkpoint.id for checkpoint in history if checkpoint.status == status]
 
     def _jobs(self) -> tuple[_Job, ...]:
         answer = self._http.get("/jobs/overview").raise_for_status()
@@ -130,7 +154,7 @@ class FlinkRest:
             told = _Asked.model_validate_json(answer.content)
             return told if told.status.id == "COMPLETED" else None
 
-        done = until(f"the savepoint of job {job_id}", outcome, 60, f"{self.url}/#/job/{job_id}/checkpoints")
+        done = until(f"the savepoint of job {job_id}", outcome, 120, f"{self.url}/#/job/{job_id}/checkpoints")
         if done.operation is None or done.operation.location is None:
             raise LabError(
                 f"Flink did not take the savepoint of job {job_id}.",

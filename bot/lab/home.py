@@ -49,6 +49,11 @@ class LabState(BaseModel):
     job_id_property: str
     """Session property that pins the id of the job to be started."""
     pids: dict[str, int]
+    flink_version: str = "2.1"
+    format_version: int = 2
+    """Of the table."""
+    upsert: bool = False
+    """Whether a row replaces the one with its key."""
 
 
 class Home:

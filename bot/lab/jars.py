@@ -21,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bot.lab.errors import LabError, last_lines
 from bot.lab.java import java
 
-Needed = Literal["flink", "spark", "both"]
+Flink = Literal["2.1", "1.20"]
+Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both"]
 PINS = Path(__file__).with_name("jars.txt")
 
 
@@ -72,14 +73,14 @@ def ivy_home() -> Path:
     return cache_folder() / "ivy"
 
 
-def flink_jars() -> list[Path]:
-    """Flink 2.1, its SQL gateway, Iceberg's Flink runtime and the SQLite driver; fetched when missing."""
-    return _present("flink")
+def flink_jars(version: Flink) -> list[Path]:
+    """This Flink, its SQL gateway, Iceberg's Flink runtime and the SQLite driver; fetched when missing."""
+    return _present("flink", "flink-2.1" if version == "2.1" else "flink-1.20", "both")
 
 
 def spark_jars() -> list[Path]:
     """Iceberg's Spark runtime, Avro and the SQLite driver; fetched when missing."""
-    return _present("spark")
+    return _present("spark", "both")
 
 
 def pyspark_jars() -> Path:
@@ -94,10 +95,9 @@ def pyspark_jars() -> Path:
     return Path(spec.origin).parent / "jars"
 
 
-def prefetch(say: Callable[[str], None]) -> None:
-    """Fetches and verifies everything, so that the first lab starts without the network."""
-    for needed in ("flink", "spark"):
-        jars = _present(needed)
+def prefetch(flink: Flink, say: Callable[[str], None]) -> None:
+    """Fetches and verifies everything, so that the first lab with this Flink starts without the network."""
+    for needed, jars in ((f"Flink {flink}", flink_jars(flink)), ("Spark", spark_jars())):
         size_mb = sum(jar.stat().st_size for jar in jars) // 1_000_000
         say(f"{len(jars)} jars for {needed}, {size_mb} MB, verified in {cache_folder() / 'jars'}")
 
@@ -114,10 +114,10 @@ def verify(jar: Jar, file: Path) -> None:
         )
 
 
-def _present(needed: str) -> list[Path]:
+def _present(*needed: Needed) -> list[Path]:
     folder = cache_folder() / "jars"
     folder.mkdir(parents=True, exist_ok=True)
-    pins = [jar for jar in parse_pins(PINS.read_text(encoding="utf-8")) if jar.needed_by in (needed, "both")]
+    pins = [jar for jar in parse_pins(PINS.read_text(encoding="utf-8")) if jar.needed_by in needed]
     with _alone(folder):
         if missing := [jar for jar in pins if not (folder / jar.file_name).exists()]:
             fetch(missing, folder)

@@ -4,7 +4,9 @@ It holds a pipe from the lab. When the pipe ends, however the lab ended (kill -9
 process. When the keeper itself is killed, the kernel ends the process (PR_SET_PDEATHSIG). The keeper has one
 thread on purpose: that signal follows the *thread* that started the child.
 
-Usage: keeper.py PID_FILE GRACE_SECONDS RESTART(0|1) COMMAND…
+Usage: keeper.py PID_FILE GRACE_SECONDS never|killed|always COMMAND…
+
+`killed`: a process that was killed from outside comes back, one that ends by itself does not.
 """
 
 import ctypes
@@ -54,7 +56,7 @@ def main(arguments: list[str]) -> int:
     pid_file, grace_s, restarts, command = (
         Path(arguments[0]),
         float(arguments[1]),
-        arguments[2] == "1",
+        arguments[2],
         arguments[3:],
     )
     for ignored in (signal.SIGINT, signal.SIGHUP):
@@ -68,7 +70,7 @@ def main(arguments: list[str]) -> int:
         code = child.poll()
         if code is None:
             continue
-        if not restarts:
+        if restarts == "never" or (restarts == "killed" and code != -signal.SIGKILL):
             return code
         if _lab_is_gone(wake_up, RESTART_AFTER_S):
             return 0

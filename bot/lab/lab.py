@@ -13,6 +13,9 @@ from bot.lab.consumers import QUERIES, Read, Readers
 from bot.lab.flink_cluster import FlinkCluster
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
+from bot.lab.jars import Flink
+from bot.lab.machines import Machines
+from bot.lab.other_hands import OtherHands
 from bot.lab.process import Kept, resident_bytes
 from bot.lab.proof import Proof, open_catalog, prove
 from bot.lab.spark_server import SparkServer
@@ -22,6 +25,7 @@ from bot.lab.waiting import until
 from bot.lab.world import Say, Told, World
 
 Sink = Literal["v1", "v2"]
+Format = Literal[2, 3]
 CHECKPOINT_EVERY = timedelta(milliseconds=1500)
 
 
@@ -32,10 +36,18 @@ class Lab:
     """
 
     def __init__(
-        self, home: Path, sink: Sink = "v2", say: Say = print, checkpoint_every: timedelta = CHECKPOINT_EVERY
+        self,
+        home: Path,
+        sink: Sink = "v2",
+        say: Say = print,
+        checkpoint_every: timedelta = CHECKPOINT_EVERY,
+        flink: Flink = "2.1",
     ) -> None:
         self.home = Home(home)
         self._sink: Sink = sink
+        self._flink: Flink = flink
+        self._format: Format = 2
+        self._upsert = False
         self._checkpoint_every = checkpoint_every
         self._speak = say
         self._began = time.monotonic()
@@ -57,19 +69,18 @@ class Lab:
         """What `lab.json` says."""
         return self.home.state()
 
-    def start(self, sink: Sink | None = None) -> LabState:
+    def start(self, sink: Sink | None = None, format_version: Format = 2, upsert: bool = False) -> LabState:
         """Starts everything in this home, makes the table and the job; returns after its first commit.
 
         Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up.
         """
-        self._sink = sink or self._sink
+        self._choose(sink, format_version, upsert)
         self.home.prepare()
-        self._say("Starting Flink (JobManager, TaskManager, SQL gateway) and Spark")
-        self._cluster = FlinkCluster(self.home, self._checkpoint_every)
+        self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
+        self._cluster = FlinkCluster(self.home, self._checkpoint_every, self._flink)
         self._processes += self._cluster.processes
         self._spark = SparkServer(self.home, orders.CATALOG, self._jdbc_uri, self._warehouse)
         self._processes.append(self._spark.process)
-        self._make_table()
         with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
             self._await("the SQL gateway", gateway.is_ready)
         with contextlib.closing(FlinkRest(self._cluster.flink_url)) as flink:
@@ -77,16 +88,22 @@ class Lab:
         self._say("Flink is ready")
         return self._begin()
 
-    def reset(self, sink: Sink | None = None) -> LabState:
-        """Cancels all jobs, deletes table, checkpoints and lineage, and begins anew on the same cluster."""
-        self._sink = sink or self._sink
+    def reset(
+        self, sink: Sink | None = None, format_version: Format = 2, upsert: bool = False, forget: bool = False
+    ) -> LabState:
+        """Cancels all jobs, deletes table, checkpoints and lineage, and begins anew on the same cluster.
+
+        `forget`: with a new JobManager, so that Flink lists no job of before.
+        """
+        self._choose(sink, format_version, upsert)
         if self._readers is not None:
             self._readers.close()
         with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
             for job in flink.running():
                 flink.cancel(job)
+            if forget:
+                Machines(self.home, flink).restart_jobmanager()
         self.home.empty()
-        self._make_table()
         return self._begin()
 
     def tell(self, story: str, early: bool = False) -> Told:
@@ -142,15 +159,26 @@ class Lab:
 
         until(what, ready, 90, str(self.home / "logs"))
 
-    def _make_table(self) -> None:
+    def _choose(self, sink: Sink | None, format_version: Format, upsert: bool) -> None:
+        self._sink = sink or self._sink
+        self._format = format_version
+        self._upsert = upsert
+
+    def _make_table(self, state: LabState) -> None:
+        """PyIceberg makes the table; it does not write format 3 yet, so Spark raises the empty table to that."""
         catalog = open_catalog(orders.CATALOG, self._catalog_uri, self._warehouse)
         with contextlib.closing(catalog):
-            orders.create_table(catalog)
+            orders.create_table(catalog, self._upsert)
+        if self._format > 2:
+            self._await("Spark", self._require_spark().is_ready)
+            raised = f"ALTER TABLE {{table}} SET TBLPROPERTIES ('format-version' = '{self._format}')"
+            OtherHands(self.home, state).sql(raised)
 
     def _begin(self) -> LabState:
-        """Starts the job lets the consumers read once, and waits until the job has committed."""
+        """Makes the table, starts the job, lets the consumers read once, and waits until the job has committed."""
         state = self._new_state()
         self.home.write_state(state)
+        self._make_table(state)
         self._readers = Readers(self.home, tuple(QUERIES))
         with World(self.home, self._say) as world:
             job = world.start_job()
@@ -187,6 +215,9 @@ class Lab:
             recovery_property=orders.RECOVERY_PROPERTY,
             job_id_property=orders.JOB_ID_PROPERTY,
             pids={process.name: process.pid or 0 for process in self._processes},
+            flink_version=self._flink,
+            format_version=self._format,
+            upsert=self._upsert,
         )
 
     def _require_spark(self) -> SparkServer:

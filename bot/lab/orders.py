@@ -7,7 +7,7 @@ position in operator state and goes back to it on a restore.
 from datetime import datetime, timedelta
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import DayTransform
@@ -23,6 +23,7 @@ LAST_POSITION = 50_000
 """The source ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
 
 RECOVERY_PROPERTY = "execution.state-recovery.path"
+IGNORE_UNCLAIMED_PROPERTY = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID_PROPERTY = "$internal.pipeline.job-id"
 
 _SCHEMA = Schema(
@@ -32,11 +33,12 @@ _SCHEMA = Schema(
     NestedField(4, "amount", DecimalType(10, 2), required=False),
     NestedField(5, "source_position", LongType(), required=True),
 )
+_KEYED = _SCHEMA.model_copy(update={"identifier_field_ids": [1]})
 _BY_DAY = PartitionSpec(PartitionField(source_id=2, field_id=1000, transform=DayTransform(), name="event_day"))
 
 
-def create_table(catalog: Catalog) -> Table:
-    """Makes the empty table, format 2, partitioned by the day of the event.
+def create_table(catalog: Catalog, upsert: bool) -> Table:
+    """Makes the empty table; partitioned by the day of the event, or, for upserts, keyed by the order's id.
 
     Each checkpoint gets a snapshot, an empty one too: the source emits once a second, so a stop-savepoint would
     otherwise now and then carry no row and have no snapshot of its own. Of the metadata files, each longer than the
@@ -45,12 +47,14 @@ def create_table(catalog: Catalog) -> Table:
     catalog.create_namespace_if_not_exists(TABLE.split(".")[0])
     properties = {
         "format-version": "2",
+        "write.upsert.enabled": "true" if upsert else "false",
         "write.parquet.compression-codec": "zstd",
         "flink.max-continuous-empty-commits": "1",
         "write.metadata.delete-after-commit.enabled": "true",
         "write.metadata.previous-versions-max": "400",
     }
-    return catalog.create_table(TABLE, schema=_SCHEMA, partition_spec=_BY_DAY, properties=properties)
+    schema, spec = (_KEYED, UNPARTITIONED_PARTITION_SPEC) if upsert else (_SCHEMA, _BY_DAY)
+    return catalog.create_table(TABLE, schema=schema, partition_spec=spec, properties=properties)
 
 
 def start_statements(catalog_jdbc_uri: str, warehouse: str, first_event: datetime) -> tuple[str, ...]:
@@ -85,6 +89,12 @@ def _insert(first_ms: int, step_ms: int) -> str:
     )
     target = ".".join(f"`{part}`" for part in (CATALOG, *TABLE.split(".")))
     return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), "FROM order_events"))
+
+
+def under_sink_uid(insert: str, suffix: str) -> str:
+    """The same statement with this suffix in the uids of its sink; only the V2 sink heeds it."""
+    target, _, rest = insert.partition("\n")
+    return f"{target} /*+ OPTIONS('uid-suffix'='{suffix}') */\n{rest}"
 
 
 def session_properties(sink: str, code_version: str) -> dict[str, str]:

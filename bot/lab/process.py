@@ -8,23 +8,26 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
 from bot.lab.errors import LabError, last_lines
 
 KEEPER = Path(__file__).with_name("keeper.py")
+Restarts = Literal["never", "killed", "always"]
+"""When a process is started again: never, when it was killed from outside, or whenever it ends."""
 
 
 class Kept:
     """A process that a keeper runs for us."""
 
-    def __init__(self, name: str, command: list[str], home: Path, env: dict[str, str], restarts: bool) -> None:
+    def __init__(self, name: str, command: list[str], home: Path, env: dict[str, str], restarts: Restarts) -> None:
         self.name = name
         self.log = home / "logs" / f"{name.partition('.')[0]}.log"
         self.pid_file = home / "run" / f"{name}.pid"
         self.pid_file.unlink(missing_ok=True)
-        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), "4", "1" if restarts else "0"]
+        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), "4", restarts]
         with self.log.open("ab") as log:
             self._keeper = subprocess.Popen(
                 keeper + command,

@@ -51,7 +51,7 @@ class SparkServer:
         command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
         command += [*given, "--class", _SERVER, "spark-internal"]
         env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1"}
-        self.process = Kept("spark", command, home.folder, env, restarts=False)
+        self.process = Kept("spark", command, home.folder, env, restarts="never")
 
     def is_ready(self) -> bool | None:
         """True when it listens, None before."""

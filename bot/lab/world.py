@@ -3,17 +3,12 @@
 It needs only `lab.json`, so a story can be told from another process than the one that holds the lab.
 """
 
-import contextlib
-import os
-import signal
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from bot.lab.consumers import QUERIES, Readers
@@ -21,8 +16,10 @@ from bot.lab.errors import LabError
 from bot.lab.flink_rest import FlinkRest, Savepoint
 from bot.lab.home import Home
 from bot.lab.lineage import latest_reads
-from bot.lab.process import pid_in
-from bot.lab.proof import Link, chain_of, open_catalog
+from bot.lab.machines import Machines
+from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY, under_sink_uid
+from bot.lab.other_hands import OtherHands
+from bot.lab.proof import Link, chain_of
 from bot.lab.sql_gateway import SqlGateway
 from bot.lab.waiting import until
 
@@ -61,6 +58,8 @@ class World:
         self._steps: list[Step] = []
         self.state = home.state()
         self.flink = FlinkRest(self.state.flink_url)
+        self.machines = Machines(home, self.flink)
+        self.hands = OtherHands(home, self.state)
         self._gateway = SqlGateway(self.state.gateway_url)
 
     def __enter__(self) -> Self:
@@ -75,10 +74,8 @@ class World:
     @property
     def table(self) -> Table:
         """The table as it is now."""
-        state = self.state
-        catalog = open_catalog(state.catalog_name, state.catalog_uri, state.warehouse)
-        with contextlib.closing(catalog):
-            return catalog.load_table(state.table)
+        with self.hands.table() as table:
+            return table
 
     def note(self, text: str, **facts: Fact) -> None:
         """Says what was done and keeps it for `story.json`."""
@@ -103,28 +100,45 @@ class World:
             )
         return running[0]
 
-    def start_job(self, from_path: str | None = None, job_id: str | None = None) -> str:
-        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id."""
-        properties = dict(self.state.session_properties)
+    def start_job(
+        self,
+        from_path: str | None = None,
+        job_id: str | None = None,
+        sink_uid: str | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> str:
+        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id.
+
+        With a `sink_uid`, state of the sink's former uid is left behind instead of refused.
+        """
+        statements = list(self.state.start_statements)
+        properties = {**self.state.session_properties, **(properties or {})}
+        if sink_uid is not None:
+            statements[-1] = under_sink_uid(statements[-1], sink_uid)
+            properties[IGNORE_UNCLAIMED_PROPERTY] = "true"
         if from_path is not None:
             properties[self.state.recovery_property] = from_path
         if job_id is not None:
             properties[self.state.job_id_property] = job_id
-        return self._gateway.submit(self.state.start_statements, properties)
+        return self._gateway.submit(statements, properties)
 
-    def savepoint(self, job_id: str) -> Savepoint:
-        """Takes an intermediate savepoint; the job goes on."""
-        return self.flink.savepoint(job_id, self.state.savepoint_dir)
+    def savepoint(self, job_id: str, then_cancel: bool = False) -> Savepoint:
+        """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""
+        return self.flink.savepoint(job_id, self.state.savepoint_dir, then_cancel)
 
-    def stop(self, job_id: str) -> Savepoint:
-        """Stops the job with a savepoint, without draining it."""
-        return self.flink.stop(job_id, self.state.savepoint_dir)
+    def stop(self, job_id: str, drain: bool = False) -> Savepoint:
+        """Stops the job with a savepoint, and does not drain it unless asked to."""
+        return self.flink.stop(job_id, self.state.savepoint_dir, drain)
+
+    def checkpoint_path(self, job_id: str, checkpoint_id: int) -> str:
+        """Where the retained checkpoint of this run lies."""
+        return (self.state.checkpoint_dir / job_id / f"chk-{checkpoint_id}").as_uri()
 
     def commits_of(self, job_id: str) -> list[Link]:
         """The job's commits among the ancestors of the head, oldest first."""
         return [link for link in chain_of(self.table) if link.job_id == job_id]
 
-    def await_commits(self, job_id: str, count: int, after: int = 0, timeout_s: float = 60) -> list[Link]:
+    def await_commits(self, job_id: str, count: int, after: int = 0, timeout_s: float = 120) -> list[Link]:
         """The job's commits with a checkpoint id above `after`, once there are `count`.
 
         Raises: LabError when the job ends first, or when it takes longer than `timeout_s`.
@@ -148,28 +162,12 @@ class World:
             return completed if len(completed) >= count else None
 
         page = f"{self.state.flink_url}/#/job/{job_id}/checkpoints"
-        return until(f"{count} checkpoints of job {job_id}", enough, 60, page)
+        return until(f"{count} checkpoints of job {job_id}", enough, 120, page)
 
-    def roll_back_to(self, snapshot_id: int) -> int:
-        """Moves `main` back, as a hand with PyIceberg would; the answer is the head that was left behind.
-
-        The running job may commit in between, so a refused move is tried again with the new head.
-        """
-        for _ in range(10):
-            table = self.table
-            left = table.metadata.current_snapshot_id
-            try:
-                table.manage_snapshots().rollback_to_snapshot(snapshot_id).commit()
-            except CommitFailedException:
-                time.sleep(0.1)
-                continue
-            if left is not None:
-                return left
-        raise LabError(
-            "The table could not be rolled back.",
-            f"Expected to move main to {snapshot_id}; the job committed each time before.",
-            "Tell the story again.",
-        )
+    def await_failure(self, job_id: str, naming: str) -> None:
+        """Waits until Flink's exception history of this job names `naming`."""
+        page = f"{self.state.flink_url}/#/job/{job_id}/exceptions"
+        until(f"a {naming}", lambda: any(naming in each for each in self.flink.failures(job_id)) or None, 120, page)
 
     def await_first_reads(self) -> None:
         """Waits until each consumer has read once, and notes which snapshot."""
@@ -190,21 +188,6 @@ class World:
     def _note_read(self, consumer: str, snapshot_id: int, when: str) -> None:
         facts: dict[str, Fact] = {f"{consumer}_{when}": snapshot_id}
         self.note(f"{consumer} read snapshot …{snapshot_id % 1_000_000:06d}", **facts)
-
-    def kill_taskmanager(self) -> int:
-        """Kills the TaskManager with SIGKILL; the answer is the process id that is gone."""
-        pid = until("the TaskManager", lambda: pid_in(self._home / "run" / "taskmanager.pid"), 20, "its log")
-        os.kill(pid, signal.SIGKILL)
-        return pid
-
-    def await_new_taskmanager(self, old: int) -> int:
-        """The process id of the TaskManager that took the place of `old`."""
-
-        def another() -> int | None:
-            pid = pid_in(self._home / "run" / "taskmanager.pid")
-            return pid if pid != old else None
-
-        return until("a new TaskManager", another, 30, str(self._home / "logs" / "taskmanager.log"))
 
     def _refuse_an_ended(self, job_id: str) -> None:
         state = self.flink.state_of(job_id)

@@ -12,14 +12,14 @@ import psutil
 import pytest
 
 from bot.lab.home import Home
-from bot.lab.process import KEEPER, Kept, pid_in
+from bot.lab.process import KEEPER, Kept, Restarts, pid_in
 from bot.lab.waiting import until
 
 _A_LAB = """
 import sys, time
 from pathlib import Path
 from bot.lab.process import Kept
-kept = Kept("sleeper", ["sleep", "120"], Path(sys.argv[1]), {}, restarts=True)
+kept = Kept("sleeper", ["sleep", "120"], Path(sys.argv[1]), {}, restarts="always")
 time.sleep(120)
 """
 
@@ -37,7 +37,7 @@ def keep(home: Path) -> Iterator[Callable[..., Kept]]:
     """Starts kept processes and ends them after the test."""
     started: list[Kept] = []
 
-    def start(command: list[str], restarts: bool = False) -> Kept:
+    def start(command: list[str], restarts: Restarts = "never") -> Kept:
         started.append(Kept("sleeper", command, home, {}, restarts))
         return started[-1]
 
@@ -96,7 +96,7 @@ def test_a_kept_process_ends_when_its_keeper_is_killed(keep: Callable[..., Kept]
 
 def test_a_process_that_must_not_be_missing_comes_back(keep: Callable[..., Kept]) -> None:
     """A killed TaskManager is replaced, by another process."""
-    kept = keep(["sleep", "120"], restarts=True)
+    kept = keep(["sleep", "120"], restarts="always")
     first = running(kept.pid_file)
 
     os.kill(first, signal.SIGKILL)

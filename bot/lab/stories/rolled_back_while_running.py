@@ -30,7 +30,7 @@ def tell(world: World, early: bool) -> None:
         paired_snapshot=paired.snapshot_id,
     )
     world.await_commits(second, 3)
-    left = world.roll_back_to(paired.snapshot_id)
+    left = world.hands.roll_back_to(paired.snapshot_id)
     world.note(f"Someone rolled the table back to snapshot …{paired.snapshot_id % 1_000_000:06d}", left_head=left)
     if early:
         return

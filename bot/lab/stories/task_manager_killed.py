@@ -11,11 +11,11 @@ def tell(world: World, early: bool) -> None:
     job = world.running_job()
     before = world.await_commits(job, 3)[-1]
     world.await_first_reads()
-    gone = world.kill_taskmanager()
+    gone = world.machines.kill_taskmanager()
     world.note(f"The TaskManager (process {gone}) was killed", run_a=job, killed_pid=gone)
     if early:
         return
-    new = world.await_new_taskmanager(gone)
+    new = world.machines.await_new_taskmanager(gone)
     commits = world.await_commits(job, 2, after=max(_newest(world, job), before.checkpoint_id or 0))
     world.note(
         f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}",

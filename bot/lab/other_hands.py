@@ -1,0 +1,114 @@
+"""What people and programs other than the job do to the table."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import DataFile, ManifestEntryStatus
+from pyiceberg.table import Table
+
+from bot.lab.errors import LabError
+from bot.lab.home import Home, LabState
+from bot.lab.proof import open_catalog
+from bot.lab.spark_sql import spark_sql
+
+
+class OtherHands:
+    """Acts through the catalog, through Spark, or on the files themselves."""
+
+    def __init__(self, home: Home, state: LabState) -> None:
+        self._home = home
+        self._state = state
+
+    @contextlib.contextmanager
+    def table(self) -> Iterator[Table]:
+        """The table as it is now."""
+        state = self._state
+        catalog = open_catalog(state.catalog_name, state.catalog_uri, state.warehouse)
+        with contextlib.closing(catalog):
+            yield catalog.load_table(state.table)
+
+    def sql(self, *statements: str) -> list[dict[str, object]]:
+        """Runs Spark SQL; `{table}` and `{catalog}` in it are the lab's. The answer is the last one's rows."""
+        names = {"table": f"{self._state.catalog_name}.{self._state.table}", "catalog": self._state.catalog_name}
+        return spark_sql(self._home, *(statement.format(**names) for statement in statements))
+
+    def roll_back_to(self, snapshot_id: int) -> int:
+        """Moves `main` back, as a hand with PyIceberg would; the answer is the head that was left behind.
+
+        The running job may commit in between, so a refused move is tried again with the new head.
+        """
+        for _ in range(10):
+            with self.table() as table:
+                left = table.metadata.current_snapshot_id
+                try:
+                    table.manage_snapshots().rollback_to_snapshot(snapshot_id).commit()
+                except CommitFailedException:
+                    time.sleep(0.1)
+                    continue
+            if left is not None:
+                return left
+        raise LabError(
+            "The table could not be rolled back.",
+            f"Expected to move main to {snapshot_id}; the job committed each time before.",
+            "Tell the story again.",
+        )
+
+    def commit_again(self, snapshot_id: int) -> int:
+        """Appends the files of a Flink commit once more under the same job, operator and checkpoint id.
+
+        This is what a sink leaves whose first commit was applied while its answer was lost. The answer is the id
+        of the second commit.
+        """
+        with self.table() as table:
+            snapshot = table.snapshot_by_id(snapshot_id)
+            summary = snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
+            written_by = {name: value for name, value in summary.items() if name.startswith("flink.")}
+            files = _added_by(table, snapshot_id)
+            with (
+                table.transaction() as transaction,
+                transaction.update_snapshot(snapshot_properties=written_by).fast_append() as append,
+            ):
+                for file in files:
+                    append.append_data_file(file)
+            return int(table.refresh().metadata.current_snapshot_id or 0)
+
+    def remove_data_file(self, snapshot_id: int) -> str:
+        """Deletes one data file that this snapshot added from the storage; the answer is its path."""
+        with self.table() as table:
+            file = local(_added_by(table, snapshot_id)[0].file_path)
+        file.unlink()
+        return str(file)
+
+    def remove_metadata_file(self) -> str:
+        """Deletes the metadata file that the catalog points at; the answer is its path."""
+        with self.table() as table:
+            file = local(table.metadata_location)
+        file.unlink()
+        return str(file)
+
+    def flink_manifests(self, job_id: str, checkpoint_id: int) -> list[Path]:
+        """The temporary manifests that this run wrote for this checkpoint and that are still on storage."""
+        folder = local(f"{self._state.warehouse}/{self._state.table.replace('.', '/')}") / "metadata"
+        return [file for file in folder.glob(f"{job_id}-*.avro") if file.name.split("-")[4] == str(checkpoint_id)]
+
+
+def local(uri: str) -> Path:
+    """The path of a file on this machine; Iceberg writes `file:` with one or three slashes, or none at all."""
+    return Path(unquote(urlparse(uri).path))
+
+
+def _added_by(table: Table, snapshot_id: int) -> list[DataFile]:
+    snapshot = table.snapshot_by_id(snapshot_id)
+    if snapshot is None:
+        return []
+    return [
+        entry.data_file
+        for manifest in snapshot.manifests(table.io)
+        if manifest.added_snapshot_id == snapshot_id
+        for entry in manifest.fetch_manifest_entry(table.io)
+        if entry.status == ManifestEntryStatus.ADDED
+    ]

@@ -1,0 +1,56 @@
+"""SQL through the team's Spark, as a program of its own: what another team's job does to the table.
+
+Usage: python -m bot.lab.spark_sql HOME TOLD_FILE STATEMENT…
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+from bot.lab.errors import LabError, last_lines
+from bot.lab.home import Home
+from bot.lab.process import Kept
+
+_PACKAGE_ROOT = Path(__file__).parents[2]
+MOST_ROWS = 20
+
+
+def spark_sql(home: Home, *statements: str) -> list[dict[str, object]]:
+    """Runs the statements one after the other; the answer is the rows of the last one, at most 20.
+
+    Raises: LabError with the end of the log when one of them failed.
+    """
+    name = f"sql.{uuid4().hex[:8]}"
+    told = home / "scratch" / f"{name}.json"
+    command = [sys.executable, "-m", "bot.lab.spark_sql", str(home.folder), str(told), *statements]
+    env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
+    process = Kept(name, command, home.folder, env, restarts="never")
+    code = process.wait()
+    if code:
+        raise LabError(
+            "Spark did not run a statement.",
+            f"Expected it to run; it ended with code {code}:\n{last_lines(process.log)}\n",
+            f"Read {process.log} and the log of spark beside it.",
+        )
+    rows: list[dict[str, object]] = json.loads(told.read_text(encoding="utf-8"))
+    told.unlink()
+    return rows
+
+
+def main(arguments: list[str]) -> None:
+    """Runs the statements and writes the last answer."""
+    from pyspark.sql.connect.session import SparkSession  # seconds to import, and only this program needs it
+
+    state = Home(Path(arguments[0])).state()
+    spark = SparkSession.builder.remote(state.spark_remote).getOrCreate()
+    rows: list[dict[str, object]] = []
+    for statement in arguments[2:]:
+        rows = [row.asDict() for row in spark.sql(statement).limit(MOST_ROWS).collect()]
+    Path(arguments[1]).write_text(json.dumps(rows, default=str), encoding="utf-8")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

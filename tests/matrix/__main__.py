@@ -1,0 +1,64 @@
+"""Runs the matrix: every story on a real lab, and what the bot says of it. `python -m tests.matrix [NAME…]`.
+
+With names (of runs or of stories) only these are run. Ends with 1 when an answer does not agree.
+"""
+
+import sys
+import time
+from itertools import groupby
+from pathlib import Path
+
+from bot.lab.errors import LabError
+from bot.lab.lab import Lab
+from tests.matrix.asking import asked
+from tests.matrix.plan import RUNS, Run
+from tests.matrix.told import Told, keep
+
+HOME = Path(".cache") / "matrix"
+
+
+def say(text: str) -> None:
+    """One line, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main(names: list[str]) -> int:
+    """One lab for each version of Flink; each run has a new table, a new job and a Flink that lists no other."""
+    wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
+    disagreeing = []
+    for version, runs in groupby(wanted, key=lambda run: run.flink):
+        with Lab(HOME / "lab", say=lambda _: None, flink=version) as lab:
+            is_up = False
+            for run in runs:
+                told = one(lab, run, is_up)
+                is_up = True
+                if not told.agrees_with(run):
+                    disagreeing.append(run.name)
+    say(f"{len(wanted) - len(disagreeing)} of {len(wanted)} agree. Not: {', '.join(disagreeing) or 'none'}")
+    return 1 if disagreeing else 0
+
+
+def one(lab: Lab, run: Run, is_up: bool) -> Told:
+    """Tells the story and asks the bot."""
+    began = time.monotonic()
+    kind = {"format_version": run.format_version, "upsert": run.upsert}
+    try:
+        lab.reset(run.sink, forget=True, **kind) if is_up else lab.start(run.sink, **kind)
+        lab.tell(run.story)
+    except LabError as error:
+        say(f"{run.name}: the lab could not tell it. {error}")
+        return Told(name=run.name, codes=(), headline=f"Not told: {error}", excluded=(), undecided=(), proof="–")
+    told_after = time.monotonic() - began
+    told = asked(HOME / "asked", lab, run)
+    keep(told)
+    sign = "agrees" if told.agrees_with(run) else "DISAGREES"
+    say(
+        f"{sign} {run.name}: expected {run.expected}, said {told.codes}; {told.headline} [{told.proof}] "
+        f"({told_after:.0f} s + {time.monotonic() - began - told_after:.0f} s)"
+    )
+    return told
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""What the matrix runs: each story with the sinks, formats and versions where it tells something, and what is expected.
+
+`expected` codes must be among those that match; `besides` may be. Codes are those of the catalogue of failure modes.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.lab.jars import Flink
+from bot.lab.lab import Format, Sink
+
+
+class Run(BaseModel):
+    """One story on one kind of lab."""
+
+    model_config = ConfigDict(frozen=True)
+
+    story: str
+    sink: Sink
+    expected: tuple[str, ...]
+    besides: tuple[str, ...] = ()
+    flink: Flink = "2.1"
+    format_version: Format = 2
+    upsert: bool = False
+    made: Literal["real", "constructed"] = "real"
+    """Constructed: one thing was done by hand that no program of this lab does."""
+
+    @property
+    def name(self) -> str:
+        """`restored-after-drain-v1`, with what is not the default behind it."""
+        others = (
+            f"flink{self.flink}" if self.flink != "2.1" else "",
+            f"format{self.format_version}" if self.format_version != 2 else "",
+            "upsert" if self.upsert else "",
+        )
+        return "-".join(part for part in (self.story, self.sink, *others) if part)
+
+
+_TOLD_ONLY = ("F19", "F20", "F22", "F24")
+"""No faults of their own; a busy machine makes some of them by itself."""
+
+
+def _both(story: str, v1: tuple[str, ...], v2: tuple[str, ...], besides: tuple[str, ...] = ()) -> tuple[Run, Run]:
+    return (
+        Run(story=story, sink="v2", expected=v2, besides=(*_TOLD_ONLY, *besides)),
+        Run(story=story, sink="v1", expected=v1, besides=(*_TOLD_ONLY, *besides)),
+    )
+
+
+def _one(story: str, sink: Sink, *expected: str, besides: tuple[str, ...] = ()) -> Run:
+    return Run(story=story, sink=sink, expected=expected, besides=(*_TOLD_ONLY, *besides))
+
+
+RUNS: tuple[Run, ...] = (
+    *_both("planned-restart", v1=("healthy",), v2=("healthy",)),
+    *_both("task-manager-killed", v1=("healthy",), v2=("healthy",)),
+    _one("restored-from-older-savepoint", "v2", "F2"),
+    _one("restored-from-older-savepoint", "v1", "F3", besides=("F2",)),
+    _one("restored-older-same-job-id", "v2", "F3"),
+    _one("restored-older-same-job-id", "v1", "F3"),
+    *(run.model_copy(update={"made": "constructed"}) for run in _both("committed-twice", v1=("F1",), v2=("F1",))),
+    _one("restarted-empty-same-job-id", "v2", "F4", besides=("F15",)),
+    _one("restarted-empty-same-job-id", "v1", "F15"),
+    _one("restored-after-drain", "v1", "F5"),
+    _one("restored-after-drain", "v2", "healthy"),
+    *_both("rolled-back-while-running", v1=("F6",), v2=("F6",)),
+    *_both("rolled-back-then-failed-over", v1=("F7",), v2=("F7",), besides=("F6", "no-advance", "wait")),
+    *_both("last-commit-expired", v1=("F8",), v2=("F8",), besides=("F7", "no-advance", "wait")),
+    _one("data-file-removed", "v2", "F9"),
+    _one("metadata-file-removed", "v2", "F10", besides=("no-advance",)),
+    _one("restored-under-another-uid", "v2", "F12"),
+    *_both("forked-from-a-savepoint", v1=("F13",), v2=("F13",)),
+    _one("job-id-of-zeros", "v2", "F14", besides=("healthy",)),
+    _one("started-from-nothing", "v2", "F15", besides=("F2",)),
+    _one("started-from-nothing", "v1", "F15", besides=("F2",)),
+    *_both("rescaled", v1=("F19",), v2=("F19",), besides=("healthy",)),
+    *_both("checkpoints-failed", v1=("F20",), v2=("F20",), besides=("healthy",)),
+    _one("deleted-by-spark", "v2", "F21"),
+    _one("compacted-by-spark", "v2", "healthy"),
+    _one("column-added", "v2", "F23", besides=("healthy",)),
+    _one("checkpoint-folder-taken", "v2", "F25", besides=("F3", "F14")),
+    _one("job-failed", "v2", "no-advance"),
+    Run(story="planned-restart", sink="v2", expected=("healthy",), besides=_TOLD_ONLY, upsert=True),
+    Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, upsert=True),
+    Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, format_version=3),
+    Run(story="rolled-back-while-running", sink="v2", expected=("F6",), besides=_TOLD_ONLY, format_version=3),
+    Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, flink="1.20"),
+    Run(story="restored-from-older-savepoint", sink="v1", expected=("F3",), besides=("F2", *_TOLD_ONLY), flink="1.20"),
+    Run(story="restored-after-drain", sink="v1", expected=("F5",), besides=_TOLD_ONLY, flink="1.20"),
+    Run(
+        story="rolled-back-then-failed-over",
+        sink="v2",
+        expected=("F7",),
+        besides=("F6", "no-advance", "wait", *_TOLD_ONLY),
+        flink="1.20",
+    ),
+)
+"""In the order in which they are told in `docs/matrix.md`."""

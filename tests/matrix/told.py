@@ -1,0 +1,104 @@
+"""What the bot said of each run, kept in one file, and the page that is written from it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from tests.matrix.plan import RUNS, Run
+
+KEPT = Path(__file__).parent.parent / "data" / "matrix.json"
+PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
+VERSIONS = {"2.1": "Flink 2.1.1, Iceberg 1.11.0", "1.20": "Flink 1.20.3, Iceberg 1.11.0"}
+
+
+class Told(BaseModel):
+    """The bot's answer for one run, and what the lab itself counted."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    codes: tuple[str, ...]
+    headline: str
+    """Of the first match in the order in which to act; what went wrong when there was no answer."""
+    excluded: tuple[str, ...]
+    undecided: tuple[str, ...]
+    proof: str
+    """Counted from outside the bot: `rows 321, duplicates 40, missing none`."""
+
+    def agrees_with(self, run: Run) -> bool:
+        """Every expected code matches, and no other than those and `besides`."""
+        return set(run.expected) <= set(self.codes) <= {*run.expected, *run.besides}
+
+
+_LIST = TypeAdapter(tuple[Told, ...])
+
+
+def kept() -> dict[str, Told]:
+    """Name of the run -> what was said when it was run last."""
+    if not KEPT.exists():
+        return {}
+    return {told.name: told for told in _LIST.validate_json(KEPT.read_bytes())}
+
+
+def keep(told: Told) -> None:
+    """Replaces what was said of this run, and writes the page anew."""
+    order = [run.name for run in RUNS]
+    all_told = {**kept(), told.name: told}
+    in_order = tuple(all_told[name] for name in order if name in all_told)
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.write_bytes(_LIST.dump_json(in_order, indent=1) + b"\n")
+    PAGE.write_text(page(all_told), encoding="utf-8")
+
+
+def page(all_told: dict[str, Told]) -> str:
+    """`docs/matrix.md`."""
+    runs = [(run, all_told[run.name]) for run in RUNS if run.name in all_told]
+    agreeing = sum(told.agrees_with(run) for run, told in runs)
+    lines = [
+        "# What the bot said of each story",
+        "",
+        "Each line is a run on this machine: a real Flink job writes a real Iceberg table, a story damages it",
+        "or does not (`bot/lab/stories`), and `waterline diagnose --json` is asked with the deployment's own configuration.",
+        "*constructed*: one thing was done by hand that no program of the lab does.",
+        "Tables are append-only in format 2 unless the line says otherwise. `waterline lab stories` says what happens",
+        "in each. The page is written by `python -m tests.matrix`; a test keeps it in step with the kept answers.",
+        "",
+        f"{agreeing} of {len(runs)} answers agree with what was expected.",
+        "",
+        "| story | made with | expected | the bot said | agrees | cannot tell | excluded | counted from outside |",
+        "|---|---|---|---|---|---|---|---|",
+        *(_line(run, told) for run, told in runs),
+        "",
+        "## In its own words",
+        "",
+        *(f"- **{run.name}**: {_safe(told.headline)}" for run, told in runs),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(run: Run, told: Told) -> str:
+    with_ = [VERSIONS[run.flink], f"{run.sink.upper()} sink", run.made]
+    if run.format_version != 2:
+        with_.append(f"format {run.format_version}")
+    if run.upsert:
+        with_.append("upsert")
+    cells = (
+        run.story,
+        ", ".join(with_),
+        _codes(run.expected),
+        _codes(told.codes),
+        "yes" if told.agrees_with(run) else "**no**",
+        _codes(told.undecided),
+        _codes(told.excluded),
+        told.proof,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _codes(codes: Iterable[str]) -> str:
+    return ", ".join(codes) or "–"
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
