@@ -4,7 +4,7 @@ A table of orders is written by PyIceberg into a folder of the test, with the su
 writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import BooleanExpression
+from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.table import TableProperties
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
 from bot.adapters.iceberg.reading import table_state
@@ -120,9 +122,13 @@ class OrdersTable:
     ) -> SnapshotId:
         """One checkpoint of a Flink run that adds files of the data folder, whether or not they are live already."""
         self._table.refresh()
-        with self._table.update_snapshot(of_flink(run, checkpoint, summary)).fast_append() as append:
-            for path in (f"file://{self.data_folder / name}" for name in files):
-                append.append_data_file(next(_files_of(self._table, path)))
+        with self._table.transaction() as change:
+            mapping = self._table.schema().name_mapping.model_dump_json()
+            change.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
+            with change.update_snapshot(of_flink(run, checkpoint, summary)).fast_append() as append:
+                for name in files:
+                    path = f"file://{self.data_folder / name}"
+                    append.append_data_file(parquet_file_to_data_file(self._table.io, change.table_metadata, path))
         return self.head
 
     def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:

