@@ -164,6 +164,14 @@ class OrdersTable:
         )
         self._table.refresh()
 
+    def manifests_of(self, snapshot: SnapshotId) -> list[Path]:
+        """Files of the manifests that this commit wrote."""
+        self._table.refresh()
+        found = self._table.snapshot_by_id(snapshot)
+        assert found is not None
+        written = [m for m in found.manifests(self._table.io) if m.added_snapshot_id == snapshot]
+        return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in written]
+
     @property
     def head(self) -> SnapshotId:
         """The current head; the table is not empty."""

@@ -1,0 +1,148 @@
+"""The files that the pinned table names around a window, and which of them storage does not give whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.errors import EvidenceFailed
+from bot.domain.findings import UnreadableFile
+from bot.domain.ids import SnapshotId
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._reading import entries_in, manifests_of
+from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
+from spark_tasks._window import Reach
+
+MANIFESTS_CHECKED = 500
+"""Of the head's manifests from before the window; a reader of the table opens all of them."""
+_KINDS: dict[int, Literal["data", "deletes"]] = {0: "data"}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One look at storage."""
+
+    checked: int
+    unreadable: tuple[UnreadableFile, ...]
+    older: int
+    """Manifests from before the window that were not looked at."""
+    sources: tuple[str, ...]
+
+
+def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
+    """Manifest lists of the window's snapshots (rolled-back ones too), manifests of its end, and the files that its
+    commits on main added and that are live at its end. Each step goes on with what the step before could read."""
+    commits = {s.snapshot_id: s for s in (*reach.main, *reach.rolled_back, table.by_id[reach.until])}
+    lists = sizes_of(spark, table, [s.manifest_list for s in commits.values()])
+    lost = [_missing(s.manifest_list, "manifest-list", s.snapshot_id) for s in commits.values() if not _has(lists, s)]
+    if not _has(lists, table.by_id[reach.until]):
+        return Looked(len(commits), tuple(lost), 0, (_LISTS,))
+    manifests, older = _manifests(spark, table, reach)
+    sizes = sizes_of(spark, table, [m["manifest_path"] for m in manifests])
+    broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
+    names = {bad.path for bad in broken}
+    whole = [m for m in manifests if m["manifest_path"] not in names]
+    files = _files(spark, whole, reach.main)
+    found = _judged_files(spark, table, files)
+    return Looked(
+        checked=len(commits) + len(manifests) + len(files),
+        unreadable=(*lost, *broken, *found),
+        older=older,
+        sources=(_LISTS, f"names and sizes of {len(manifests):,} manifests and {len(files):,} files of the window"),
+    )
+
+
+_LISTS = "manifest lists of the window's snapshots"
+
+
+def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[list[Row], int]:
+    """The window's manifests and the newest older ones, and how many older ones are left out."""
+    listed = manifests_of(spark, [table.by_id[reach.until].manifest_list])
+    is_inside = F.col("added_snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
+    inside = listed.where(is_inside).limit(MAX_PATHS).collect()
+    newest = listed.where(~is_inside).orderBy(F.desc("sequence_number"), "manifest_path")
+    below = newest.limit(MANIFESTS_CHECKED).collect()
+    return [*inside, *below], listed.count() - len(inside) - len(below)
+
+
+def _judged_manifest(manifest: Row, sizes: dict[str, int]) -> UnreadableFile | None:
+    path, snapshot = manifest["manifest_path"], SnapshotId(manifest["added_snapshot_id"])
+    size, expected = sizes.get(plain(path)), manifest["manifest_length"]
+    if size is None:
+        return _missing(path, "manifest", snapshot)
+    if expected is not None and size != expected:
+        return _cut(path, "manifest", snapshot, 0, size, expected)
+    return None
+
+
+def _files(spark: SparkSession, manifests: Sequence[Row], window: Sequence[Snapshot]) -> list[Row]:
+    """Live files that the window's commits added. Raises EvidenceFailed above `MAX_PATHS`."""
+    wanted = {int(commit.snapshot_id) for commit in window}
+    inside = [m for m in manifests if m["added_snapshot_id"] in wanted]
+    if not inside:
+        return []
+    live = entries_in(spark, spark.createDataFrame(inside)).where("status != 2")
+    files = live.where(F.col("snapshot_id").isin(list(wanted))).dropDuplicates(["file_path"])
+    found = files.limit(MAX_PATHS + 1).collect()
+    if len(found) > MAX_PATHS:
+        raise EvidenceFailed(
+            "The window has too many files to look at each.",
+            f"Expected at most {MAX_PATHS:,} files; there are more.",
+            "Choose a window that begins later, then ask again.",
+        )
+    return found
+
+
+def _judged_files(spark: SparkSession, table: TableState, files: Sequence[Row]) -> list[UnreadableFile]:
+    sizes = sizes_of(spark, table, [file["file_path"] for file in files])
+    bad: dict[str, UnreadableFile] = {}
+    for file in files:
+        path, size = file["file_path"], sizes.get(plain(file["file_path"]))
+        what, snapshot, rows = _KINDS.get(file["content"], "deletes"), file["snapshot_id"], _rows(file)
+        if size is None:
+            bad[path] = _missing(path, what, snapshot, rows)
+        elif file["file_format"].upper() != "PUFFIN" and size != file["file_size_in_bytes"]:
+            bad[path] = _cut(path, what, snapshot, rows, size, file["file_size_in_bytes"])
+    parquet = [f for f in files if f["file_path"] not in bad and f["file_format"].upper() == "PARQUET"]
+    if not parquet:
+        return list(bad.values())
+    read = load_files(spark, "parquet", "_nothing int", [file["file_path"] for file in parquet])
+    counted = read.groupBy("_path").agg(F.count("*").alias("rows")).limit(len(parquet)).collect()
+    footers = {row["_path"]: int(row["rows"]) for row in counted}
+    for file in parquet:
+        told, expected = footers.get(plain(file["file_path"]), 0), file["record_count"]
+        if told != expected:
+            what = _KINDS.get(file["content"], "deletes")
+            problem = (
+                f"Its footer counts {told:,} rows, the manifest {expected:,}."
+                if told
+                else "It is not a Parquet file: its footer cannot be read."
+            )
+            bad[file["file_path"]] = UnreadableFile(
+                path=file["file_path"], what=what, snapshot_id=file["snapshot_id"], rows=_rows(file), problem=problem
+            )
+    return list(bad.values())
+
+
+def _rows(file: Row) -> int:
+    """Rows that are lost with it; a delete file has none."""
+    return int(file["record_count"]) if file["content"] == 0 else 0
+
+
+def _has(sizes: dict[str, int], snapshot: Snapshot) -> bool:
+    return plain(snapshot.manifest_list) in sizes
+
+
+def _missing(
+    path: str, what: Literal["manifest-list", "manifest", "data", "deletes"], snapshot: SnapshotId, rows: int = 0
+) -> UnreadableFile:
+    return UnreadableFile(path=path, what=what, snapshot_id=snapshot, rows=rows, problem="It is missing.")
+
+
+def _cut(
+    path: str, what: Literal["manifest", "data", "deletes"], snapshot: SnapshotId, rows: int, size: int, expected: int
+) -> UnreadableFile:
+    problem = f"It has {size:,} bytes instead of {expected:,}."
+    return UnreadableFile(path=path, what=what, snapshot_id=snapshot, rows=rows, problem=problem)

@@ -1,0 +1,101 @@
+"""Can storage still give every file that the window's commits brought, and the metadata that leads to them?"""
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import UnreadableFile, UnreadableFilesFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.table import TableState
+from spark_tasks._named_files import MANIFESTS_CHECKED, Looked, look_at
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
+
+TASK = Task(
+    name="unreadable_files",
+    title="Unreadable files",
+    question="Can storage still give every file that the window's commits brought, and the metadata that leads there?",
+    confirmed_means="the table names a file that is missing or cut, so that reads of it fail",
+    needs=("table",),
+    cost=f"name and size of the window's files and of up to {MANIFESTS_CHECKED} manifests; footers of Parquet files",
+    reads="metadata",
+)
+_ORDER = ("metadata", "manifest-list", "manifest", "deletes", "data")
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Metadata first: what cannot be reached through a lost manifest is not counted as lost itself.
+
+    A file is asked for its name and size; of a Parquet file the footer is read too, and the rows that it counts.
+    Not looked at: contents, and data files that were there before the window.
+    """
+    table = ask.observation.table
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so nothing can be said of its files.", reach)
+    looked = look_at(spark, table, reach)
+    bad = sorted((*_lost_metadata(table), *looked.unreadable), key=lambda file: (_ORDER.index(file.what), file.path))
+    finding = UnreadableFilesFinding(
+        files_checked=looked.checked,
+        count=len(bad),
+        rows=sum(file.rows for file in bad),
+        files=tuple(bad[:MAX_ROWS]),
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED if bad else Verdict.RULED_OUT,
+        headline=_headline(bad) if bad else _all_there(reach, looked),
+        measures=(
+            Measure(name="files that cannot be read", value=finding.count, unit="files"),
+            Measure(name="rows in them", value=finding.rows, unit="rows"),
+            Measure(name="files looked at", value=finding.files_checked, unit="files"),
+        ),
+        columns=("what", "file", "commit", "rows", "problem"),
+        rows=tuple(
+            (file.what, file.path.rsplit("/", 1)[-1], _commit(file.snapshot_id), f"{file.rows:,}", file.problem)
+            for file in finding.files
+        ),
+        finding=finding,
+        sources=looked.sources,
+    )
+
+
+def _lost_metadata(table: TableState) -> tuple[UnreadableFile, ...]:
+    if table.lost_metadata is None:
+        return ()
+    return (
+        UnreadableFile(
+            path=table.lost_metadata,
+            what="metadata",
+            snapshot_id=None,
+            rows=0,
+            problem="The catalog points at it, and it cannot be read.",
+        ),
+    )
+
+
+def _headline(bad: list[UnreadableFile]) -> str:
+    metadata = [file for file in bad if file.what not in {"data", "deletes"}]
+    files = [file for file in bad if file.what in {"data", "deletes"}]
+    commits = ids(tuple(sorted({file.snapshot_id for file in files if file.snapshot_id is not None})))
+    told = []
+    if metadata:
+        first = metadata[0]
+        more = f" and {len(metadata) - 1} more of its kind" if len(metadata) > 1 else ""
+        told.append(f"the {first.what.replace('-', ' ')} {first.path.rsplit('/', 1)[-1]}{more}")
+    if files:
+        rows = sum(file.rows for file in files)
+        told.append(f"{counted(len(files), 'file')} of {commits} with {counted(rows, 'row')}")
+    is_one = len(bad) == 1
+    text = f"{' and '.join(told)} {'is' if is_one else 'are'} missing or damaged: reads of the table fail."
+    return text[0].upper() + text[1:]
+
+
+def _all_there(reach: Reach, looked: Looked) -> str:
+    if not reach.main:
+        return f"No commit in the window; the {counted(looked.checked, 'metadata file')} of the head can be read."
+    unread = f"; {counted(looked.older, 'older manifest')} not looked at" if looked.older else ""
+    return f"All {counted(looked.checked, 'file')} looked at are there and whole{unread}."
+
+
+def _commit(snapshot: SnapshotId | None) -> str:
+    return cell(snapshot) if snapshot is None else short(snapshot)
