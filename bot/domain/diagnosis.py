@@ -35,6 +35,8 @@ class Act(IntEnum):
     """Nothing is to be changed now; look again."""
     TELL = 6
     """Only people are to be told."""
+    NOTE = 7
+    """Worth knowing, and asks for nothing: never shown before what says whether the rows are right."""
 
 
 class Mode(Record):
