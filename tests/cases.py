@@ -11,7 +11,20 @@ from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import HeadMove, Ref, Snapshot, TableState, Window
-from tests.found import alone, files_twice, hole, leaks, ledger_of, repeats, retention, twice, unreadable
+from tests.found import (
+    alone,
+    files_twice,
+    hole,
+    leaks,
+    ledger_of,
+    newest_event,
+    orphans,
+    repeats,
+    retention,
+    schema,
+    twice,
+    unreadable,
+)
 from tests.job_tale import FLINK_DOWN, JOB, NOON, OPERATOR, JobTale, job_id
 
 STORAGE_DOWN = NotSeen(
@@ -183,5 +196,8 @@ class Tale(JobTale):
             "duplicate_files": files_twice(),
             "forked": alone(),
             "table_health": retention(),
+            "orphans": orphans(),
+            "schema_drift": schema(),
+            "freshness": newest_event(),
         }
         return self.case(since=since, **(clean | found))

@@ -1,6 +1,7 @@
 """What evidence would have found, without running it."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from bot.domain.findings import (
     DuplicateCommitsFinding,
@@ -9,15 +10,19 @@ from bot.domain.findings import (
     DuplicatePair,
     DuplicatesFinding,
     ForkedWritersFinding,
+    FreshnessFinding,
     GapsFinding,
     LastCommit,
     LeakedManifest,
     LeakedManifestsFinding,
     LeakStanding,
+    OrphanFilesFinding,
     Pairing,
     PairingFinding,
     PairVerdict,
     RepeatedCommit,
+    SchemaDifference,
+    SchemaDriftFinding,
     TableHealthFinding,
     UnreadableFile,
     UnreadableFilesFinding,
@@ -163,3 +168,35 @@ def point(
 def points(*pairings: Pairing) -> PairingFinding:
     """What checkpoint storage holds, newest first."""
     return PairingFinding(pairings=pairings)
+
+
+def orphans(count: int = 0, *, young: int = 0, of_other_attempts: int = 0) -> OrphanFilesFinding:
+    """So many data files that nothing names."""
+    return OrphanFilesFinding(
+        files_listed=50,
+        orphans=count,
+        bytes=count * 1000,
+        young=young,
+        of_other_attempts=of_other_attempts,
+        paths=(),
+    )
+
+
+def schema(
+    *differences: SchemaDifference, all_null: tuple[str, ...] = (), added_at: SnapshotId | None = None
+) -> SchemaDriftFinding:
+    """Table, contract and files agree, apart from these."""
+    return SchemaDriftFinding(differences=differences, all_null=all_null, added_at=added_at)
+
+
+def newest_event(age_s: float | None = 5.0, **told: Any) -> FreshnessFinding:
+    """The newest event is so old; commits come every few seconds."""
+    words: dict[str, Any] = {
+        "newest_commit": None,
+        "commit_age_s": 3.0,
+        "promised_s": 900.0,
+        "promised_cadence_s": 60.0,
+        "commits_checked": 10,
+        "is_event_time_stuck": False,
+    }
+    return FreshnessFinding(event_age_s=age_s, **(words | told))
