@@ -8,9 +8,12 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, Switch, rewinds, switches
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
+
+EMPTY_COMMITS = "flink.max-continuous-empty-commits"
+"""Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
 
 
 def runs_of(case: Case) -> tuple[JobRun, ...]:
@@ -93,6 +96,12 @@ def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | N
         or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
         for vertex in run.vertices
     )
+
+
+def longest_silence(table: TableState) -> int:
+    """Checkpoints that may pass without a commit; one more, because the newest may be on its way."""
+    value = table.properties.get(EMPTY_COMMITS, "")
+    return (int(value) if value.isdigit() else 10) + 1
 
 
 def listed(ids: Iterable[int]) -> str:

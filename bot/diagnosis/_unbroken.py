@@ -2,22 +2,23 @@
 
 from itertools import pairwise
 
+from bot.diagnosis._asked import answers
 from bot.diagnosis._case import in_window, rewinds_in
+from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._other_writers import changes_by_others, name_of, picked_from
 from bot.domain.diagnosis import Case
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, short, short_job
+from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.suspicion import is_unexplained
-from bot.domain.table import TableState
-
-EMPTY_COMMITS = "flink.max-continuous-empty-commits"
-"""Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
 
 
 def break_in_chain(case: Case) -> str | None:
     """The first thing in the window's commits that an unbroken job would not leave behind."""
+    lost_file = case.observation.table.lost_metadata
+    if lost_file is not None:
+        return f"The catalog points at {lost_file}, which cannot be read: what is said here is of an older state (F10)."
     for found in rewinds_in(case):
         return (
             f"Run {short_job(found.run)} was restored from below checkpoint {found.reached}, which was on the table "
@@ -26,14 +27,29 @@ def break_in_chain(case: Case) -> str | None:
     for lost in rollbacks(case.observation.table):
         if lost.is_within(case.window, case.observation.table) and _is_hole(case, lost):
             return f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits."
-    foreign = next((s for s in in_window(case) if s.job_id is None and s.operation != "replace"), None)
+    for start in empty_starts(case):
+        return f"Run {short_job(start.run)} was started without state after checkpoint {start.reached} (F4, F15)."
+    foreign = next((s for s in changes_by_others(case) if picked_from(s) is None), None)
     if foreign is not None:
-        return f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {foreign.engine}, not by the job."
+        return (
+            f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."
+        )
     return _fall(case)
 
 
+def rows_were_put_back(case: Case) -> bool:
+    """Whether evidence that still holds found every position at the head, with none to come: a hole would show."""
+    found = case.gaps
+    if found is None or found.lowest is None or not answers(case, "missing_positions"):
+        return False
+    return not found.missing and not found.to_come
+
+
 def _is_hole(case: Case, lost: Rollback) -> bool:
-    """Whether it is known to be one: before Flink was asked, a rollback with nothing on top is not."""
+    """Whether it is known to be one: before anybody looked for the rows, or asked Flink whether it goes on, it is
+    not."""
+    if lost.sequel is Sequel.WENT_ON:
+        return answers(case, "missing_positions") and not rows_were_put_back(case)
     if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
         return False
     return is_unexplained(lost, case.observation.jobs)
@@ -49,38 +65,3 @@ def _fall(case: Case) -> str | None:
                 f"{before.checkpoint_id}, and {short(after.snapshot_id)} after it {after.checkpoint_id}."
             )
     return None
-
-
-def silence(case: Case, run: JobRun) -> str | None:
-    """What shows that the living run's commits do not arrive, though nothing failed."""
-    commits = flink_commits(case.observation.table)
-    newest = commits[-1] if commits else None
-    if newest is None or newest.checkpoint_id is None:
-        return None
-    if newest.checkpoint_id == DRAINED:
-        return (
-            f"{short(newest.snapshot_id)} was committed by a drained job, above which the V1 sink never commits again "
-            "(F5)."
-        )
-    if run.restored is None and run.started_at > newest.committed_at:
-        return (
-            f"Run {short_job(run.job_id)} started without state after checkpoint {newest.checkpoint_id} was "
-            "committed (F4, F15)."
-        )
-    base = run.restored.checkpoint_id if run.restored else 0
-    if newest.job_id == run.job_id:
-        base = max(base, newest.checkpoint_id)
-    done = [c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT]
-    ahead = max(done, default=base) - base
-    if ahead > _longest_silence(case.observation.table):
-        return (
-            f"Flink completed {ahead} checkpoints of run {short_job(run.job_id)} since {base}, and none of them was "
-            "committed: even without rows one would have been."
-        )
-    return None
-
-
-def _longest_silence(table: TableState) -> int:
-    """Checkpoints that may pass without a commit; one more, because the newest may be on its way."""
-    value = table.properties.get(EMPTY_COMMITS, "")
-    return (int(value) if value.isdigit() else 10) + 1

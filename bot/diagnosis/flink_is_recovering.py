@@ -7,6 +7,8 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
+from bot.domain.rollbacks import rollbacks
+from bot.domain.suspicion import is_unexplained
 
 RECENT = timedelta(minutes=1)
 """A failure this young, with no checkpoint after it, is not over."""
@@ -19,7 +21,7 @@ MODE = Mode(
     title="Flink is recovering the job now",
     needs=(),
     false_positives=("A restart loop: the job fails again and again with the same exception.",),
-    neighbours=("healthy", "F3"),
+    neighbours=("healthy", "F3", "F20"),
     act=Act.WAIT,
     remedies=(Remedy.WAIT,),
 )
@@ -43,6 +45,8 @@ def examine(case: Case) -> Examined:
         )
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
+        if _is_catching_up(case, run):
+            return _catching_up(case, run)
         return Excluded(
             reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
         )
@@ -51,6 +55,32 @@ def examine(case: Case) -> Examined:
         reasons=_reasons(run, fresh),
         rows=(),
         last_good=case.observation.table.head,
+        wrong_run=None,
+        remedy=Remedy.WAIT,
+    )
+
+
+def _is_catching_up(case: Case, run: JobRun) -> bool:
+    """Whether a restored run is still to write again what a rewind of the table took off main."""
+    table = case.observation.table
+    if case.gaps is None or not case.gaps.to_come or case.gaps.missing or run.restored is None:
+        return False
+    taken = [r for r in rollbacks(table) if r.is_within(case.window, table)]
+    return bool(taken) and not any(is_unexplained(r, case.observation.jobs) for r in taken)
+
+
+def _catching_up(case: Case, run: JobRun) -> Matches:
+    to_come = case.gaps.to_come if case.gaps else 0
+    restored = run.restored.checkpoint_id if run.restored else None
+    return Matches(
+        headline=f"Run {short_job(run.job_id)} writes again what the rewind took off: {to_come} positions are to come.",
+        reasons=(
+            f"The table and run {short_job(run.job_id)} were rewound together, the run to checkpoint {restored}.",
+            f"{to_come} positions that were on main before lie above the highest live one; none below it is missing.",
+            "Look for missing positions again once the run has caught up.",
+        ),
+        rows=(),
+        last_good=None,
         wrong_run=None,
         remedy=Remedy.WAIT,
     )

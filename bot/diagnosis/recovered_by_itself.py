@@ -1,26 +1,40 @@
-"""`healthy`: the job runs, main is an unbroken chain, and evidence has looked for duplicates and for gaps.
+"""`healthy`: the job runs, main is an unbroken chain, and evidence has looked for rows that are lost or doubled.
 
-This is the one mode that says that nothing is to be done, so everything that it rests on must have been looked at.
+This is the one mode that says that nothing is to be done, so everything that it rests on must have been looked at, and
+must still hold of the table. It says no more than was looked at: the table is complete up to the newest commit that
+all the evidence covers, between the lowest and the highest source position there. Without a column of source positions
+nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale or a failed
+checkpoint beside it changes nothing (F19, F20).
 """
 
 from bot.diagnosis import _unbroken
-from bot.diagnosis._case import in_window, living, not_asked, unseen
+from bot.diagnosis._arrivals import silence, unaccounted
+from bot.diagnosis._asked import checked_until, lacking
+from bot.diagnosis._case import in_window, living, unseen
+from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
-from bot.domain.ids import short, short_job
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 
 MODE = Mode(
     code="healthy",
     name="recovered_by_itself",
     title="nothing is wrong with the table",
-    needs=("ledger", "duplicate_rows", "missing_positions"),
+    needs=(
+        "ledger",
+        "duplicate_rows",
+        "missing_positions",
+        "duplicate_commits",
+        "leaked_manifests",
+        "unreadable_files",
+    ),
     false_positives=(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
         "A fault below the window: widen it and ask again.",
     ),
-    neighbours=("wait", "F3"),
+    neighbours=("wait", "F3", "F6", "F20"),
     act=Act.TELL,
     remedies=(Remedy.NOTHING,),
 )
@@ -28,40 +42,31 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Excluded by the first thing that is wrong; matches only when every source was looked at."""
-    wrong = _wrong_rows(case) or _unbroken.break_in_chain(case) or _wrong_run(case)
+    wrong = wrong_rows(case) or wrong_files(case) or _unbroken.break_in_chain(case) or _wrong_run(case)
     if wrong is not None:
         return Excluded(reason=wrong)
-    missing = [
-        not_asked(case, task)
-        for task, found in (
-            ("ledger", case.ledger),
-            ("duplicate_rows", case.duplicates),
-            ("missing_positions", case.gaps),
+    missing = list(lacking(case, *MODE.needs))
+    if case.contract.position is None:
+        missing.append(
+            "contract.position: without a column of source positions nobody can show that no row is missing; name one"
         )
-        if found is None
-    ]
     if isinstance(case.observation.jobs, NotSeen):
         missing.append(unseen(case.observation.jobs))
     alive = living(case)
+    if not missing and alive:
+        missing += [what for what in (unaccounted(case, alive[-1]), repeats_unexplained(case)) if what is not None]
     if missing or not alive:
         return CannotTell(missing=tuple(missing))
+    until = checked_until(case, *MODE.needs)
     return Matches(
         headline=f"Nothing is wrong: run {short_job(alive[-1].job_id)} goes on, and the table is complete "
-        f"up to {short(case.window.until)}.",
-        reasons=_reasons(case, alive[-1]),
+        f"up to {short(until)}.",
+        reasons=_reasons(case, alive[-1], until),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
-        last_good=case.observation.table.head,
+        last_good=until,
         wrong_run=None,
         remedy=Remedy.NOTHING,
     )
-
-
-def _wrong_rows(case: Case) -> str | None:
-    if case.duplicates is not None and case.duplicates.keys:
-        return f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many."
-    if case.gaps is not None and case.gaps.missing:
-        return f"{case.gaps.missing} source positions between {case.gaps.lowest} and {case.gaps.highest} are missing."
-    return None
 
 
 def _wrong_run(case: Case) -> str | None:
@@ -76,10 +81,10 @@ def _wrong_run(case: Case) -> str | None:
     run = alive[0]
     if is_recovering(run, case.observation.table.read_at):
         return f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
-    return _unbroken.silence(case, run)
+    return silence(case, run)
 
 
-def _reasons(case: Case, run: JobRun) -> tuple[str, ...]:
+def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ...]:
     commits = [s for s in in_window(case) if s.job_id]
     said = [_how_it_recovered(case, run)]
     if commits:
@@ -91,8 +96,24 @@ def _reasons(case: Case, run: JobRun) -> tuple[str, ...]:
     if case.duplicates is not None:
         said.append(f"No key lives twice among the {case.duplicates.rows_checked} rows that were checked.")
     if case.gaps is not None:
-        said.append(f"No source position is missing between {case.gaps.lowest} and {case.gaps.highest}.")
+        said.append(
+            f"No source position is missing between {case.gaps.lowest} and {case.gaps.highest}."
+            if case.gaps.lowest is not None
+            else "No row came in the window, so no source position can be missing from it."
+        )
+    if case.unreadable is not None and case.leaked is not None:
+        said.append(
+            f"All {case.unreadable.files_checked} files that were tried can be read, and no Flink manifest was dropped."
+        )
+    newer = _newer_than(case, until)
+    if newer:
+        said.append(f"{newer} commits by the job came after the evidence and are not counted yet.")
     return tuple(said)
+
+
+def _newer_than(case: Case, until: SnapshotId | None) -> int:
+    ids = [s.snapshot_id for s in case.observation.table.chain]
+    return ids.index(until) if until in ids else 0
 
 
 def _how_it_recovered(case: Case, run: JobRun) -> str:

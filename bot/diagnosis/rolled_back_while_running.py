@@ -1,6 +1,8 @@
 """F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
 
+from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import living, not_asked, rows_by, unseen
+from bot.diagnosis._unbroken import rows_were_put_back
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -16,7 +18,7 @@ MODE = Mode(
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
     ),
-    neighbours=("F2", "F3", "healthy"),
+    neighbours=("F2", "F3", "F7", "F18", "F21", "healthy"),
     act=Act.CONTAIN,
     remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )
@@ -29,7 +31,7 @@ def examine(case: Case) -> Examined:
     inside = [r for r in rollbacks(case.observation.table) if r.is_within(case.window, case.observation.table)]
     went_on = next((r for r in inside if r.sequel is Sequel.WENT_ON), None)
     if went_on is not None:
-        if case.gaps is not None and case.gaps.missing == 0:
+        if case.gaps is not None and rows_were_put_back(case):
             return Excluded(
                 reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
                 f"missing between {case.gaps.lowest} and {case.gaps.highest}: the rows were put back."
@@ -69,16 +71,12 @@ def _matches(case: Case, found: Rollback) -> Matches:
         )
     else:
         reasons.append(
-            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
+            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole. "
+            f"Until then, setting main back to {short(found.left[-1])} would undo the rollback."
         )
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
-    if case.gaps is None:
-        reasons.append("Nobody has looked for missing source positions in this window yet.")
-    elif case.gaps.missing:
-        reasons.append(f"{case.gaps.missing} source positions are missing at the head.")
-    else:
-        reasons.append("No source position is missing below the head yet.")
+    reasons.append(_rows_said(case))
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     return Matches(
         headline=f"Main was rolled back to {short(found.target)} while run {short_job(writer)} was running.",
@@ -88,6 +86,17 @@ def _matches(case: Case, found: Rollback) -> Matches:
         wrong_run=writer if isinstance(case.observation.jobs, NotSeen) else _living_writer(case, found),
         remedy=Remedy.REWIND_TABLE_AND_JOB,
     )
+
+
+def _rows_said(case: Case) -> str:
+    if missing := lacking(case, "missing_positions"):
+        return f"Nobody knows yet which source positions are missing: {missing[0].rstrip('.')}."
+    assert case.gaps is not None
+    if case.gaps.missing:
+        return f"{case.gaps.missing} source positions are missing at the head."
+    if case.gaps.to_come:
+        return f"{case.gaps.to_come} positions of the lost commits lie above every live one."
+    return "No source position is missing below the head yet."
 
 
 def _after(case: Case, found: Rollback, writer: JobId | None) -> tuple[SnapshotId, ...]:

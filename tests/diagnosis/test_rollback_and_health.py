@@ -9,7 +9,7 @@ from bot.diagnosis import (
 )
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from tests.cases import Tale, job_id
-from tests.found import hole, twice
+from tests.found import hole
 
 
 def rolled_back() -> Tale:
@@ -80,22 +80,23 @@ def test_staged_snapshots_are_not_rolled_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("duplicates", "missing", "lacks"),
-    [(None, 0, "duplicate_rows"), (0, None, "missing_positions")],
+    ("field", "task"),
+    [
+        ("duplicates", "duplicate_rows"),
+        ("gaps", "missing_positions"),
+        ("duplicate_commits", "duplicate_commits"),
+        ("leaked", "leaked_manifests"),
+        ("unreadable", "unreadable_files"),
+    ],
 )
-def test_health_is_not_claimed_before_rows_were_counted(
-    duplicates: int | None, missing: int | None, lacks: str
-) -> None:
-    """An unbroken chain does not say that its rows are right."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = tale.case(
-        duplicates=None if duplicates is None else twice(duplicates), gaps=None if missing is None else hole(missing)
-    )
+def test_health_is_not_claimed_before_everything_was_looked_at(field: str, task: str) -> None:
+    """An unbroken chain does not say that its rows are right, nor that its files can be read."""
+    case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at(**{field: None})
 
     found = recovered_by_itself.examine(case)
 
     assert isinstance(found, CannotTell)
-    assert (lacks,) == found.missing
+    assert (task,) == found.missing
 
 
 def test_health_names_the_restore_and_the_attempt() -> None:

@@ -40,7 +40,7 @@ def test_the_catalogue_is_in_the_order_in_which_to_act() -> None:
     """Faults by their number first, then the words; frozen."""
     found = scan(bot.diagnosis)
 
-    assert list(found) == ["F2", "F3", "F6", "healthy", "wait"]
+    assert [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"] == list(found)
     assert isinstance(found, MappingProxyType)
 
 

@@ -1,0 +1,73 @@
+"""Whether the evidence that a mode rests on was collected, answered, and still holds of the table as it is now."""
+
+from bot.diagnosis._case import not_asked
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence
+from bot.domain.ids import SnapshotId
+from bot.domain.staleness import stale_reason
+from bot.domain.table import TableState
+
+_FIELDS = {
+    "ledger": "ledger",
+    "duplicate_rows": "duplicates",
+    "missing_positions": "gaps",
+    "duplicate_commits": "duplicate_commits",
+    "leaked_manifests": "leaked",
+    "unreadable_files": "unreadable",
+    "orphan_files": "orphans",
+    "schema_drift": "schema_drift",
+    "freshness": "freshness",
+    "replayed_rows": "replayed",
+    "duplicate_files": "duplicate_files",
+    "forked_writers": "forked",
+    "table_health": "table_health",
+    "checkpoint_pairing": "pairing",
+}
+"""Evidence task -> field of the case that keeps what it found."""
+
+
+def lacking(case: Case, *tasks: str) -> tuple[str, ...]:
+    """The tasks that gave no answer, or whose answer no longer holds, each with the reason; empty: rely on all."""
+    missing = []
+    for task in tasks:
+        if getattr(case, _FIELDS[task]) is None:
+            missing.append(not_asked(case, task))
+        elif (outdated := _outdated(case, task)) is not None:
+            missing.append(f"{task}, once more ({outdated})")
+    return tuple(missing)
+
+
+def answers(case: Case, task: str) -> bool:
+    """Whether the task has answered, and its answer still holds."""
+    return not lacking(case, task)
+
+
+def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
+    """The newest commit that all these answers cover; the head where nothing tells when they were given."""
+    table = case.observation.table
+    heads = {e.head for task in tasks if (e := _latest(case, task)) is not None}
+    place = {s.snapshot_id: age for age, s in enumerate(table.chain)}
+    return max((h for h in heads if h in place), key=lambda h: place[h], default=table.head)
+
+
+def _outdated(case: Case, task: str) -> str | None:
+    evidence = _latest(case, task)
+    if evidence is None:
+        return None
+    if not _reaches_down(case, evidence):
+        return "It was asked for a shorter window."
+    return stale_reason(evidence, case)
+
+
+def _latest(case: Case, task: str) -> Evidence | None:
+    return next((e for e in reversed(case.evidence) if e.task == task), None)
+
+
+def _reaches_down(case: Case, evidence: Evidence) -> bool:
+    """Whether the evidence's window begins where the case's does, or below."""
+    asked, wanted = evidence.window.since, case.window.since
+    return asked is None or asked == wanted or asked in _below(case.observation.table, wanted)
+
+
+def _below(table: TableState, snapshot: SnapshotId | None) -> frozenset[SnapshotId]:
+    return frozenset(s.snapshot_id for s in table.ancestors(snapshot))

@@ -1,0 +1,58 @@
+"""What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
+
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis.schema_changed_under_the_job import unwritten
+from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakStanding, RepeatedCommit
+from bot.domain.ids import short
+
+
+def wrong_rows(case: Case) -> str | None:
+    """The first thing that was counted wrong among rows; None also where nobody counted."""
+    if case.duplicates is not None and case.duplicates.keys:
+        return f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many."
+    if case.gaps is not None and case.gaps.missing:
+        return f"{case.gaps.missing} source positions between {case.gaps.lowest} and {case.gaps.highest} are missing."
+    if case.gaps is not None and case.gaps.to_come:
+        return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."
+    if case.schema_drift is not None and (columns := unwritten(case.schema_drift)):
+        return f"The job does not write {', '.join(columns)}, which the table has since its schema was changed (F23)."
+    return None
+
+
+def wrong_files(case: Case) -> str | None:
+    """The first thing that is wrong among commits and files; None also where nobody looked."""
+    if case.unreadable is not None and case.unreadable.count:
+        return f"{case.unreadable.count} files with {case.unreadable.rows} rows cannot be read (F9)."
+    if case.duplicate_files is not None and case.duplicate_files.count:
+        return f"{case.duplicate_files.count} files are live more than once (F1)."
+    repeated = next((r for r in _repeats(case) if r.how != "same-source-range"), None)
+    if repeated is not None:
+        how = "the same files" if repeated.how == "same-files" else f"checkpoint {repeated.checkpoint_id}"
+        return f"{short(repeated.again)} brings {how} once more after {short(repeated.first)} (F1)."
+    if case.leaked is not None and (lost := case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)):
+        return f"{len(lost)} Flink manifests with {case.leaked.lost_rows} rows were never committed and never will be."
+    if case.forked is not None and case.forked.forked:
+        return f"{len(case.forked.forked)} runs take turns on main (F13)."
+    return None
+
+
+def repeats_unexplained(case: Case) -> str | None:
+    """What is missing where two commits cover the same source positions and no key lives twice: an upsert replaced
+    the rows, or the copies have different keys."""
+    repeated = next((r for r in _repeats(case) if r.how == "same-source-range"), None)
+    if repeated is None or why_upsert(case) is not None:
+        return None
+    said = (
+        f"{short(repeated.again)} covers source positions of {short(repeated.first)} again, though no key lives twice"
+    )
+    if missing := lacking(case, "replayed_rows"):
+        return f"{missing[0]}: {said}"
+    if case.replayed is not None and case.replayed.replayed:
+        return f"why {case.replayed.replayed} rows came again under other keys: {said}"
+    return None
+
+
+def _repeats(case: Case) -> tuple[RepeatedCommit, ...]:
+    return case.duplicate_commits.repeated if case.duplicate_commits is not None else ()

@@ -1,0 +1,100 @@
+"""F21: something that is not the job added, deleted or overwrote rows of the table.
+
+The job does not notice: its next checkpoint is committed on top. A compaction is no such change while it keeps its
+rows; one that loses rows is.
+"""
+
+from bot.diagnosis._case import in_window, not_asked
+from bot.diagnosis._other_writers import changes_by_others, name_of, picked_from, rows_lost_by_replacing
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.ids import short
+from bot.domain.table import Snapshot
+
+MODE = Mode(
+    code="F21",
+    name="another_writer_changed_rows",
+    title="another writer changed rows of the table",
+    needs=("ledger",),
+    false_positives=(
+        "A deletion or backfill that was announced (privacy requests, corrections).",
+        "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
+        "Rows that a responder put back: a cherry-pick names its source and keeps no job id.",
+    ),
+    neighbours=("F1", "F6", "F13", "F18"),
+    act=Act.CONTAIN,
+    remedies=(Remedy.STOP_CULPRIT,),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on commits on main without a Flink job id, compactions that keep their rows apart."""
+    if case.ledger is None:
+        return CannotTell(missing=(not_asked(case, "ledger"),))
+    commits = in_window(case)
+    foreign = [s for s in changes_by_others(case) if picked_from(s) is None]
+    if not foreign:
+        return Excluded(reason=_why_not(commits))
+    if not any(s.job_id for s in case.observation.table.chain):
+        return CannotTell(
+            missing=(
+                "who should write the table: no commit on main carries a Flink job id (Flink CDC and Kafka Connect "
+                "write none)",
+            )
+        )
+    return _matches(case, foreign)
+
+
+def _matches(case: Case, foreign: list[Snapshot]) -> Matches:
+    first = foreign[0]
+    writers = list(dict.fromkeys(name_of(s) for s in foreign))
+    reasons = [_said(case, s) for s in foreign[:3]]
+    if len(foreign) > 3:
+        reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
+    later = [s for s in in_window(case) if s.job_id and s.sequence_number > first.sequence_number]
+    if later:
+        reasons.append(f"The job committed {len(later)} times on top of it, so going back means to write these again.")
+    commits = "commit" if len(foreign) == 1 else "commits"
+    return Matches(
+        headline=f"{len(foreign)} {commits} in the window changed rows and {'is' if len(foreign) == 1 else 'are'} not "
+        f"by the job, but by {', '.join(writers[:3])}.",
+        reasons=tuple(reasons),
+        rows=tuple(s.snapshot_id for s in foreign),
+        last_good=first.parent_id,
+        wrong_run=None,
+        remedy=Remedy.STOP_CULPRIT,
+    )
+
+
+def _said(case: Case, snapshot: Snapshot) -> str:
+    lost = rows_lost_by_replacing(case.observation.table, snapshot)
+    counts = [
+        f"{snapshot.counted(key)} {word}"
+        for key, word in (
+            ("added-records", "rows added"),
+            ("deleted-records", "rows deleted with their files"),
+            ("added-position-deletes", "rows deleted by position"),
+            ("added-equality-deletes", "keys deleted"),
+        )
+        if snapshot.counted(key)
+    ]
+    what = f"a compaction that lost {lost} rows" if lost else f"operation {snapshot.operation}"
+    return (
+        f"{short(snapshot.snapshot_id)} at {snapshot.committed_at:%Y-%m-%d %H:%M:%S} UTC by {name_of(snapshot)}: "
+        f"{what}, {', '.join(counts) or 'no counter tells how many rows'}."
+    )
+
+
+def _why_not(commits: tuple[Snapshot, ...]) -> str:
+    picked = [s for s in commits if s.job_id is None and picked_from(s)]
+    if picked:
+        return (
+            f"{short(picked[0].snapshot_id)} is no change of its own: it is a cherry-pick of "
+            f"{short(int(picked[0].summary['source-snapshot-id']))}."
+        )
+    compactions = [s for s in commits if s.operation == "replace"]
+    if compactions:
+        return (
+            f"Apart from {len(compactions)} compactions, which kept their rows, every commit in the window carries a "
+            "Flink job id."
+        )
+    return f"Every one of the {len(commits)} commits in the window carries a Flink job id."

@@ -1,0 +1,113 @@
+"""F25: the run writes its checkpoints into folders that an earlier start under the same job id has filled.
+
+A restore of checkpoint 4 under the same id counts on with 5, and `chk-5` is there already: 5 and every further one
+fail until a number is free. Meanwhile nothing is committed.
+"""
+
+from bot.diagnosis._case import listed, runs_of, unseen
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.ids import CheckpointId, SnapshotId, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="F25",
+    name="checkpoint_folder_taken",
+    title="checkpoints fail because their folders are taken",
+    needs=(),
+    false_positives=("Storage that is full or refuses to write: then other numbers fail as well.",),
+    neighbours=("F3", "F14", "F20"),
+    act=Act.RECOVER,
+    remedies=(Remedy.FREE_CHECKPOINT_FOLDER, Remedy.NOTHING),
+)
+_TAKEN = ("already exists", "filealreadyexists", "target exists", "file exists")
+
+
+def examine(case: Case) -> Examined:
+    """Matches on failed ids above the restored one whose folders are older than the restore, by date or by word."""
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    runs = runs_of(case)
+    for run in reversed(runs):
+        taken = collided(case, run)
+        if taken:
+            return _matches(case, run, taken)
+    suspects = [run for run in runs if _failed_after_restore(run)]
+    if not suspects:
+        return Excluded(reason="No run was restored and then failed the checkpoints that follow in number.")
+    run, stored = suspects[-1], case.observation.checkpoints
+    if isinstance(stored, NotSeen):
+        return CannotTell(missing=(unseen(stored),))
+    return Excluded(
+        reason=f"Run {short_job(run.job_id)} failed {listed(_failed_after_restore(run))} after its restore, but no "
+        "folder of these numbers is older than the restore."
+    )
+
+
+def collided(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
+    """The failed ids whose folders were there before; empty where neither Flink's words nor storage show it."""
+    failed = _failed_after_restore(run)
+    if not failed or run.restored is None:
+        return ()
+    said = [
+        c.checkpoint_id
+        for c in run.checkpoints
+        if c.checkpoint_id in failed and any(word in (c.failure or "").lower() for word in _TAKEN)
+    ]
+    older = [
+        s.checkpoint_id
+        for s in case.observation.checkpoints.values
+        if s.job_id == run.job_id
+        and s.checkpoint_id in failed
+        and s.kind is not CheckpointKind.STOP_SAVEPOINT
+        and s.written_at < run.restored.at
+    ]
+    return tuple(sorted({i for i in (*said, *older) if i is not None}))
+
+
+def _failed_after_restore(run: JobRun) -> tuple[CheckpointId, ...]:
+    """Ids above the restored one that failed since the restore, rising."""
+    if run.restored is None:
+        return ()
+    at, restored = run.restored.at, run.restored.checkpoint_id
+    return tuple(
+        sorted(
+            c.checkpoint_id
+            for c in run.checkpoints
+            if c.status == "FAILED" and c.triggered_at >= at and c.checkpoint_id > restored
+        )
+    )
+
+
+def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matches:
+    assert run.restored is not None
+    done = min(
+        (c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED" and c.checkpoint_id > taken[-1]),
+        default=None,
+    )
+    reasons = [
+        f"Flink restored run {short_job(run.job_id)} from checkpoint {run.restored.checkpoint_id} at "
+        f"{run.restored.at:%H:%M:%S} UTC, and {listed(taken)} failed since.",
+        "Folders of these numbers were written under the same job id before the restore.",
+    ]
+    if done is None:
+        reasons.append("Every number up to the highest old folder will fail, and nothing is committed meanwhile.")
+    else:
+        reasons.append(f"Checkpoint {done} found a free number and completed: the rest comes by itself.")
+    return Matches(
+        headline=f"Checkpoints {listed(taken)} of run {short_job(run.job_id)} failed because their folders were taken.",
+        reasons=tuple(reasons),
+        rows=(),
+        last_good=_before_restore(case, run) if done is None else None,
+        wrong_run=None,
+        remedy=Remedy.FREE_CHECKPOINT_FOLDER if done is None else Remedy.NOTHING,
+    )
+
+
+def _before_restore(case: Case, run: JobRun) -> SnapshotId | None:
+    """The job's newest commit before the restore."""
+    at = run.restored.at if run.restored else run.started_at
+    before = [c.snapshot_id for c in flink_commits(case.observation.table) if c.committed_at < at]
+    return before[-1] if before else None

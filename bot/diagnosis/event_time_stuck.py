@@ -1,0 +1,87 @@
+"""F24: commits come, and the events in them get no newer: a quiet source, a stuck watermark, or late data only."""
+
+from bot.diagnosis._asked import lacking
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import FreshnessFinding
+from bot.domain.ids import short
+
+MODE = Mode(
+    code="F24",
+    name="event_time_stuck",
+    title="commits come, but the newest event gets no newer",
+    needs=("freshness",),
+    false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
+    neighbours=("no-advance", "F11", "healthy"),
+    act=Act.NOTE,
+    remedies=(Remedy.TELL_CONSUMERS,),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on a highest event time that stands still, or is older than promised, while commits come in time."""
+    if missing := lacking(case, *MODE.needs):
+        return CannotTell(missing=missing)
+    found = case.freshness
+    assert found is not None
+    if found.event_age_s is None:
+        return CannotTell(
+            missing=(
+                "the time of the newest event: the contract names no column for it, or no commit tells"
+                if case.contract.event_time is None
+                else f"the newest {case.contract.event_time}: no file in the window tells its bounds",
+            )
+        )
+    late = found.promised_s is not None and found.event_age_s > found.promised_s
+    if not found.is_event_time_stuck and not late:
+        return Excluded(reason=f"The newest event is {_span(found.event_age_s)} old{_promise(found)}.")
+    if not found.is_event_time_stuck and _commits_are_late(found):
+        return Excluded(
+            reason=f"The newest event is {_span(found.event_age_s)} old, and so is the table: no commit has come for "
+            f"{_span(found.commit_age_s or 0.0)}, which is the reason."
+        )
+    return _matches(found)
+
+
+def _commits_are_late(found: FreshnessFinding) -> bool:
+    """Whether the commits themselves stay away; with no promise, when the newest is nearly as old as its events."""
+    if found.commit_age_s is None:
+        return True
+    allowed = found.promised_cadence_s if found.promised_cadence_s is not None else found.promised_s
+    return allowed is not None and found.commit_age_s > allowed
+
+
+def _matches(found: FreshnessFinding) -> Matches:
+    age = _span(found.event_age_s or 0.0)
+    reasons = [f"The newest event was {age} old when the metadata was read{_promise(found)}."]
+    if found.is_event_time_stuck:
+        at = f" at {found.stuck_at:%Y-%m-%d %H:%M:%S} UTC" if found.stuck_at else ""
+        reasons.append(f"The highest event time stands{at}, and the last three commits with rows did not raise it.")
+    if found.newest_commit is not None and found.commit_age_s is not None:
+        reasons.append(f"Commits come: the newest, {short(found.newest_commit)}, was {_span(found.commit_age_s)} old.")
+    reasons.append("The table holds what the job was given; look at the source and at its watermark.")
+    return Matches(
+        headline=f"Commits come, but the newest event stands at {found.stuck_at:%H:%M:%S} UTC."
+        if found.is_event_time_stuck and found.stuck_at
+        else f"Commits come, but the newest event is {age} old.",
+        reasons=tuple(reasons),
+        rows=(found.newest_commit,) if found.newest_commit is not None else (),
+        last_good=None,
+        wrong_run=None,
+        remedy=Remedy.TELL_CONSUMERS,
+    )
+
+
+def _promise(found: FreshnessFinding) -> str:
+    return "" if found.promised_s is None else f"; {_span(found.promised_s)} are promised"
+
+
+def _span(seconds: float) -> str:
+    """`45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`."""
+    minutes = int(seconds // 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 1440} d {minutes % 1440 // 60} h"

@@ -1,0 +1,91 @@
+"""F14: two starts of the job share one job id, so commits of different starts look like one run.
+
+Application mode with high availability and no fixed id gives every start the id that is hashed from the cluster's
+id, and very old versions give zero. Not a fault by itself: but any restart below the head then loses commits (F3, F4).
+"""
+
+import re
+from itertools import groupby
+
+from bot.diagnosis._case import in_window, rows_by, runs_of, unseen
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="F14",
+    name="job_id_reused",
+    title="different starts of the job share one job id",
+    needs=(),
+    false_positives=(
+        "A JobManager that failed over: it gives the same run a new start time.",
+        "An id that somebody fixed on purpose, with every restart from the newest checkpoint.",
+    ),
+    neighbours=("F3", "F4", "F15", "F25"),
+    act=Act.NOTE,
+    remedies=(Remedy.NOTHING,),
+)
+_HASHED = re.compile(r"(?:0{8}|f{8})[0-9a-f]{8}0{16}")
+"""A 32-bit hash, widened with its sign to the first half; the other half is zero (facts F14)."""
+
+
+def examine(case: Case) -> Examined:
+    """Matches on an id that no submission draws by itself, or on commits by a run from before its start."""
+    ids = dict.fromkeys(s.job_id for s in in_window(case) if s.job_id)
+    ids |= dict.fromkeys(run.job_id for run in runs_of(case))
+    hashed = next((job for job in ids if _HASHED.fullmatch(job)), None)
+    if hashed is not None:
+        return _matches(case, hashed, _form(hashed))
+    for job, starts in groupby(runs_of(case), key=lambda run: run.job_id):
+        said = _starts(case, list(starts))
+        if said is not None:
+            return _matches(case, job, said)
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    if not ids:
+        return Excluded(reason="No commit in the window carries a Flink job id, and Flink knows no run of the job.")
+    return Excluded(
+        reason=f"Each of the {len(ids)} job ids ({', '.join(short_job(job) for job in ids)}) was drawn for one start, "
+        "and no commit is older than the start of its run."
+    )
+
+
+def _form(job: JobId) -> str:
+    if set(job) == {"0"}:
+        return f"The id {job} is zero: application mode gives it to every start."
+    return (
+        f"The id {job} is a hash of high-availability.cluster-id: application mode with high availability and without "
+        "a fixed id gives it to every start."
+    )
+
+
+def _starts(case: Case, runs: list[JobRun]) -> str | None:
+    """What shows that the id had an earlier start than its newest one; None if nothing does."""
+    if len(runs) > 1:
+        return f"Flink lists {len(runs)} starts of {runs[0].job_id}, the newest at {runs[-1].started_at:%H:%M:%S} UTC."
+    run = runs[0]
+    older = [c for c in flink_commits(case.observation.table) if c.job_id == run.job_id]
+    if not older or older[0].committed_at >= run.started_at:
+        return None
+    return (
+        f"Flink says that {run.job_id} started at {run.started_at:%Y-%m-%d %H:%M:%S} UTC, and the table has commits "
+        f"by it since {older[0].committed_at:%Y-%m-%d %H:%M:%S} UTC."
+    )
+
+
+def _matches(case: Case, job: JobId, said: str) -> Matches:
+    return Matches(
+        headline=f"Job id {short_job(job)} is used by more than one start, so tell its runs apart by their start time.",
+        reasons=(
+            said,
+            "The sink knows a run by its id alone: a restart from below the head, or without state, makes it skip "
+            "commits (F3, F4).",
+            "Nothing is wrong with the rows for this alone; give the next deployment an id of its own.",
+        ),
+        rows=rows_by(case, (job,), None),
+        last_good=None,
+        wrong_run=None,
+        remedy=Remedy.NOTHING,
+    )

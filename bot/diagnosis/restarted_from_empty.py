@@ -1,0 +1,119 @@
+"""F15: the job came back without any state: a wiped high-availability store, a deleted deployment, no savepoint given.
+
+The source then starts where its offsets say: at the earliest (rows twice), at the latest (rows missing), or where its
+consumer group stood. Windows and aggregates begin at nothing in any case.
+"""
+
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import not_asked, rows_by, run_of, runs_of, unseen, writes_as_v1
+from bot.diagnosis._empty_starts import EmptyStart, empty_starts
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.ids import short, short_job
+from bot.domain.looked import NotSeen
+
+MODE = Mode(
+    code="F15",
+    name="restarted_from_empty",
+    title="the job was started without its state",
+    needs=("ledger",),
+    false_positives=(
+        "A first deployment over a table that another job had filled.",
+        "A start without state that somebody decided, with its source positions given by hand.",
+    ),
+    neighbours=("F2", "F4", "F18"),
+    act=Act.RECOVER,
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.TELL_CONSUMERS),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on a run that Flink never restored over commits of the job, or on ids that begin at 1 again."""
+    if case.ledger is None:
+        return CannotTell(missing=(not_asked(case, "ledger"),))
+    jobs = case.observation.jobs
+    held = [(start, _drops_commits(case, start)) for start in empty_starts(case)]
+    found = next((start for start, drops in held if drops is False), None)
+    if found is not None:
+        return _matches(case, found)
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    unknown = next((start for start, drops in held if drops is None), None)
+    if unknown is not None:
+        return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
+    if held:
+        start = held[0][0]
+        return Excluded(
+            reason=f"Run {short_job(start.run)} started without state under the job id that it had before, with a V2 "
+            f"sink: it commits nothing up to checkpoint {start.reached}, which is F4."
+        )
+    return Excluded(reason=_why_not(case))
+
+
+def _drops_commits(case: Case, start: EmptyStart) -> bool | None:
+    """Whether the sink drops what the start commits (F4); None while only the unknown sink could tell."""
+    if not start.keeps_job_id or start.first is not None:
+        return False
+    head = case.observation.table.by_id[start.last_before]
+    v1 = writes_as_v1(run_of(case, start.run), head.operator_id)
+    return None if v1 is None else not v1
+
+
+def _matches(case: Case, start: EmptyStart) -> Matches:
+    whose = "it" if start.keeps_job_id else f"run {short_job(start.earlier)}"
+    reasons = [
+        f"Checkpoint {start.reached} of run {short_job(start.earlier)} was on the table already "
+        f"({short(start.last_before)}).",
+        f"Flink shows no restore of run {short_job(start.run)}: its checkpoint ids began at 1 and its state was empty."
+        if start.is_told_by_flink
+        else f"The checkpoint ids of run {short_job(start.run)} begin at 1, as they do after no restore.",
+    ]
+    if start.first is None:
+        reasons.append("It has committed nothing yet.")
+    else:
+        first = case.observation.table.by_id[start.first]
+        reasons.append(
+            f"Its first commit {short(start.first)} carries checkpoint {first.checkpoint_id} and "
+            f"{first.counted('added-records')} rows."
+        )
+    rows_are_right, said = _rows_said(case)
+    return Matches(
+        headline=f"Run {short_job(start.run)} was started without state, although {whose} had committed checkpoint "
+        f"{start.reached}.",
+        reasons=(*reasons, said),
+        rows=rows_by(case, (start.earlier, start.run), None),
+        last_good=start.last_before,
+        wrong_run=start.run,
+        remedy=Remedy.TELL_CONSUMERS if rows_are_right and start.first else Remedy.REWIND_TABLE_AND_JOB,
+    )
+
+
+def _rows_said(case: Case) -> tuple[bool, str]:
+    """(whether rows were counted and are right, the sentence)."""
+    missing = lacking(case, "duplicate_rows", "missing_positions")
+    wrong = []
+    if case.duplicates is not None and case.duplicates.keys:
+        wrong.append(f"{case.duplicates.keys} keys live more than once, so its source began too early")
+    if case.gaps is not None and case.gaps.missing:
+        wrong.append(f"{case.gaps.missing} source positions are missing, so its source began too late")
+    if wrong:
+        sentence = "; ".join(wrong)
+        return False, f"{sentence[0].upper()}{sentence[1:]}."
+    if missing:
+        return False, f"Not known yet, for where its source began: {'; '.join(missing)}."
+    return True, (
+        "Its source began in the right place: no key lives twice and no position is missing. Windows and "
+        "aggregates began at nothing all the same."
+    )
+
+
+def _why_not(case: Case) -> str:
+    runs = runs_of(case)
+    if not runs:
+        return "Flink knows no run of the job, and no checkpoint id on main begins at 1 again in the window."
+    run = runs[-1]
+    if run.restored is not None:
+        return f"Run {short_job(run.job_id)} was restored from checkpoint {run.restored.checkpoint_id}."
+    return (
+        f"Run {short_job(run.job_id)} was never restored, and no commit of the job is older than its start, except "
+        "drained ones."
+    )

@@ -1,0 +1,104 @@
+"""F23: the table's schema was changed while the job ran, and the job goes on writing the one that it started with.
+
+`FlinkSink` keeps the schema from its start; a column that was added since is null in every row that it writes.
+"""
+
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import living, unseen
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import SchemaDriftFinding
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+
+MODE = Mode(
+    code="F23",
+    name="schema_changed_under_the_job",
+    title="the schema was changed while the job ran",
+    needs=("ledger", "schema_drift"),
+    false_positives=(
+        "A new column that the source does not fill yet.",
+        "A change that was announced, with the restart still to come.",
+    ),
+    neighbours=("F21", "healthy"),
+    act=Act.RECOVER,
+    remedies=(Remedy.RESTART_FROM_STOP_SAVEPOINT,),
+)
+
+_WHO = {
+    "table": "the table's columns",
+    "contract": "the contract's columns",
+    "files": "the files of the window",
+    "earlier-table": "the table's columns before the window",
+}
+
+
+def examine(case: Case) -> Examined:
+    """Matches on columns that every file of the window leaves null although the table has them."""
+    if missing := lacking(case, *MODE.needs):
+        return CannotTell(missing=missing)
+    found = case.schema_drift
+    assert found is not None
+    columns = unwritten(found)
+    if not columns and not found.all_null:
+        return Excluded(reason=_why_not(case, found))
+    if not columns:
+        return CannotTell(
+            missing=(
+                f"when column {', '.join(found.all_null)} came to the table: no file of the window fills it, and the "
+                "schema did not change within the window. Widen the window",
+            )
+        )
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    return _matches(case, found, columns)
+
+
+def _why_not(case: Case, found: SchemaDriftFinding) -> str:
+    changed = f" since it changed at {short(found.added_at)}" if found.added_at else ""
+    specs = sorted({spec for row in (case.ledger.rows if case.ledger else ()) for spec in row.spec_ids})
+    evolved = f", under partition specs {' and '.join(map(str, specs))}, which all stay readable" if specs[1:] else ""
+    return f"Files of the window fill every column of the table's schema{changed}{evolved}."
+
+
+def unwritten(found: SchemaDriftFinding) -> tuple[str, ...]:
+    """Columns that nobody fills and that are newer than what is written: the schema changed within the window, or
+    table and files disagree about them."""
+    apart = {d.column for d in found.differences if set(d.between) == {"table", "files"}}
+    return tuple(c for c in found.all_null if found.added_at is not None or c in apart)
+
+
+def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) -> Matches:
+    names = ", ".join(columns)
+    reasons = [f"Every file that the job wrote in the window leaves {names} null or does not have it."]
+    if found.added_at is not None:
+        reasons.append(f"{short(found.added_at)} is the first commit of the window under the present schema.")
+    reasons += [
+        f"For column {d.column}, {_WHO[d.between[0]]} say {d.expected}, and {_WHO[d.between[1]]} say {d.found}."
+        for d in found.differences[:3]
+    ]
+    run = next(iter(reversed(living(case))), None)
+    if run is not None:
+        reasons.append(
+            f"Run {short_job(run.job_id)} has run since {run.started_at:%Y-%m-%d %H:%M:%S} UTC and takes up a new "
+            "schema only at its next start."
+        )
+    return Matches(
+        headline=f"The table has {names} since its schema was changed, and the job does not write "
+        f"{'it' if len(columns) == 1 else 'them'}.",
+        reasons=tuple(reasons),
+        rows=_under_it(case, found),
+        last_good=_before(case, found),
+        wrong_run=None,
+        remedy=Remedy.RESTART_FROM_STOP_SAVEPOINT,
+    )
+
+
+def _under_it(case: Case, found: SchemaDriftFinding) -> tuple[SnapshotId, ...]:
+    """The job's rows since the change; all of the window where it came before."""
+    rows = [row.snapshot_id for row in (case.ledger.main if case.ledger else ()) if row.job_id]
+    return tuple(rows[rows.index(found.added_at) :] if found.added_at in rows else rows)
+
+
+def _before(case: Case, found: SchemaDriftFinding) -> SnapshotId | None:
+    first = case.observation.table.by_id.get(found.added_at) if found.added_at is not None else None
+    return first.parent_id if first is not None else case.window.since

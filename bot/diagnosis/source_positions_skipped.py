@@ -1,0 +1,125 @@
+"""F18: the source went on further than the table had come: nobody ever wrote the positions in between.
+
+Happens when a job starts without state at the newest or the group's offsets, or when the source dropped records
+before they were read. Nothing that Flink wrote holds these rows: they must be read from the source again.
+"""
+
+from itertools import pairwise
+
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._other_writers import changes_by_others, name_of
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ledger import LedgerRow
+from bot.domain.rollbacks import Sequel, rollbacks
+
+MODE = Mode(
+    code="F18",
+    name="source_positions_skipped",
+    title="the source skipped positions that nobody wrote",
+    needs=("ledger", "missing_positions", "leaked_manifests"),
+    false_positives=(
+        "A compacted topic, tombstones and transaction markers: positions without a record.",
+        "A job that filters records on purpose.",
+    ),
+    neighbours=("F4", "F6", "F15", "F21"),
+    act=Act.REPAIR,
+    remedies=(Remedy.REPLAY_SOURCE_RANGE,),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches on missing positions that no rolled-back commit, leaked manifest or other writer explains."""
+    if missing := lacking(case, "ledger", "missing_positions"):
+        return CannotTell(missing=missing)
+    found = case.gaps
+    assert found is not None
+    if not found.missing:
+        return Excluded(
+            reason="The window has no source positions at all."
+            if found.lowest is None
+            else f"No source position is missing between {found.lowest} and {found.highest}."
+        )
+    if (other := _taken_off_main(case)) is not None:
+        return Excluded(reason=other)
+    if missing := lacking(case, "leaked_manifests"):
+        return CannotTell(missing=missing)
+    assert case.leaked is not None
+    dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)
+    if dropped:
+        return Excluded(
+            reason=f"{len(dropped)} Flink manifests with {case.leaked.lost_rows} rows were written and never "
+            "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
+        )
+    return _matches(case, found)
+
+
+def _taken_off_main(case: Case) -> str | None:
+    """What took rows off main that were there; that is another mode's fault."""
+    table = case.observation.table
+    for lost in rollbacks(table):
+        if lost.is_within(case.window, table) and lost.sequel in {Sequel.WENT_ON, Sequel.NOTHING_YET}:
+            return (
+                f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits, which held rows that "
+                "are missing now (F6)."
+            )
+    removed = next((s for s in changes_by_others(case) if s.operation != "append"), None)
+    if removed is not None:
+        return (
+            f"{short(removed.snapshot_id)} ({removed.operation} by {name_of(removed)}) took rows off the table: they "
+            "were written once (F21)."
+        )
+    return None
+
+
+def _matches(case: Case, found: GapsFinding) -> Matches:
+    gap = found.gaps[0] if found.gaps else None
+    below, above = _edges(case, gap)
+    reasons = [
+        f"{found.missing} source positions between {found.lowest} and {found.highest} are in no live row"
+        + (f"; the first gap is {gap.first} to {gap.last}{_of(gap)}." if gap else ".")
+    ]
+    if below is not None and above is not None:
+        reasons.append(
+            f"{short(below.snapshot_id)} ends at position {below.position_until}, and the next commit "
+            f"{short(above.snapshot_id)} (run {short_job(above.job_id)}, checkpoint {above.checkpoint_id}) begins at "
+            f"{above.position_from}."
+        )
+    start = next((s for s in empty_starts(case) if above is not None and s.first == above.snapshot_id), None)
+    if start is not None:
+        reasons.append(
+            f"That is the first commit of run {short_job(start.run)}, which started without state (F15): its source "
+            "began too late."
+        )
+    reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
+    return Matches(
+        headline=f"{found.missing} source positions were never written to the table, nor to any file that waits for "
+        "it.",
+        reasons=tuple(reasons),
+        rows=tuple(row.snapshot_id for row in (below, above) if row is not None),
+        last_good=_last_good(case, gap),
+        wrong_run=None,
+        remedy=Remedy.REPLAY_SOURCE_RANGE,
+    )
+
+
+def _of(gap: PositionGap) -> str:
+    return f" of source partition {gap.partition}" if gap.partition is not None else ""
+
+
+def _edges(case: Case, gap: PositionGap | None) -> tuple[LedgerRow | None, LedgerRow | None]:
+    """The neighbouring commits between which the gap lies, where their bounds of position tell."""
+    rows = [r for r in (case.ledger.main if case.ledger else ()) if r.position_from is not None]
+    for below, above in pairwise(rows):
+        if gap and (below.position_until, above.position_from) == (gap.first - 1, gap.last + 1):
+            return below, above
+    return None, None
+
+
+def _last_good(case: Case, gap: PositionGap | None) -> SnapshotId | None:
+    """The parent of the first commit that holds anything above the gap; the window's edge where no bound tells."""
+    rows = case.ledger.main if case.ledger else ()
+    above = next((r for r in rows if gap and r.position_until is not None and r.position_until > gap.last), None)
+    return above.parent_id if above is not None else case.window.since
