@@ -1,0 +1,39 @@
+"""The Flink manifests of a run that were never committed, and whether their rows can still be appended."""
+
+from collections.abc import Sequence
+
+from bot.diagnosis._case import listed
+from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.ids import CheckpointId, JobId, short_job
+
+
+def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
+    """Those of the run that stand so, by checkpoint id; empty also before anybody looked."""
+    found = case.leaked.of(*standings) if case.leaked else ()
+    return tuple(sorted((leak for leak in found if leak.job_id == job), key=lambda leak: leak.checkpoint_id))
+
+
+def up_to(leaks: Sequence[LeakedManifest], checkpoint: CheckpointId) -> tuple[LeakedManifest, ...]:
+    """Those of checkpoints at or below this one."""
+    return tuple(leak for leak in leaks if leak.checkpoint_id <= checkpoint)
+
+
+def can_be_appended(leaks: Sequence[LeakedManifest]) -> bool:
+    """Whether every one could be read and all its data files are there, so that its rows are not lost."""
+    return bool(leaks) and all(leak.files is not None and not leak.missing_files for leak in leaks)
+
+
+def in_words(leaks: Sequence[LeakedManifest]) -> str:
+    """One sentence: how many, of which checkpoints, with how many rows, and whether they can be had."""
+    ids = sorted({leak.checkpoint_id for leak in leaks})
+    rows = sum(leak.rows or 0 for leak in leaks)
+    unread = sum(1 for leak in leaks if leak.rows is None)
+    gone = sum(leak.missing_files for leak in leaks)
+    tail = "their data files are all there" if can_be_appended(leaks) else f"{gone} of their data files are gone"
+    if unread:
+        tail = f"{unread} of them could not be read"
+    return (
+        f"{len(leaks)} Flink manifests of run {short_job(leaks[0].job_id)}, of checkpoints {listed(ids)}, are still on "
+        f"storage with {rows} rows that were not committed; {tail}."
+    )

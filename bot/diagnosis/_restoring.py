@@ -1,0 +1,29 @@
+"""Which restore points pair with the table as it is: what decides between restoring the job and rewinding both."""
+
+from bot.domain.diagnosis import Case
+from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.ids import SnapshotId
+from bot.domain.rewinds import flink_commits
+
+
+def pair_with_head(case: Case) -> Pairing | None:
+    """The newest restore point whose table state is the newest Flink commit on main; None also before anybody looked.
+
+    Compactions and other writers above that commit do not matter: the sink's walk passes over them (facts 1.5).
+    """
+    commits = flink_commits(case.observation.table)
+    newest = commits[-1].snapshot_id if commits else None
+    return next((p for p in _paired(case) if p.snapshot_id == newest), None) if newest is not None else None
+
+
+def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
+    """Whether a durable restore point pairs with main at or below `last_good`; None before anybody looked."""
+    if case.pairing is None:
+        return None
+    below = {s.snapshot_id for s in case.observation.table.ancestors(last_good)}
+    return any(p.is_durable and p.snapshot_id in below for p in _paired(case))
+
+
+def _paired(case: Case) -> tuple[Pairing, ...]:
+    pairings = case.pairing.pairings if case.pairing else ()
+    return tuple(p for p in pairings if p.verdict is PairVerdict.PAIRED)

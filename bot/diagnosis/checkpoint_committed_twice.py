@@ -1,0 +1,126 @@
+"""F1: one checkpoint, or the very same files, were committed twice.
+
+The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
+"""
+
+from bot.diagnosis._case import not_asked, run_of
+from bot.diagnosis._restoring import can_rewind_to
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="F1",
+    name="checkpoint_committed_twice",
+    title="the same checkpoint or the same files were committed twice",
+    needs=("duplicate_commits", "duplicate_files"),
+    false_positives=(
+        "Flink CDC, which commits one checkpoint in several batches.",
+        "A cherry-pick, which brings a staged commit a second time on purpose.",
+        "The V1 sink started without state under a fixed job id: its checkpoint ids begin again with other rows.",
+    ),
+    neighbours=("F2", "F13", "F16"),
+    act=Act.REPAIR,
+    remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
+)
+_LOST_ANSWER = ("CommitStateUnknown", "ServiceUnavailable", "SocketTimeout", "CommitFailed")
+
+
+def examine(case: Case) -> Examined:
+    """Matches on a commit that repeats another one's checkpoint or files; a replayed source range is F2 or F13."""
+    found = case.duplicate_commits
+    same = [r for r in found.repeated if r.how != "same-source-range" and not r.is_cherry_pick] if found else []
+    files = case.duplicate_files
+    if same:
+        return _matches(case, same[0].first, tuple(r.again for r in same), _told(same[0]), sum(r.rows for r in same))
+    if files is not None and files.count:
+        return _by_files(case, files)
+    missing = [
+        *([not_asked(case, "duplicate_commits")] if found is None else []),
+        *([not_asked(case, "duplicate_files")] if files is None else []),
+    ]
+    if missing or found is None:
+        return CannotTell(missing=tuple(missing))
+    return Excluded(reason=_why_not(found.commits_checked, found.repeated))
+
+
+def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:
+    picked = next((r for r in repeated if r.is_cherry_pick), None)
+    if picked is not None:
+        return f"{short(picked.again)} repeats {short(picked.first)}, but says that it was cherry-picked."
+    ranged = next(iter(repeated), None)
+    if ranged is not None:
+        return (
+            f"{short(ranged.again)} brings the source range of {short(ranged.first)} again, in other files and by "
+            "another run: that is a replay (F2, F13), not a commit made twice."
+        )
+    return f"None of {checked} commits repeats a checkpoint, and no file is live twice."
+
+
+def _told(first: RepeatedCommit) -> str:
+    what = "the very files" if first.how == "same-files" else f"checkpoint {first.checkpoint_id}"
+    return f"{short(first.again)} brings {what} of {short(first.first)} once more, with {first.rows} rows."
+
+
+def _by_files(case: Case, files: DuplicateFilesFinding) -> Matches:
+    one = files.files[0] if files.files else None
+    told = f"{files.count} files are live more than once, {files.extra_rows} rows too many."
+    if one is not None:
+        told += f" The first, {one.path}, was added by {' and '.join(short(s) for s in one.snapshots[:4])}."
+    first = one.snapshots[0] if one is not None and one.snapshots else None
+    return _matches(case, first, files.again, told, files.extra_rows)
+
+
+def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...], told: str, rows: int) -> Matches:
+    table = case.observation.table
+    second = table.by_id.get(again[0]) if again else None
+    last_good = second.parent_id if second is not None else None
+    run = second.job_id if second is not None else None
+    above = [s for s in flink_commits(table) if second and s.sequence_number > second.sequence_number]
+    remedy = _remedy(case, last_good, buried=bool(above) or second is None or len(again) > 1)
+    reasons = [told, *_lost_answer(case, run)]
+    if remedy is Remedy.DROP_DUPLICATED_COMMIT:
+        reasons.append(
+            f"Nothing by Flink lies above it: with main back at {short(last_good)}, which carries the same checkpoint, "
+            "table and job still pair."
+            if _pairs_still(case, first, second.parent_id if second else None)
+            else f"Nothing by Flink lies above it: main can go back to {short(last_good)}."
+        )
+    else:
+        reasons.append(
+            f"{len(above)} commits by Flink lie above it, so it cannot be taken off the head alone; deleting the files "
+            "by path would take both copies."
+        )
+    return Matches(
+        headline=f"{short(again[0]) if again else 'A commit'} repeats what {short(first)} had committed: {rows} rows "
+        "too many.",
+        reasons=tuple(reasons),
+        rows=tuple(s for s in dict.fromkeys((first, *again)) if s is not None and s in table.by_id),
+        last_good=last_good,
+        wrong_run=run,
+        remedy=remedy,
+    )
+
+
+def _pairs_still(case: Case, first: SnapshotId | None, parent: SnapshotId | None) -> bool:
+    return first is not None and first in {s.snapshot_id for s in case.observation.table.ancestors(parent)}
+
+
+def _remedy(case: Case, last_good: SnapshotId | None, *, buried: bool) -> Remedy:
+    """At the head the repeat is dropped alone; below it the job rewinds with the table, if it has a point to go to."""
+    if not buried and last_good is not None:
+        return Remedy.DROP_DUPLICATED_COMMIT
+    return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
+
+
+def _lost_answer(case: Case, job: JobId | None) -> tuple[str, ...]:
+    run = run_of(case, job)
+    for failure in run.failures if run else ():
+        text = " ".join((failure.exception, failure.message, *failure.causes))
+        if any(word in text for word in _LOST_ANSWER):
+            return (
+                f"Run {short_job(job)} failed at {failure.at:%H:%M:%S} UTC with {failure.exception}: the catalog's "
+                "answer to a commit was lost.",
+            )
+    return ()

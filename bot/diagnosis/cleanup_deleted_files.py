@@ -1,0 +1,165 @@
+"""F9: files that the table or a checkpoint still needs were deleted from storage, most often by orphan cleanup.
+
+A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
+"""
+
+from bot.diagnosis._case import living, not_asked, unseen
+from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
+from bot.diagnosis._restoring import can_rewind_to, pair_with_head
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakedManifest, LeakStanding, UnreadableFile, UnreadableFilesFinding
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+
+MODE = Mode(
+    code="F9",
+    name="cleanup_deleted_files",
+    title="files that the table or a checkpoint needs are gone from storage",
+    needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
+    false_positives=(
+        "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
+        "A path that is written with another scheme or prefix than the table's folder.",
+    ),
+    neighbours=("F7", "F8", "F10"),
+    act=Act.MAKE_READABLE,
+    remedies=(
+        Remedy.REPAIR_UNREADABLE_FILES,
+        Remedy.FORWARD_JOB,
+        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.REPLAY_SOURCE_RANGE,
+    ),
+)
+_OF_THE_TABLE = ("manifest", "data", "deletes")
+"""A lost metadata file or manifest list is F10."""
+
+
+def examine(case: Case) -> Examined:
+    """Matches on missing files of the window, of a pending Flink manifest, or on such a manifest itself."""
+    found = case.unreadable
+    gone = tuple(f for f in found.files if f.what in _OF_THE_TABLE) if found else ()
+    if found and gone and found.files_checked > 1 and found.count >= found.files_checked:
+        return CannotTell(
+            missing=(
+                f"the storage itself: all {found.files_checked} files that were looked for cannot be read, so rights, "
+                "scheme or the storage are more likely than a deletion",
+            )
+        )
+    if found and gone:
+        return _unreadable(case, found, gone)
+    missing = missing_manifest(case)
+    if missing is not None and fate(case, missing) is Fate.NEVER_SEEN:
+        back = is_back(case, missing)
+        if back is None:
+            return CannotTell(missing=(_listing(case),))
+        if not back:
+            return _in_flight(case, missing)
+    hollow = _hollow_leaks(case)
+    if hollow:
+        return _hollow(case, hollow)
+    lacking = [
+        *([not_asked(case, "unreadable_files")] if found is None else []),
+        *([not_asked(case, "leaked_manifests")] if case.leaked is None else []),
+        *([unseen(case.observation.jobs)] if isinstance(case.observation.jobs, NotSeen) else []),
+    ]
+    if found is None or lacking:
+        return CannotTell(missing=tuple(lacking))
+    return Excluded(
+        reason=f"Of {found.files_checked} manifests, data and delete files none is missing, and no restart fails for a "
+        "Flink manifest that was deleted without a commit."
+    )
+
+
+def _listing(case: Case) -> str:
+    listed = case.observation.flink_manifests
+    return unseen(listed) if isinstance(listed, NotSeen) else listed.source
+
+
+def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[UnreadableFile, ...]) -> Matches:
+    commits = tuple(dict.fromkeys(f.snapshot_id for f in gone if f.snapshot_id is not None))
+    kinds = ", ".join(
+        f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
+    )
+    last = _before(case, commits)
+    reasons = [
+        f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}.",
+        f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds} among the first "
+        f"{len(found.files)}); they were added by {', '.join(short(c) for c in commits[:4]) or 'unknown commits'}.",
+        f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
+    ]
+    if any(f.what == "deletes" for f in gone):
+        reasons.append("Among them are delete files: dropping the reference would bring deleted rows back.")
+    reasons.append(
+        f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
+        if last is not None
+        else "No listed snapshot lies below them, so no older state can be read either."
+    )
+    return Matches(
+        headline=f"{found.count} files that the table needs are gone from storage, with {found.rows} rows.",
+        reasons=tuple(reasons),
+        rows=tuple(c for c in commits if c in case.observation.table.by_id),
+        last_good=last,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def _before(case: Case, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
+    """The newest snapshot on main that came before all of them: files are referenced from their commit on."""
+    table = case.observation.table
+    oldest = min((i for i, s in enumerate(reversed(table.chain)) if s.snapshot_id in commits), default=None)
+    return table.chain[len(table.chain) - oldest].snapshot_id if oldest else None
+
+
+def _in_flight(case: Case, missing: MissingManifest) -> Matches:
+    pair = pair_with_head(case)
+    head = case.observation.table.head
+    if pair is not None:
+        remedy = Remedy.FORWARD_JOB
+        cure = f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with the head: from there nothing is lost."
+    elif can_rewind_to(case, head) is not False:
+        remedy = Remedy.REWIND_TABLE_AND_JOB
+        cure = "No restore point is known to pair with the head: table and job go back together to an older one."
+    else:
+        remedy = Remedy.REPLAY_SOURCE_RANGE
+        cure = "No restore point pairs with main: what the checkpoint held must be read again from the source."
+    return Matches(
+        headline=f"Run {short_job(missing.run)} cannot restart: the Flink manifest of checkpoint "
+        f"{missing.checkpoint_id} was deleted before it was committed.",
+        reasons=(
+            f"The run failed {missing.times} times for {missing.name}, and the file is not on storage.",
+            f"No listed snapshot holds checkpoint {missing.checkpoint_id} of run {short_job(missing.job_id)}, on main "
+            "or rolled back: a cleanup took the file, or its commit was rolled back and has been expired since.",
+            cure,
+        ),
+        rows=(),
+        last_good=head,
+        wrong_run=missing.run if remedy is Remedy.REWIND_TABLE_AND_JOB else None,
+        remedy=remedy,
+    )
+
+
+def _hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
+    """Uncommitted manifests whose data files are gone; those that nothing will commit only while rows are missing."""
+    leaks = case.leaked.manifests if case.leaked else ()
+    replayed = case.gaps is not None and case.gaps.missing == 0
+    wanted = {LeakStanding.PENDING} if replayed else set(LeakStanding) - {LeakStanding.LEFT_OVER}
+    return tuple(leak for leak in leaks if leak.missing_files and leak.standing in wanted)
+
+
+def _hollow(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:
+    alive = bool(living(case)) and any(leak.standing is LeakStanding.PENDING for leak in hollow)
+    files = sum(leak.missing_files for leak in hollow)
+    return Matches(
+        headline=f"{files} data files of {len(hollow)} Flink manifests that are not committed are gone from storage.",
+        reasons=(
+            f"The manifest {hollow[0].path} lists files that are no longer there: a cleanup took them for orphans.",
+            "Should the sink still commit that manifest, the table names files that nobody can read: stop the job "
+            "before its next commit."
+            if alive
+            else "Nothing of it is in the table; the rows can only be read again from the source.",
+        ),
+        rows=(),
+        last_good=case.observation.table.head,
+        wrong_run=None,
+        remedy=Remedy.REPLAY_SOURCE_RANGE,
+    )

@@ -1,0 +1,121 @@
+"""F5: the job was stopped with `drain: true`, and a job restored from there never commits again.
+
+A drained V1 sink commits its last rows under Long.MAX_VALUE. Every later checkpoint id is below it, so a run that
+is restored from that state, or from any older one of that job, takes each of its checkpoints for committed (facts 0.6).
+"""
+
+from datetime import datetime
+
+from bot.diagnosis._case import listed, runs_of, unseen, writes_as_v1
+from bot.diagnosis._restoring import can_rewind_to
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
+
+MODE = Mode(
+    code="F5",
+    name="job_was_drained",
+    title="the job was drained, and what is restored from it never commits",
+    needs=("checkpoint_pairing",),
+    false_positives=(
+        "A bounded or batch job that has finished: it ends with the same mark, and nothing is restored from it.",
+        "A new job, without state or under another uid of its sink: the mark does not concern it.",
+    ),
+    neighbours=("F3", "F4", "no-advance"),
+    act=Act.RECOVER,
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.CHANGE_OPERATOR_UID),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches when the newest Flink commit is a drained one and a run came after it that takes it for its own."""
+    newest = next(reversed(flink_commits(case.observation.table)), None)
+    drained = newest if newest is not None and newest.checkpoint_id == DRAINED else None
+    if drained is None:
+        return Excluded(reason=_why_not(case))
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    after = [run for run in runs_of(case) if _began(run) > drained.committed_at]
+    if not after:
+        return Excluded(
+            reason=f"{short(drained.snapshot_id)} was committed by a job that ended on purpose (Long.MAX_VALUE), and "
+            "no run came after it. Do not restore its last savepoint: a V1 sink would never commit again."
+        )
+    run = after[-1]
+    concerned = _concerns(run, drained)
+    if concerned is None:
+        return CannotTell(missing=(f"the operators of run {short_job(run.job_id)} (Flink lists none)",))
+    ids = _completed(run)
+    if not concerned or (run.is_terminal and not ids):
+        return Excluded(
+            reason=f"{short(drained.snapshot_id)} is the last commit of a drained or finished job, and run "
+            f"{short_job(run.job_id)} does not take it for its own: it has another job id or sink, or no state of it."
+            if not concerned
+            else f"Run {short_job(run.job_id)} came after the drained commit and ended before its first checkpoint."
+        )
+    return _matches(case, drained, run, ids)
+
+
+def _why_not(case: Case) -> str:
+    marked = [s for s in flink_commits(case.observation.table) if s.checkpoint_id == DRAINED]
+    if marked:
+        return f"After the drained commit {short(marked[-1].snapshot_id)} further checkpoints were committed."
+    return "No commit on main carries Long.MAX_VALUE, which a drained or finished job leaves."
+
+
+def _began(run: JobRun) -> datetime:
+    return run.restored.at if run.restored else run.started_at
+
+
+def _concerns(run: JobRun, drained: Snapshot) -> bool | None:
+    """Whether the run's sink looks for commits of the drained job; None while only an unknown sink could tell.
+
+    V1 looks for the job whose state it restored; V2 for its own job id, restored or not.
+    """
+    v1 = writes_as_v1(run, drained.operator_id)
+    if v1 and drained.operator_id is not None and all(v.vertex_id != drained.operator_id for v in run.vertices):
+        return False
+    if run.job_id == drained.job_id:
+        return run.restored is not None if v1 else True if v1 is False else None
+    if run.restored is None:
+        return False
+    return v1
+
+
+def _completed(run: JobRun) -> list[CheckpointId]:
+    since = run.restored.at if run.restored else run.started_at
+    return sorted(
+        c.checkpoint_id
+        for c in run.checkpoints
+        if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT and c.triggered_at >= since
+    )
+
+
+def _matches(case: Case, drained: Snapshot, run: JobRun, ids: list[CheckpointId]) -> Matches:
+    possible = can_rewind_to(case, drained.snapshot_id)
+    reasons = [
+        f"{short(drained.snapshot_id)} was committed by run {short_job(drained.job_id)} under checkpoint {DRAINED}, as "
+        "`drain: true` does it.",
+        f"Run {short_job(run.job_id)} came after it"
+        + (f", restored from checkpoint {run.restored.checkpoint_id}." if run.restored else " under the same job id."),
+        f"Flink completed {listed(ids)} since, and no snapshot carries them."
+        if ids
+        else "It has completed no checkpoint yet; none of them will be committed.",
+        "Stop it before more is read: its rows are only in files that nothing names.",
+    ]
+    if possible is False:
+        reasons.append(
+            "No durable restore point pairs with main before the drained commit, so the sink needs a new uid: it then "
+            "starts without the mark, and what was read since the drained savepoint is read again."
+        )
+    return Matches(
+        headline=f"Run {short_job(run.job_id)} was restored after a drained job: it runs, and it will never commit.",
+        reasons=tuple(reasons),
+        rows=(drained.snapshot_id,),
+        last_good=drained.snapshot_id,
+        wrong_run=run.job_id,
+        remedy=Remedy.CHANGE_OPERATOR_UID if possible is False else Remedy.REWIND_TABLE_AND_JOB,
+    )

@@ -1,0 +1,158 @@
+"""`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
+
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import living, runs_of, unseen
+from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._restoring import can_rewind_to, pair_with_head
+from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis.flink_is_recovering import LOOP
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.flink import Failure, JobRun
+from bot.domain.ids import DRAINED, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="no-advance",
+    name="no_snapshot_advanced",
+    title="the job stands still, and the table is as it should be",
+    needs=("duplicate_rows", "leaked_manifests", "unreadable_files", "checkpoint_pairing"),
+    false_positives=(
+        "A job that was stopped on purpose, before an upgrade for example.",
+        "A bounded job that has finished.",
+        "A cluster that has forgotten its jobs, while the job runs on another one.",
+    ),
+    neighbours=("wait", "healthy", "F5", "F7", "F8"),
+    act=Act.RECOVER,
+    remedies=(Remedy.RESTORE_JOB_ONLY, Remedy.REWIND_TABLE_AND_JOB),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches when no run commits any more, or one only fails, and all that was looked at says the table is right."""
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(*lacking(case, *_LOOKED), unseen(case.observation.jobs)))
+    standstill = _standstill(case)
+    if standstill is None:
+        return Excluded(reason=_who_runs(case))
+    wrong = _wrong(case)
+    if wrong is not None:
+        return Excluded(reason=f"{standstill} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
+    missing = lacking(case, *_LOOKED)
+    if missing:
+        return CannotTell(missing=missing)
+    return _matches(case, standstill)
+
+
+_LOOKED = ("duplicate_rows", "leaked_manifests", "unreadable_files")
+
+
+def _standstill(case: Case) -> str | None:
+    """Why nothing is committed, one sentence; None while a run is alive and does not loop."""
+    runs = runs_of(case)
+    if not runs:
+        return "Flink knows no run of the job."
+    alive = living(case)
+    if not alive:
+        ended = f" since {runs[-1].ended_at:%H:%M:%S} UTC" if runs[-1].ended_at else ""
+        return f"Run {short_job(runs[-1].job_id)} is {runs[-1].state}{ended}."
+    failures = _since_checkpoint(alive[-1])
+    if len(alive) > 1 or len(failures) < LOOP:
+        return None
+    return (
+        f"Run {short_job(alive[-1].job_id)} failed {len(failures)} times since its last completed checkpoint, last "
+        f"with {failures[0].exception}."
+    )
+
+
+def _since_checkpoint(run: JobRun) -> list[Failure]:
+    completed = [c.triggered_at for c in run.checkpoints if c.status == "COMPLETED"]
+    after = max(completed, default=run.started_at)
+    return sorted((f for f in run.failures if f.at >= after), key=lambda f: f.at, reverse=True)
+
+
+def _who_runs(case: Case) -> str:
+    run = living(case)[-1]
+    return f"Run {short_job(run.job_id)} is {run.state} and does not only fail: the job does not stand still."
+
+
+def _wrong(case: Case) -> str | None:
+    """The first thing that is wrong with the table, or that keeps the job from being restored as it is."""
+    newest = next(reversed(flink_commits(case.observation.table)), None)
+    missing = missing_manifest(case)
+    if newest is None:
+        return "The job has never committed to this table."
+    if missing is not None:
+        return f"A restart looks for {missing.name}, which is not there (F7, F8, F9)."
+    if newest.checkpoint_id == DRAINED:
+        return f"{short(newest.snapshot_id)} is the last commit of a drained or finished job (F5)."
+    return break_in_chain(case) or _wrong_files(case)
+
+
+def _wrong_files(case: Case) -> str | None:
+    if case.duplicates is not None and case.duplicates.keys:
+        return f"{case.duplicates.keys} keys live more than once."
+    if case.gaps is not None and case.gaps.missing:
+        return f"{case.gaps.missing} source positions are missing."
+    if case.unreadable is not None and case.unreadable.count:
+        return f"{case.unreadable.count} files of the table cannot be read (F9)."
+    if case.leaked is not None and case.leaked.lost_files:
+        return f"{case.leaked.lost_rows} rows lie in Flink manifests that nothing will commit."
+    return None
+
+
+def _matches(case: Case, standstill: str) -> Matches:
+    table = case.observation.table
+    newest = flink_commits(table)[-1]
+    pair = pair_with_head(case)
+    reasons = [
+        standstill,
+        f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
+        f"{short_job(newest.job_id)}, at {newest.committed_at:%H:%M:%S} UTC; main is an unbroken chain up to it.",
+        f"No key lives twice, {_gaps_said(case)}, no file is missing, and no Flink manifest was dropped.",
+    ]
+    if pair is not None:
+        reasons.append(f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with it: restore the job from there.")
+    elif case.pairing is None:
+        reasons.append("Nobody has looked yet which restore point pairs with it: look before the job is started.")
+    else:
+        reasons.append(_no_pair(case))
+    together = _needs_both(case)
+    cure = "but only an older restore point is left, so both go back" if together else "recover the job, not the table"
+    return Matches(
+        headline=f"No snapshot advanced since {newest.committed_at:%H:%M} UTC, and the table is right: {cure}.",
+        reasons=tuple(reasons),
+        rows=(newest.snapshot_id,),
+        last_good=table.head,
+        wrong_run=newest.job_id if together else None,
+        remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
+    )
+
+
+def _gaps_said(case: Case) -> str:
+    return "no source position is missing" if case.gaps is not None else "source positions were not counted"
+
+
+def _ahead(case: Case) -> list[Pairing]:
+    """Restore points that are newer than the head: the sink commits what they owe when it is restored."""
+    return [p for p in (case.pairing.pairings if case.pairing else ()) if p.verdict is PairVerdict.AHEAD]
+
+
+def _needs_both(case: Case) -> bool:
+    """Whether only restore points below the head are left, so that the job alone would write rows twice."""
+    if pair_with_head(case) is not None or _ahead(case):
+        return False
+    return can_rewind_to(case, case.observation.table.head) is True
+
+
+def _no_pair(case: Case) -> str:
+    ahead = _ahead(case)
+    if ahead:
+        return (
+            f"{ahead[0].path} (checkpoint {ahead[0].checkpoint_id}) is newer than the head: a restore from it commits "
+            "what it still owes, if its Flink manifests are on storage."
+        )
+    return (
+        "No restore point pairs with it: a restore from an older one repeats rows, so table and job must go together."
+    )

@@ -1,0 +1,141 @@
+"""F12: the sink came back under another uid, so the state that it owed to the table was dropped.
+
+With `allowNonRestoredState` Flink leaves the old committer's state behind; the files of its last checkpoint are in a
+Flink manifest that nobody commits any more (facts 1.1, F12).
+"""
+
+from itertools import pairwise
+
+from bot.diagnosis._case import in_window, not_asked, runs_of, unseen
+from bot.diagnosis._leaks import can_be_appended, in_words
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.ids import OperatorId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.record import Record
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="F12",
+    name="sink_lost_its_state",
+    title="the sink came back under another uid without the state that it owed",
+    needs=("leaked_manifests",),
+    false_positives=(
+        "A uid that was changed on purpose to cure F7 or F8: then the old manifest's files are in the table.",
+        "A second sink of the same job, which writes this table beside the first.",
+    ),
+    neighbours=("F3", "F8", "F13", "F15"),
+    act=Act.REPAIR,
+    remedies=(Remedy.RECOVER_LEAKED_MANIFESTS, Remedy.REPLAY_SOURCE_RANGE),
+)
+
+
+class Change(Record):
+    """The sink's operator id `before` gave way to `after`."""
+
+    before: OperatorId
+    after: OperatorId | None
+    """None where the new sink has committed nothing and Flink does not show its id."""
+    last: SnapshotId
+    """The last commit under the old id."""
+    first: SnapshotId | None
+    shown_by: str
+    """One sentence."""
+
+
+def examine(case: Case) -> Examined:
+    """Matches when the operator id changed and a manifest under the old one was never committed."""
+    change = _change(case)
+    if change is None and isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    if case.leaked is None:
+        return CannotTell(missing=(not_asked(case, "leaked_manifests"),))
+    if change is None:
+        change = _silent_change(case)
+    if change is None:
+        return Excluded(
+            reason="All commits by Flink in the window, and Flink's graph, name one operator id for the sink."
+        )
+    owed = _owed(case, change)
+    if not owed:
+        return Excluded(
+            reason=f"{change.shown_by} But no Flink manifest above {short(change.last)} is left under the old id: it "
+            "owed nothing, as when a uid is changed on purpose."
+        )
+    return _matches(change, owed)
+
+
+def _change(case: Case) -> Change | None:
+    """The newest change on main in the window; an old id that commits on is a second sink, not a change."""
+    inside = {s.snapshot_id for s in in_window(case)}
+    commits = [s for s in flink_commits(case.observation.table) if s.operator_id is not None]
+    for before, after in reversed(list(pairwise(commits))):
+        later = {s.operator_id for s in commits[commits.index(after) :]}
+        if after.snapshot_id not in inside or before.operator_id is None or before.operator_id in later:
+            continue
+        return Change(
+            before=before.operator_id,
+            after=after.operator_id,
+            last=before.snapshot_id,
+            first=after.snapshot_id,
+            shown_by=f"Up to {short(before.snapshot_id)} the sink's operator id was {short_job(before.operator_id)}, "
+            f"from {short(after.snapshot_id)} on it is {short_job(after.operator_id)}.",
+        )
+    return None
+
+
+def _silent_change(case: Case) -> Change | None:
+    """A restored run that goes on without having committed what the state it came from still owed."""
+    run = next(reversed(runs_of(case)), None)
+    newest = next(reversed(flink_commits(case.observation.table)), None)
+    if run is None or run.restored is None or newest is None or newest.operator_id is None:
+        return None
+    restored = run.restored
+    went_on = any(c.status == "COMPLETED" and c.triggered_at > restored.at for c in run.checkpoints)
+    if newest.committed_at > restored.at or not went_on or newest.job_id == run.job_id:
+        return None
+    committer = next((v.vertex_id for v in run.vertices if "IcebergFilesCommitter" in v.name), None)
+    if committer == newest.operator_id:
+        return None
+    return Change(
+        before=newest.operator_id,
+        after=committer,
+        last=newest.snapshot_id,
+        first=None,
+        shown_by=f"Run {short_job(run.job_id)} was restored from checkpoint {restored.checkpoint_id} and has completed "
+        "checkpoints since, without committing what the state it came from still owed.",
+    )
+
+
+def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
+    """The old id's manifests above its last commit that no run will commit."""
+    last = case.observation.table.by_id[change.last]
+    lost = case.leaked.of(LeakStanding.LOST_STATE) if case.leaked else ()
+    return tuple(
+        leak
+        for leak in lost
+        if leak.operator_id == change.before
+        and leak.job_id == last.job_id
+        and leak.checkpoint_id > (last.checkpoint_id or 0)
+        and leak.rows != 0
+    )
+
+
+def _matches(change: Change, owed: tuple[LeakedManifest, ...]) -> Matches:
+    appendable = can_be_appended(owed)
+    rows = sum(leak.rows or 0 for leak in owed)
+    return Matches(
+        headline=f"The sink came back under another uid, and {rows} rows that its old state owed were never committed.",
+        reasons=(
+            change.shown_by,
+            in_words(owed),
+            "The source went on behind these rows, so no restart reads them again; append them once, and only if "
+            "their keys are not in the table."
+            if appendable
+            else "They cannot be appended as they are: read their source range again.",
+        ),
+        rows=tuple(s for s in (change.last, change.first) if s is not None),
+        last_good=change.last,
+        wrong_run=None,
+        remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
+    )

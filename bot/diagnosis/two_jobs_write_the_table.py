@@ -1,0 +1,124 @@
+"""F13: two runs write the table at the same time, each from a state of its own.
+
+A fork: both were restored from one savepoint, or the old run was never stopped. Every position that both read comes
+twice, and no rewind of one of them cures what the other does (facts F13).
+"""
+
+from bot.diagnosis._case import in_window, not_asked, run_of, runs_of, unseen
+from bot.diagnosis._turns import Turn, turns, writing
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+
+MODE = Mode(
+    code="F13",
+    name="two_jobs_write_the_table",
+    title="two runs write the table at the same time",
+    needs=("duplicate_rows",),
+    false_positives=(
+        "Two jobs that are meant to write one table, each its own keys or partitions.",
+        "A hand-over in which the old run is still about to end.",
+        "A fixed job id that was stopped and started again: it returns, but it never ran beside the other.",
+    ),
+    neighbours=("F2", "F1", "F12"),
+    act=Act.CONTAIN,
+    remedies=(Remedy.RESOLVE_FORK,),
+)
+
+
+def examine(case: Case) -> Examined:
+    """Matches when runs take turns on main, or when two runs of the job are alive at once."""
+    jobs = case.observation.jobs
+    found = turns(case)
+    doubtful = [t for t in found if not _is_one_job(case, t)]
+    certain = [t for t in found if t not in doubtful]
+    alive = () if isinstance(jobs, NotSeen) else writing(case)
+    if len(alive) > 1:
+        return _both_alive(case, alive, certain)
+    if certain and (len(certain) > 1 or not isinstance(jobs, NotSeen)):
+        return _took_turns(case, certain)
+    if doubtful and case.duplicates is not None and case.duplicates.keys:
+        return _took_turns(case, doubtful)
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    if doubtful and case.duplicates is None:
+        return CannotTell(missing=(not_asked(case, "duplicate_rows"),))
+    if doubtful:
+        return Excluded(
+            reason=f"Run {short_job(doubtful[0].other)} writes the table too, with another sink, but no key lives "
+            "twice: a second writer that is meant to be there."
+        )
+    return Excluded(reason=_why_not(case, alive))
+
+
+def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
+    wrote = dict.fromkeys(s.job_id for s in in_window(case) if s.job_id)
+    said = f"{len(alive)} run of the job is alive" if alive else "No run of the job is alive"
+    if len(wrote) > 1:
+        return f"{said}, and the {len(wrote)} runs that wrote in the window followed each other on main."
+    return f"{said}, and one run wrote all of Flink's commits in the window."
+
+
+def _is_one_job(case: Case, turn: Turn) -> bool:
+    """Whether both are surely this job's: one operator id, or Flink lists both under the job's name."""
+    known = {run.job_id for run in runs_of(case)}
+    return turn.of_one_operator or {turn.run, turn.other} <= known
+
+
+def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> Matches:
+    older, fork = alive[0], alive[-1]
+    reasons = [
+        f"Flink shows run {short_job(run.job_id)} {run.state} since {run.started_at:%H:%M:%S} UTC{_whence(run)}."
+        for run in alive
+    ]
+    paths = {run.restored.path for run in alive if run.restored and run.restored.path}
+    if len(paths) == 1 and all(run.restored for run in alive):
+        reasons.append("All were restored from the same point: one is a fork of the other.")
+    return _matches(case, older.job_id, fork.job_id, certain, reasons)
+
+
+def _took_turns(case: Case, certain: list[Turn]) -> Matches:
+    first = certain[0]
+    order = dict.fromkeys(s.job_id for s in flink_commits(case.observation.table))
+    pair = sorted((first.run, first.other), key=lambda job: (_started(case, job), list(order).index(job)))
+    reasons = [
+        f"Run {short_job(run.job_id)} is {run.state}." for run in (run_of(case, job) for job in pair) if run is not None
+    ]
+    return _matches(case, pair[0], pair[1], certain, reasons)
+
+
+def _started(case: Case, job: JobId) -> float:
+    run = run_of(case, job)
+    return run.started_at.timestamp() if run else 0.0
+
+
+def _whence(run: JobRun) -> str:
+    return f", restored from checkpoint {run.restored.checkpoint_id}" if run.restored else ""
+
+
+def _matches(case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: list[str]) -> Matches:
+    mine = [s for s in flink_commits(case.observation.table) if s.job_id == fork]
+    said = [
+        f"On main they take turns {len(found)} times: {short(found[0].at)} by run {short_job(found[0].run)} comes "
+        f"after {short(found[0].before)} by run {short_job(found[0].other)}."
+        if found
+        else f"Run {short_job(fork)} has committed {len(mine)} times so far; they have not taken turns on main yet.",
+        *reasons,
+    ]
+    if case.duplicates is not None and case.duplicates.keys:
+        said.append(f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many.")
+    said.append(
+        f"Run {short_job(fork)} came later and is taken for the fork; if it is the one to keep, stop run "
+        f"{short_job(older)} instead. The rows of the stopped one are told by its snapshots."
+    )
+    last_good: SnapshotId | None = mine[0].parent_id if mine else case.observation.table.head
+    return Matches(
+        headline=f"Runs {short_job(older)} and {short_job(fork)} write the table at the same time.",
+        reasons=tuple(said),
+        rows=tuple(s.snapshot_id for s in mine) or tuple(t.at for t in found),
+        last_good=last_good,
+        wrong_run=fork,
+        remedy=Remedy.RESOLVE_FORK,
+    )
