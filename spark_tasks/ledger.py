@@ -1,105 +1,104 @@
 """Who committed what in the window?"""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import Row, SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.flink import CheckpointKind
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.domain.ids import short_job
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import Snapshot
+from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
 from spark_tasks._code_version import code_version_of
-from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME
-from spark_tasks._reading import entries
-from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import cell, could_not, counted, ids
+from spark_tasks._commit_files import files_by_commit, moment_of, range_columns
+from spark_tasks._ledger_cells import COLUMNS, cells
+from spark_tasks._missing_commits import missing_after, missing_before
+from spark_tasks._sinks import Sinks
+from spark_tasks._window import reach_of
+from spark_tasks._words import could_not, counted
 
 TASK = Task(
     name="ledger",
     title="Ledger",
     question="Who committed what in the window, and is it one unbroken chain of one job run?",
-    confirmed_means="the chain is broken: another run, another writer, a rollback, or checkpoint ids that fall",
+    confirmed_means="the chain is broken: another run, another writer, a rollback, checkpoint ids that fall, or "
+    "checkpoints that never reached the table",
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",
+    version=2,
 )
-_SAMPLE = 10
-_COLUMNS = ("snapshot", "committed", "on main", "engine", "run", "checkpoint", "files", "rows", "attempts", "code")
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
-    """One row per commit of the window, rolled-back ones too.
+    """One row per commit of the window, rolled-back ones too, and every checkpoint id that has no commit.
 
     The verdict `confirmed` needs nothing but metadata. `ruled-out` also needs Flink to have been asked (a
-    job id that was used twice looks like one run) and the window's beginning to be listed still.
+    job id that was used twice looks like one run), the window's beginning to be listed still, and a reason for
+    each id without a commit. Reads the manifests that the window's commits wrote, bounds included; no rows.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not("The window's end is no longer listed, so there is nothing to tell of it.", reach)
     world = ask.observation
     commits = ask.window.of(world.table)
-    rows = _rows(spark, world, commits)
-    faults = _faults(rows, _before(world.table, reach))
-    unseen = tuple(s for s in (world.jobs, world.checkpoints, world.reads) if isinstance(s, NotSeen))
-    is_cut = ask.window.since is not None and reach.since is None
-    if faults:
-        verdict, headline = Verdict.CONFIRMED, f"{_opening(rows)}: {', '.join(faults)}."
-    elif isinstance(world.jobs, NotSeen) or is_cut:
+    ledger = _ledger(spark, ask, commits)
+    found = faults(
+        ledger, carried_before(world.table, reach), manifests_seen=not isinstance(world.flink_manifests, NotSeen)
+    )
+    open_ends = _open_ends(ask, ledger, is_cut=ask.window.since is not None and reach.since is None)
+    if found:
+        verdict, headline = Verdict.CONFIRMED, f"{_opening(ledger.rows)}: {', '.join(found)}."
+    elif open_ends:
         verdict = Verdict.INCONCLUSIVE
-        missing = "the snapshot where it begins has expired" if is_cut else "Flink could not be asked about its runs"
-        headline = f"{_opening(rows)}: an unbroken chain as far as metadata tells, but {missing}."
+        headline = f"{_opening(ledger.rows)}: an unbroken chain as far as metadata tells, but {open_ends[0]}."
     else:
-        verdict, headline = Verdict.RULED_OUT, f"{_opening(rows)}: one unbroken chain of {_runs_in_words(rows)}."
+        verdict = Verdict.RULED_OUT
+        headline = f"{_opening(ledger.rows)}: one unbroken chain of {_runs_in_words(ledger.rows)}."
+    asked = (world.jobs, world.checkpoints, world.reads, world.flink_manifests)
     return Answer(
         verdict=verdict,
         headline=headline,
-        measures=_measures(rows),
-        columns=_COLUMNS,
-        rows=tuple(_shown(row) for row in telling(rows)),
-        finding=LedgerFinding(ledger=Ledger(rows=rows, readers_known=not isinstance(world.reads, NotSeen))),
+        measures=_measures(ledger),
+        columns=COLUMNS,
+        rows=tuple(cells(row) for row in telling(ledger.rows)),
+        finding=LedgerFinding(ledger=ledger),
         sources=_sources(world, commits),
-        could_not_look=unseen,
+        could_not_look=tuple(source for source in asked if isinstance(source, NotSeen)),
     )
 
 
-def files_of_commits(read: DataFrame) -> DataFrame:
-    """Shape: snapshot_id, added_files, added_rows, removed_files, removed_rows (data files), names, named,
-    attempts (array of int); one row per commit. `named` < `names`: some added file has another engine's name.
-    """
-    is_added, is_data = F.col("status") == 1, F.col("content") == 0
-    attempt = F.regexp_extract(F.regexp_extract("file_path", r"[^/]+$", 0), ATTEMPT_IN_FILE_NAME, 1)
-    return (
-        read.withColumn("attempt", F.when(is_added & (attempt != ""), attempt.cast("int")))
-        .groupBy("snapshot_id")
-        .agg(
-            F.count_if(is_added & is_data).alias("added_files"),
-            F.sum(F.when(is_added & is_data, F.col("record_count")).otherwise(0)).alias("added_rows"),
-            F.count_if(~is_added & is_data).alias("removed_files"),
-            F.sum(F.when(~is_added & is_data, F.col("record_count")).otherwise(0)).alias("removed_rows"),
-            F.count_if(is_added).alias("names"),
-            F.count("attempt").alias("named"),
-            F.array_sort(F.collect_set("attempt")).alias("attempts"),
+def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledger:
+    world = ask.observation
+    sinks = Sinks(world.jobs.values)
+    files = files_by_commit(spark, world.table, ask.contract, commits)
+    skipped = missing_before(world, sinks, commits)
+    rows = tuple(
+        _row(ask, commit, files.get(commit.snapshot_id)).model_copy(
+            update={"sink": sinks.of(commit), "skipped": skipped.get(commit.snapshot_id, ())}
         )
+        for commit in commits
+    )
+    return Ledger(
+        rows=rows,
+        readers_known=not isinstance(world.reads, NotSeen),
+        trailing=missing_after(world, sinks, ask.window),
     )
 
 
-def _rows(spark: SparkSession, world: Observation, commits: Sequence[Snapshot]) -> tuple[LedgerRow, ...]:
-    if not commits:
-        return ()
-    told = files_of_commits(entries(spark, commits)).limit(len(commits)).collect()
-    by_id = {SnapshotId(row["snapshot_id"]): row for row in told}
-    return tuple(_row(world, commit, by_id.get(commit.snapshot_id)) for commit in commits)
-
-
-def _row(world: Observation, commit: Snapshot, files: Row | None) -> LedgerRow:
-    counts = {name: int(files[name]) if files else 0 for name in ("added_files", "added_rows")}
-    counts |= {name: int(files[name]) if files else 0 for name in ("removed_files", "removed_rows")}
+def _row(ask: Ask, commit: Snapshot, files: Row | None) -> LedgerRow:
+    world = ask.observation
+    event_column, _ = range_columns(world.table, ask.contract)
     is_flinks = files is not None and files["names"] > 0 and files["names"] == files["named"]
+
+    def counter(key: str, in_manifests: str) -> int:
+        """The summary's; what the manifests say where the writer left it out."""
+        told = int(files[in_manifests]) if files is not None else 0
+        return commit.counted(key) if key in commit.summary else told
+
     return LedgerRow(
         snapshot_id=commit.snapshot_id,
         parent_id=commit.parent_id,
@@ -113,128 +112,69 @@ def _row(world: Observation, commit: Snapshot, files: Row | None) -> LedgerRow:
         checkpoint_id=commit.checkpoint_id,
         checkpoint_kind=_kind(world, commit),
         attempts=tuple(files["attempts"]) if is_flinks and files is not None else None,
-        added_files=_counter(commit, "added-data-files", counts["added_files"]),
-        added_rows=_counter(commit, "added-records", counts["added_rows"]),
-        removed_files=_counter(commit, "deleted-data-files", counts["removed_files"]),
-        removed_rows=_counter(commit, "deleted-records", counts["removed_rows"]),
+        subtasks=tuple(files["subtasks"]) if is_flinks and files is not None else None,
+        added_files=counter("added-data-files", "added_files"),
+        added_rows=counter("added-records", "added_rows"),
+        removed_files=counter("deleted-data-files", "removed_files"),
+        removed_rows=counter("deleted-records", "removed_rows"),
+        added_delete_files=counter("added-delete-files", "added_delete_files"),
+        removed_delete_files=counter("removed-delete-files", "removed_delete_files"),
+        event_from=moment_of(files["event_from"], event_column) if files is not None else None,
+        event_until=moment_of(files["event_until"], event_column) if files is not None else None,
+        position_from=files["position_from"] if files is not None else None,
+        position_until=files["position_until"] if files is not None else None,
+        schema_id=commit.schema_id,
+        spec_ids=tuple(files["spec_ids"]) if files is not None else (),
+        refs=tuple(ref.name for ref in world.table.refs if ref.snapshot_id == commit.snapshot_id),
         code_version=code_version_of(commit, world.jobs)[0],
         readers=tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),
     )
-
-
-def _counter(commit: Snapshot, key: str, from_manifests: int) -> int:
-    """The summary's counter; what the manifests say where the writer left it out."""
-    return commit.counted(key) if key in commit.summary else from_manifests
 
 
 def _kind(world: Observation, commit: Snapshot) -> CheckpointKind:
     """From Flink's history, else from storage; unknown when neither remembers."""
     if commit.job_id is None or commit.checkpoint_id is None:
         return CheckpointKind.UNKNOWN
-    remembered = [
-        c.kind
-        for run in world.jobs.values
-        if run.job_id == commit.job_id
-        for c in run.checkpoints
-        if c.checkpoint_id == commit.checkpoint_id
-    ]
-    stored = [
-        s.kind
-        for s in world.checkpoints.values
-        if s.job_id == commit.job_id and s.checkpoint_id == commit.checkpoint_id
-    ]
+    runs = [run for run in world.jobs.values if run.job_id == commit.job_id]
+    remembered = [c.kind for run in runs for c in run.checkpoints if c.checkpoint_id == commit.checkpoint_id]
+    wanted = (commit.job_id, commit.checkpoint_id)
+    stored = [s.kind for s in world.checkpoints.values if (s.job_id, s.checkpoint_id) == wanted]
     known = (kind for kind in [*remembered, *stored] if kind is not CheckpointKind.UNKNOWN)
     return next(known, CheckpointKind.UNKNOWN)
 
 
-def _faults(rows: Sequence[LedgerRow], before: CheckpointId | None) -> list[str]:
-    """What breaks the chain, each a few words with its count."""
-    runs = _runs(rows)
-    lost = [row.snapshot_id for row in rows if not row.on_main]
-    foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace"]
-    falls = _falls(rows, before)
-    faults = []
-    if len(runs) > 1:
-        faults.append(f"{len(runs)} job runs ({', '.join(short_job(run) for run in runs[:4])})")
-    if lost:
-        faults.append(f"{counted(len(lost), 'commit')} rolled back ({ids(lost)})")
-    if falls:
-        times = "once" if len(falls) == 1 else f"{len(falls)} times"
-        faults.append(f"checkpoint ids repeat or fall {times} (first at {falls[0]})")
-    if foreign:
-        faults.append(f"{counted(len(foreign), 'commit')} by another writer ({ids(foreign)})")
-    return faults
-
-
-def _before(table: TableState, reach: Reach) -> CheckpointId | None:
-    """The newest checkpoint that main carried where the window begins: a replay falls below it at once."""
-    return next((s.checkpoint_id for s in table.ancestors(reach.since) if s.checkpoint_id is not None), None)
-
-
-def _falls(rows: Iterable[LedgerRow], before: CheckpointId | None) -> list[str]:
-    """Places on main where the next checkpoint id is not higher than the one before it."""
-    found = []
-    for row in rows:
-        if not row.on_main or row.checkpoint_id is None:
-            continue
-        if before is not None and row.checkpoint_id <= before:
-            found.append(f"{before} → {row.checkpoint_id}, {short(row.snapshot_id)}")
-        before = row.checkpoint_id
-    return found
-
-
-def _runs(rows: Iterable[LedgerRow]) -> list[JobId]:
-    return list(dict.fromkeys(row.job_id for row in rows if row.job_id is not None))
+def _open_ends(ask: Ask, ledger: Ledger, *, is_cut: bool) -> list[str]:
+    """What keeps an unbroken chain from being proven, the weightiest first."""
+    ends = []
+    if is_cut:
+        ends.append("the snapshot where it begins has expired")
+    if isinstance(ask.observation.jobs, NotSeen):
+        ends.append("Flink could not be asked about its runs")
+    return ends + [f"{gone}, and the Flink manifests could not be listed" for gone in unexplained(ledger)]
 
 
 def _runs_in_words(rows: Sequence[LedgerRow]) -> str:
-    runs = _runs(rows)
+    runs = runs_of(rows)
     return f"run {short_job(runs[0])}" if runs else "no Flink run at all"
-
-
-def telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """Ten rows in their order: those around each break of the chain first, then the newest. The finding has all."""
-    breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
-    around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]
-    wanted = list(dict.fromkeys([*around, *range(len(rows) - 1, -1, -1)]))[:_SAMPLE]
-    return [rows[n] for n in sorted(wanted)]
-
-
-def _is_break(before: LedgerRow, after: LedgerRow) -> bool:
-    """Whether another run or engine goes on here, or one side of it is no longer on main."""
-    return (before.engine, before.job_id, before.on_main) != (after.engine, after.job_id, after.on_main)
 
 
 def _opening(rows: Sequence[LedgerRow]) -> str:
     return f"{counted(len(rows), 'commit')} in the window" if rows else "No commit in the window"
 
 
-def _measures(rows: Sequence[LedgerRow]) -> tuple[Measure, ...]:
+def _measures(ledger: Ledger) -> tuple[Measure, ...]:
+    rows, gone = ledger.rows, [each for each in missing(ledger) if each.is_fault]
     return (
         Measure(name="commits", value=len(rows), unit="commits"),
         Measure(name="rolled back", value=sum(not row.on_main for row in rows), unit="commits"),
-        Measure(name="job runs", value=len(_runs(rows)), unit="runs"),
+        Measure(name="job runs", value=len(runs_of(rows)), unit="runs"),
+        Measure(name="not in the table", value=sum(s.last - s.first + 1 for s in gone), unit="checkpoints"),
         Measure(name="rows added on main", value=sum(row.added_rows for row in rows if row.on_main), unit="rows"),
     )
 
 
 def _sources(world: Observation, commits: Sequence[Snapshot]) -> tuple[str, ...]:
-    seen = [s.source for s in (world.jobs, world.checkpoints, world.reads) if not isinstance(s, NotSeen)]
+    asked = (world.jobs, world.checkpoints, world.reads, world.flink_manifests)
+    seen = [source.source for source in asked if not isinstance(source, NotSeen)]
     keys = sorted({source for c in commits if (source := code_version_of(c, world.jobs)[1]) is not None})
-    manifests = f"manifests of {counted(len(commits), 'commit')}"
-    return (manifests, *seen, *(f"code version from {key}" for key in keys))
-
-
-def _shown(row: LedgerRow) -> tuple[str, ...]:
-    return (
-        short(row.snapshot_id),
-        f"{row.committed_at:%Y-%m-%d %H:%M:%S}",
-        "yes" if row.on_main else "rolled back",
-        row.engine,
-        short_job(row.job_id),
-        cell(row.checkpoint_id),
-        f"+{row.added_files} -{row.removed_files}",
-        f"+{row.added_rows} -{row.removed_rows}",
-        cell(None if row.attempts is None else ", ".join(str(a) for a in row.attempts)),
-        cell(row.code_version),
-    )
+    return (f"manifests of {counted(len(commits), 'commit')}", *seen, *(f"code version from {key}" for key in keys))

@@ -1,4 +1,4 @@
-"""The ledger: one row per commit of the window, joined with checkpoint, attempt, code and readers."""
+"""The ledger: one row per commit of the window, joined with checkpoint, files, code, readers and what is missing."""
 
 from enum import StrEnum
 
@@ -41,6 +41,8 @@ class SkipReason(StrEnum):
     """Flink completed it and the sink refused it as already committed: its files are leaked or lost."""
     LEAKED = "leaked"
     """Its Flink manifest is still on storage."""
+    PENDING = "pending"
+    """Just completed: the sink commits it next."""
     UNEXPLAINED = "unexplained"
     """No source tells."""
 
@@ -54,6 +56,23 @@ class SkippedCheckpoint(Record):
     reason: SkipReason
     detail: str
     """One clause: what showed it."""
+    job_id: JobId | None = None
+    """The run whose ids these are."""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether files may be missing from the table, or nobody knows."""
+        return self.reason in (SkipReason.LEAKED, SkipReason.SKIPPED, SkipReason.UNEXPLAINED)
+
+    @property
+    def ids(self) -> str:
+        """`7`, `7–10`."""
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+    @property
+    def words(self) -> str:
+        """`7–10 skipped`."""
+        return f"{self.ids} {self.reason.value}"
 
 
 class LedgerRow(Record):
@@ -105,6 +124,8 @@ class Ledger(Record):
 
     rows: tuple[LedgerRow, ...]
     readers_known: bool
+    trailing: tuple[SkippedCheckpoint, ...] = ()
+    """What Flink completed after a run's newest commit on main, or beside it, and main does not carry."""
 
     @property
     def main(self) -> tuple[LedgerRow, ...]:

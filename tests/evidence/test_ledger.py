@@ -11,7 +11,7 @@ from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.ledger import Ledger
 from bot.domain.reads import ReadRun
-from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME
+from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, job, rows, unseen
 
@@ -203,8 +203,8 @@ def test_attempts_are_read_from_flinks_file_names(orders: OrdersTable, asks: Ask
 
     answer = asks("ledger", orders.ask(before))
 
-    told = {row.snapshot_id: row.attempts for row in ledger_of(answer).rows}
-    assert told == {flinks: (0, 1), mixed: None}
+    told = {row.snapshot_id: (row.attempts, row.subtasks) for row in ledger_of(answer).rows}
+    assert told == {flinks: ((0, 1), (0, 1)), mixed: (None, None)}
 
 
 def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: OrdersTable, asks: Asks) -> None:
@@ -225,17 +225,18 @@ def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: Orde
 
 
 @pytest.mark.parametrize(
-    ("name", "attempt"),
+    ("name", "writer"),
     [
-        (f"00000-0-{WRITER}-00017.parquet", "0"),
-        (f"00001-12-{WRITER}-00001-deletes.parquet", "12"),
-        (f"00001-3-{WRITER}-00001.avro", "3"),
+        (f"00000-0-{WRITER}-00017.parquet", ("00000", "0")),
+        (f"00001-12-{WRITER}-00001-deletes.parquet", ("00001", "12")),
+        (f"00001-3-{WRITER}-00001.avro", ("00001", "3")),
+        (f"00002-0-{WRITER}-00004-deletes.puffin", ("00002", "0")),
         (f"00000-9-{WRITER}-0-00001.parquet", None),
         ("part-00000.parquet", None),
     ],
 )
-def test_an_attempt_is_told_only_by_flinks_form_of_name(name: str, attempt: str | None) -> None:
-    """Spark's names carry one number more and tell no attempt."""
-    found = re.search(ATTEMPT_IN_FILE_NAME, name)
+def test_subtask_and_attempt_are_told_only_by_flinks_form_of_name(name: str, writer: tuple[str, str] | None) -> None:
+    """Spark's names carry one number more and tell neither."""
+    found = [re.search(form, name) for form in (SUBTASK_IN_FILE_NAME, ATTEMPT_IN_FILE_NAME)]
 
-    assert (found[1] if found else None) == attempt
+    assert (tuple(match[1] for match in found if match) or None) == writer

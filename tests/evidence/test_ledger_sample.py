@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.ledger import LedgerRow
-from spark_tasks.ledger import telling
+from spark_tasks._chain import telling
 from tests.tables import job
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
