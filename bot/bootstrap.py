@@ -13,12 +13,14 @@ from bot.actions._scan import scan as find_actions
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of, merged
+from bot.adapters.flink_history import FlinkHistory
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.lineage import AllLineage, OpenLineageFile
+from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
@@ -29,7 +31,7 @@ from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
-from bot.ports import Clock, Directory, EvidenceRunner
+from bot.ports import Clock, Directory, EvidenceRunner, ReadEvents
 from bot.runbook.parse import read_all
 from bot.service.background import Background
 from bot.service.closing import Closing
@@ -96,7 +98,7 @@ def build(
             catalog=PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now),
             tables=setups_of(settings),
             jobs={name: _job_ports(job, stack, tape) for name, job in settings.jobs.items()},
-            reads=OpenLineageFile(settings.lineage.events, settings.catalog.name),
+            reads=_lineage(settings, stack),
             files=FolderOfTable(),
         )
         services = assemble(incidents, observer, collector, directory, now)
@@ -190,7 +192,21 @@ def _job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None
         job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
     )
     stack.callback(flink.close)
-    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir))
+    history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
+    if history is not None:
+        stack.callback(history.close)
+    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir), history=history)
+
+
+def _lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
+    sources: list[ReadEvents] = []
+    if settings.lineage.events is not None:
+        sources.append(OpenLineageFile(settings.lineage.events, settings.catalog.name))
+    if settings.lineage.marquez is not None:
+        marquez = Marquez(settings.lineage.marquez, settings.catalog.name)
+        stack.callback(marquez.close)
+        sources.append(marquez)
+    return AllLineage(sources)
 
 
 def _starter(job: JobSettings) -> Starter | None:

@@ -49,6 +49,17 @@ class CheckpointEntry(BaseModel):
     external_path: str | None = None
     discarded: bool = False
     failure_message: str | None = None
+    took_ms: int | None = Field(default=None, alias="end_to_end_duration")
+    state_bytes: int | None = Field(default=None, alias="state_size")
+    buffered: int | None = Field(default=None, alias="alignment_buffered")
+    persisted: int | None = Field(default=None, alias="persisted_data")
+
+    @property
+    def alignment_bytes(self) -> int | None:
+        """What was kept in flight while barriers were aligned: persisted by unaligned checkpoints since 1.11,
+        buffered before that."""
+        told = [each for each in (self.persisted, self.buffered) if each is not None]
+        return max(told) if told else None
 
 
 class RestoredEntry(BaseModel):
@@ -91,14 +102,24 @@ class _Retention(BaseModel):
 
 
 class CheckpointConfig(BaseModel):
-    """`GET /jobs/:jid/checkpoints/config`."""
+    """`GET /jobs/:jid/checkpoints/config`; a version that lacks a field leaves it None."""
 
+    mode: str | None = None
     interval: int | None = None
-    retention: _Retention = Field(default_factory=_Retention, alias="externalization")
+    timeout: int | None = None
+    min_pause: int | None = None
+    max_concurrent: int | None = None
+    retention: _Retention | None = Field(default=None, alias="externalization")
+    storage: str | None = Field(default=None, alias="checkpoint_storage")
+    backend: str | None = Field(default=None, alias="state_backend")
+    is_unaligned: bool | None = Field(default=None, alias="unaligned_checkpoints")
+    tolerable_failures: int | None = Field(default=None, alias="tolerable_failed_checkpoints")
 
     @property
-    def survives_cancel(self) -> bool:
+    def survives_cancel(self) -> bool | None:
         """Whether Flink keeps the newest checkpoints of a run that is cancelled (RETAIN_ON_CANCELLATION)."""
+        if self.retention is None:
+            return None
         return self.retention.enabled and not self.retention.delete_on_cancellation
 
 

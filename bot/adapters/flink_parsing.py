@@ -14,7 +14,7 @@ from bot.adapters.flink_bodies import (
     Latest,
     RestoredEntry,
 )
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
+from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 
 CODE_VERSION_KEYS = ("code.version", "code-version", "git.sha", "git-sha", "app.git-sha")
@@ -35,10 +35,12 @@ _NO_INTERVAL = 2**63 - 1
 def job_run(
     detail: JobDetail,
     checkpoints: Checkpoints,
-    config: CheckpointConfig,
+    config: CheckpointConfig | None,
     exceptions: Exceptions,
     job_config: JobConfig,
     attempts: dict[str, int],
+    *,
+    from_history: bool = False,
 ) -> JobRun:
     """One run from its pages; `attempts` maps a vertex id to its highest attempt, missing means 0."""
     counts = checkpoints.counts or Counts()
@@ -49,7 +51,7 @@ def job_run(
         state=detail.state,
         started_at=_utc(detail.start_time),
         ended_at=_utc(detail.end_time) if detail.end_time > 0 else None,
-        checkpoint_interval_ms=config.interval if config.interval != _NO_INTERVAL else None,
+        checkpoint_interval_ms=config.interval if config and config.interval != _NO_INTERVAL else None,
         checkpoints=_completed(checkpoints),
         completed_count=counts.completed,
         failed_count=counts.failed,
@@ -67,6 +69,8 @@ def job_run(
             for vertex in detail.vertices
         ),
         code_version=_code_version(job_config),
+        settings=_settings(config) if config else None,
+        from_history=from_history,
     )
 
 
@@ -87,8 +91,25 @@ def _completed(checkpoints: Checkpoints) -> tuple[CompletedCheckpoint, ...]:
             path=each.external_path,
             discarded=each.discarded,
             failure=each.failure_message,
+            took_ms=_told(each.took_ms),
+            state_bytes=_told(each.state_bytes),
+            alignment_bytes=_told(each.alignment_bytes),
         )
         for each in sorted(by_id.values(), key=lambda each: each.id, reverse=True)
+    )
+
+
+def _settings(config: CheckpointConfig) -> CheckpointSettings:
+    return CheckpointSettings(
+        mode=config.mode,
+        timeout_ms=config.timeout,
+        min_pause_ms=config.min_pause,
+        max_concurrent=config.max_concurrent,
+        survives_cancel=config.survives_cancel,
+        storage=config.storage,
+        backend=config.backend,
+        is_unaligned=config.is_unaligned,
+        tolerable_failures=config.tolerable_failures,
     )
 
 
@@ -123,6 +144,11 @@ def _failures(exceptions: Exceptions) -> tuple[Failure, ...]:
 def _code_version(config: JobConfig) -> str | None:
     said = (config.execution.user_config if config.execution else None) or {}
     return next((said[key] for key in CODE_VERSION_KEYS if said.get(key)), None)
+
+
+def _told(number: int | None) -> int | None:
+    """Flink writes -1 for what is not known (yet)."""
+    return number if number is not None and number >= 0 else None
 
 
 def _utc(milliseconds: int) -> datetime:

@@ -5,26 +5,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from bot.adapters.flink_bodies import (
-    CheckpointConfig,
-    Checkpoints,
-    Exceptions,
-    JobConfig,
-    JobDetail,
-    Overview,
-    VertexDetail,
-)
 from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_parsing import job_run
+from bot.adapters.flink_pages import RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.flink_stopping import Stop
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 
-B = TypeVar("B", bound=BaseModel)
 T = TypeVar("T")
 
 
@@ -44,6 +32,7 @@ class FlinkRest:
     ) -> None:
         """`savepoint_dir` None leaves the place to the cluster's default; `starter` None cannot start."""
         self._http = FlinkHttp(url, "Flink REST", tape=tape)
+        self._pages = RunPages(self._http)
         self._savepoint_dir = savepoint_dir
         self._starter = starter
         self._stop_limit = stop_limit
@@ -58,34 +47,12 @@ class FlinkRest:
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
         """Every submission named `job`, newest first. Raises CouldNotLook."""
-        overview = self._page(Overview, "/jobs/overview")
-        if overview is None:
-            raise CouldNotLook(
-                f"Flink REST at {self._http.url} has no list of jobs.",
-                "Expected GET /jobs/overview to answer; found HTTP 404.",
-                "Check that the address is the JobManager's, not another service's.",
-            )
-        named = [line for line in overview.jobs if line.name == job]
-        named.sort(key=lambda line: line.start_time, reverse=True)
-        told = [self.run(JobId(line.jid)) for line in named]
+        told = [self.run(job_id) for job_id in self._pages.ids_of(job)]
         return tuple(run for run in told if run is not None)
 
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""
-        base = f"/jobs/{job_id}"
-        detail = self._page(JobDetail, base)
-        if detail is None:
-            return None
-        # A page may be missing (404) while a run is being set up, or when it takes no checkpoints.
-        exceptions = self._page(Exceptions, f"{base}/exceptions") or Exceptions()
-        return job_run(
-            detail,
-            self._page(Checkpoints, f"{base}/checkpoints") or Checkpoints(),
-            self._page(CheckpointConfig, f"{base}/checkpoints/config") or CheckpointConfig(),
-            exceptions,
-            self._page(JobConfig, f"{base}/config") or JobConfig(),
-            self._attempts(detail) if exceptions.history.entries else {},
-        )
+        return self._pages.run(job_id)
 
     def stop(self, job: str, job_id: JobId) -> str:
         """See the port. Safe to repeat: the stop carries an id that Flink takes for one operation only."""
@@ -137,10 +104,10 @@ class FlinkRest:
         """The terminal state, or GONE when Flink forgot the run meanwhile."""
 
         def ended() -> str | None:
-            detail = self._page(JobDetail, f"/jobs/{job_id}")
-            if detail is None:
+            state = self._pages.state_of(job_id)
+            if state is None:
                 return "GONE"
-            return detail.state if detail.state in {"FINISHED", "CANCELED", "FAILED"} else None
+            return state if state in {"FINISHED", "CANCELED", "FAILED"} else None
 
         return self._until(ended, self._stop_limit, f"the end of run {short_job(job_id)}", "it still runs")
 
@@ -160,17 +127,3 @@ class FlinkRest:
             f"Expected it within {limit.total_seconds():g} s; found {else_found}.",
             f"Look at {self._http.url}; do not repeat it before that.",
         )
-
-    def _attempts(self, detail: JobDetail) -> dict[str, int]:
-        """Vertex id -> highest attempt. Asked only after a failover: without one every attempt is 0."""
-        pages = (self._page(VertexDetail, f"/jobs/{detail.jid}/vertices/{v.id}") for v in detail.vertices)
-        return {page.id: page.attempt for page in pages if page is not None}
-
-    def _page(self, kind: type[B], path: str) -> B | None:
-        body = self._http.get(path)
-        if body is None:
-            return None
-        try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            raise self._http.garbled(f"GET {path}", error) from error

@@ -99,7 +99,7 @@ class Stop:
     def _checkpoints_stay(self) -> bool:
         body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")
         try:
-            return body is not None and CheckpointConfig.model_validate_json(body).survives_cancel
+            return body is not None and CheckpointConfig.model_validate_json(body).survives_cancel is True
         except ValidationError as error:
             raise self._http.garbled("GET checkpoints/config", error) from error
 

@@ -1,6 +1,6 @@
 """What the application asks of the outside world: catalog, Flink, storage, lineage, Spark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -66,6 +66,14 @@ class FlinkJobs(Protocol):
 
         Returns when Flink knows the run. Raises CouldNotLook (surely not submitted), OutcomeUnknown.
         """
+
+
+class PastRuns(Protocol):
+    """Where runs are remembered that the cluster has forgotten: Flink's history server."""
+
+    def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:
+        """The newest submissions named `job` that have ended and are not among `known`, newest first, each marked
+        `from_history`. Raises CouldNotLook."""
 
 
 class CheckpointStore(Protocol):

@@ -22,7 +22,7 @@ class Closing:
     def open_review(self, incident_id: IncidentId, *, by: UserId, step: StepId | None) -> None:
         """Fill the first contract review from what was observed."""
         incident = self._store.get(incident_id)
-        observation = self._observer.observe(incident.opened.table)
+        observation = self._observer.observe(incident.opened.table, window=incident.window)
         contract = self._observer.setup(incident.opened.table).contract
 
         def decide(now: Incident) -> list[Body]:

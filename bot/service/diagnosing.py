@@ -62,7 +62,7 @@ class Diagnostician:
         """
         self._look(incident_id)
         incident = self._store.get(incident_id)
-        case = self.case(incident, self._observer.observe(incident.opened.table))
+        case = self.case(incident, self._observer.observe(incident.opened.table, window=incident.window))
         diagnosis = diagnose(case, self._modes)
 
         def decide(now: Incident) -> list[Body]:

@@ -138,7 +138,7 @@ class EvidenceDesk:
 
     def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None, tasks: Sequence[str]) -> Ask:
         needs = frozenset(need for task in tasks for need in self._collector.task(task).needs)
-        observation = self._observer.observe(table, needs)
+        observation = self._observer.observe(table, needs, window=window)
         head = observation.table.head
         until = head if head is not None else window.until
         return Ask(

@@ -3,21 +3,22 @@
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
-from bot.domain.ids import TableName
+from bot.domain.ids import TableName, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
-from bot.ports import CheckpointStore, FlinkJobs, ReadEvents, TableCatalog, TableFiles
+from bot.domain.table import TableState, Window
+from bot.ports import CheckpointStore, FlinkJobs, PastRuns, ReadEvents, TableCatalog, TableFiles
 
 T = TypeVar("T")
-_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+_CLOCKS_DIFFER = timedelta(minutes=5)
+"""A reader's clock may be behind the writer's: a run counts as a reader of what was committed a little later."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class JobPorts:
 
     flink: FlinkJobs
     checkpoints: CheckpointStore
+    history: PastRuns | None = None
+    """None: no history server is configured, and none is missed."""
 
 
 class Observer:
@@ -61,16 +64,18 @@ class Observer:
         self.setup(table)
         return self.catalog.load(table)
 
-    def observe(self, table: TableName, needs: Collection[str] = ()) -> Observation:
+    def observe(self, table: TableName, needs: Collection[str] = (), *, window: Window | None = None) -> Observation:
         """Everything, the sources asked at the same time. Raises only when the table itself cannot be read.
 
-        `needs` names what is dear and only looked at when a task declares it.
+        `needs` names what is dear and only looked at when a task declares it. `window`, where it is known, bounds
+        how far back readers are looked for.
         """
         setup = self.setup(table)
         state = self.catalog.load(table)
+        since = readers_since(state, window)
         with ThreadPoolExecutor(max_workers=3) as pool:
             jobs = pool.submit(self._runs, setup)
-            reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, _BEGINNING))
+            reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, since))
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self._files.flink_manifests(state))
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
@@ -86,7 +91,9 @@ class Observer:
         job = setup.job
         if job is None:
             return _not_configured("Flink", f"No job is configured for {setup.name}.")
-        return _typed(_look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs(job)), JobRun)
+        ports = self.jobs[job]
+        live = _look(f"Flink, job {job}", lambda: ports.flink.runs(job))
+        return _typed(live if ports.history is None else _with_past(live, job, ports.history), JobRun)
 
     def _restore_points(
         self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen
@@ -99,6 +106,31 @@ class Observer:
         if isinstance(looked, NotSeen):
             return looked
         return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(looked.values, runs.values))
+
+
+def readers_since(table: TableState, window: Window | None) -> datetime:
+    """Readers before this moment (exclusive) do not matter: none of them can have read a commit of the window, or,
+    where it is not known, any commit that is still listed."""
+    edge = table.by_id.get(window.since) if window is not None and window.since is not None else None
+    oldest = min((s.committed_at for s in table.snapshots), default=table.read_at)
+    return (edge.committed_at if edge is not None else oldest) - _CLOCKS_DIFFER
+
+
+def _with_past(live: Seen[JobRun] | NotSeen, job: str, history: PastRuns) -> Seen[JobRun] | NotSeen:
+    """The cluster's word stays what it is: a history server adds the runs that have ended, and when it is down that
+    is said in `source`. When the cluster is down nobody knows what runs now; what the history tells then becomes
+    part of the reason, not of the runs."""
+    past = _look("its history server", lambda: history.past_runs(job, [run.job_id for run in live.values]))
+    if isinstance(live, NotSeen):
+        if isinstance(past, NotSeen) or not past.values:
+            return live
+        last = past.values[0]
+        known = f"Its history server knows of {len(past.values)} that ended; the newest, run {short_job(last.job_id)}, "
+        return live.model_copy(update={"reason": f"{live.reason} {known}is {last.state}."})
+    if isinstance(past, NotSeen):
+        return live.model_copy(update={"source": f"{live.source} (not its history server: {past.reason.rstrip('.')})"})
+    both = sorted([*live.values, *past.values], key=lambda run: run.started_at, reverse=True)
+    return Seen(source=f"{live.source}, and its history server", values=tuple(both))
 
 
 def _look(source: str, ask: Callable[[], tuple[T, ...]]) -> Seen[T] | NotSeen:

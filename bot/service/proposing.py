@@ -48,7 +48,7 @@ class Proposals:
         """Propose an action for the diagnosis. Raises Refused (with what is missing), Superseded, CouldNotLook."""
         incident = self._store.get(incident_id)
         module = self._actions[action]
-        observation = self._observer.observe(incident.opened.table)
+        observation = self._observer.observe(incident.opened.table, window=incident.window)
         case = self._diagnostician.case(incident, observation)
         evidence_is_fresh(incident, case, module)
         mode, match = match_for(incident, action)

@@ -54,7 +54,7 @@ class Telling:
             )
         incident = self._store.get(incident_id)
         _refuse_false_comfort(incident, kind)
-        observation = self._observer.observe(incident.opened.table)
+        observation = self._observer.observe(incident.opened.table, window=incident.window)
         setup = self._observer.setup(incident.opened.table)
         return tuple(
             self._notice(incident, template, consumer, observation.table, observation.reads, setup.next_update_minutes)

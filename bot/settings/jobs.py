@@ -72,6 +72,11 @@ class JobSettings(Record):
     """One Flink job."""
 
     flink: HttpUrl = Field(description="Address of the JobManager's REST.", examples=["http://flink:8081"])
+    history_server: HttpUrl | None = Field(
+        default=None,
+        description="Address of Flink's history server, for runs that the JobManager has forgotten.",
+        examples=["http://flink-history:8082"],
+    )
     checkpoint_dir: Folder | None = Field(
         default=None,
         description="Flink's `execution.checkpointing.dir`, readable from here, without the job id.",

@@ -64,9 +64,14 @@ class LineageSettings(Record):
 
     events: Path | None = Field(
         default=None,
-        description="File of OpenLineage events, one JSON a line; relative to this file. Without it, who read what "
-        "is not known and is said to be so.",
+        description="File of OpenLineage events, one JSON a line; relative to this file. Without it or "
+        "Marquez, who read what is not known and is said to be so.",
         examples=["lineage/events.jsonl"],
+    )
+    marquez: HttpUrl | None = Field(
+        default=None,
+        description="Address of Marquez, without `/api/v1`; beside a file, both are asked.",
+        examples=["http://marquez:5000"],
     )
 
 
@@ -141,7 +146,7 @@ class Settings(Record):
             update={
                 "home": here / read.home.expanduser(),
                 "tables": {name: table.beside(here) for name, table in read.tables.items()},
-                "lineage": LineageSettings(events=here / events.expanduser() if events else None),
+                "lineage": read.lineage.model_copy(update={"events": here / events.expanduser() if events else None}),
             }
         )
 

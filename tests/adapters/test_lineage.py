@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.domain.errors import CouldNotLook
 from bot.domain.table import TableState
 from tests.adapters.conftest import NOON
@@ -158,7 +158,40 @@ def test_events_about_datasets_and_jobs_are_no_reads(file: Path) -> None:
 
 
 def test_a_missing_file_could_not_be_looked_into(file: Path) -> None:
-    """And so is one that nobody configured, and a folder."""
-    for path in (file, None, file.parent):
+    """And so is a folder."""
+    for path in (file, file.parent):
         with pytest.raises(CouldNotLook):
             OpenLineageFile(path, "lake").reads(TABLE, AGES_AGO)
+
+
+def written(file: Path, *lines: str) -> OpenLineageFile:
+    """A source that tells these events."""
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return OpenLineageFile(file, "lake")
+
+
+def test_without_any_source_nobody_knows_who_read() -> None:
+    """Nothing configured is "could not look", never "nobody"."""
+    with pytest.raises(CouldNotLook, match="no source is configured"):
+        AllLineage([]).reads(TABLE, AGES_AGO)
+
+
+def test_two_sources_tell_a_read_once(tmp_path: Path) -> None:
+    """The same run in both, at the later time; what only one tells is told."""
+    one = written(
+        tmp_path / "one", event(scanned(BY_NAME, 7), run="r1"), event(scanned(BY_NAME, 8), run="r2", minute=1)
+    )
+    two = written(tmp_path / "two", event(scanned(BY_NAME, 7), run="r1", minute=3))
+
+    found = AllLineage([one, two]).reads(TABLE, AGES_AGO)
+
+    assert [(read.run_id, read.snapshot_id) for read in found] == [("r2", 8), ("r1", 7)]
+    assert found[1].at == NOON + timedelta(minutes=3)
+
+
+def test_one_source_that_is_down_makes_the_readers_unknown(tmp_path: Path) -> None:
+    """A reader may be in just that one; what the other tells is counted in the words."""
+    up = written(tmp_path / "one", event(scanned(BY_NAME, 7)))
+
+    with pytest.raises(CouldNotLook, match="The others tell of 1 read"):
+        AllLineage([up, OpenLineageFile(tmp_path / "gone", "lake")]).reads(TABLE, AGES_AGO)

@@ -1,0 +1,132 @@
+"""Who read which snapshot, as Marquez remembers it: the OpenLineage events that it was sent, over HTTP.
+
+`GET /api/v1/events/lineage` is its only read that is bounded in time. It knows no filter by dataset, so every
+event of the time is read and those of the table are kept.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import httpx
+import stamina
+import structlog
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.domain.errors import CouldNotLook
+from bot.domain.reads import ReadRun
+from bot.domain.table import TableState
+
+_log = structlog.get_logger(__name__)
+PAGE = 500
+MAX_EVENTS = 100_000
+"""More would take minutes; then the look is given up, and that is said."""
+_PATH = "/api/v1/events/lineage"
+_AGAIN = frozenset({429, 502, 503, 504})
+
+
+class _Page(BaseModel):
+    """`total` counts what the time holds, not this page."""
+
+    events: tuple[JsonValue, ...]
+    total: int | None = Field(default=None, alias="totalCount")
+
+
+class _Busy(Exception):
+    """An answer that may be better in a moment; only within this module."""
+
+
+class Marquez:
+    """One Marquez. Cost: one call for every 500 events between `since` and the moment the table was read."""
+
+    def __init__(self, url: str, catalog: str, *, limit_s: float = 20.0, page: int = PAGE) -> None:
+        """`limit_s` is the time limit of one page."""
+        self.url = url.rstrip("/")
+        self._catalog = catalog
+        self._page = page
+        self._http = httpx.Client(
+            base_url=self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)), trust_env=False
+        )
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
+        """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
+        "could not look"."""
+        events: list[LineageEvent] = []
+        bad = 0
+        for body in self._events(since):
+            try:
+                events.append(LineageEvent.model_validate(body))
+            except ValidationError:
+                bad += 1
+        told = reads_in(events, table, self._catalog, since)
+        if bad:
+            _log.warning("lineage events could not be read", url=self.url, count=bad)
+            if not told:
+                raise CouldNotLook(
+                    f"Who read {table.name} is not known: events of Marquez at {self.url} could not be read.",
+                    f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
+                    "Look which producer sends them, then look again.",
+                )
+        return told
+
+    def _events(self, since: datetime) -> Iterator[JsonValue]:
+        """Every event at or after `since`, oldest first: what arrives while we read comes last and is not skipped.
+
+        The end is stated, because Marquez's own default lies in 2030.
+        """
+        offset = 0
+        while True:
+            page = self._asked(since, offset)
+            yield from page.events
+            offset += len(page.events)
+            if len(page.events) < self._page:
+                return
+            if offset >= MAX_EVENTS:
+                raise CouldNotLook(
+                    f"Marquez at {self.url} holds too many events to be looked through.",
+                    f"Expected at most {MAX_EVENTS:,} since {since:%Y-%m-%d %H:%M} UTC; found "
+                    f"{page.total or offset:,} or more.",
+                    "Choose a window that begins later, or let the table's consumers write to a file of events.",
+                )
+
+    def _asked(self, since: datetime, offset: int) -> _Page:
+        asked: dict[str, str | int] = {
+            "after": since.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+            "before": "2100-01-01T00:00:00Z",
+            "limit": self._page,
+            "offset": offset,
+            "sortDirection": "asc",
+        }
+        try:
+            for attempt in stamina.retry_context(
+                on=(httpx.TransportError, _Busy), attempts=2, wait_initial=0.2, wait_max=1.0, timeout=30
+            ):
+                with attempt:
+                    answer = self._http.get(_PATH, params=asked)
+                    if answer.status_code in _AGAIN:
+                        raise _Busy(f"HTTP {answer.status_code}")
+        except (httpx.HTTPError, httpx.InvalidURL, _Busy) as error:
+            raise CouldNotLook(
+                f"Marquez at {self.url} did not answer.",
+                f"Expected its lineage events; found {type(error).__name__.lstrip('_')}: {error}.",
+                "Check `lineage.marquez` in the configuration and that Marquez runs, then look again.",
+            ) from error
+        if not answer.is_success:
+            raise self._strange(f"HTTP {answer.status_code}: {answer.text.strip()[:200]}")
+        try:
+            return _Page.model_validate_json(answer.content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the body"
+            raise self._strange(f"at {where}: {first['msg']}") from error
+
+    def _strange(self, found: str) -> CouldNotLook:
+        return CouldNotLook(
+            f"Marquez at {self.url} gave an answer that cannot be read.",
+            f"Expected a page of lineage events from GET {_PATH}; found {found}.",
+            "Check that the address is Marquez's API (without /api/v1) and not its web page.",
+        )
