@@ -41,10 +41,11 @@ class Choice(Record):
 
 
 class DecisionStep(_Step):
-    """Branches: `on: diagnosis` by the code of the first match or `no-match`; `on: choice` by a person."""
+    """Branches: `on: diagnosis` by the code of the match to act on first, `on: remedy` by what it asks for, else
+    `no-match`; `on: choice` by a person."""
 
     kind: Literal["decision"] = "decision"
-    on: Literal["diagnosis", "choice"]
+    on: Literal["diagnosis", "remedy", "choice"]
     choices: tuple[Choice, ...] = ()
 
 

@@ -28,8 +28,8 @@ def block(given: dict[str, Field], line: int, problems: Problems) -> dict[str, o
     needed = KINDS.get(kind or "", ())
     for name in needed:
         content[name] = _word(given, name, line, problems)
-    if content.get("on") is not None and content["on"] not in {"diagnosis", "choice"}:
-        problems.add(given["on"].line, "on: diagnosis or on: choice", given["on"].shape, "Correct it")
+    if content.get("on") is not None and content["on"] not in {"diagnosis", "remedy", "choice"}:
+        problems.add(given["on"].line, "on: diagnosis, on: remedy or on: choice", given["on"].shape, "Correct it")
     if content.get("on") == "choice":
         content["choices"] = _choices(given.get("choices"), line, problems)
         needed = (*needed, "choices")

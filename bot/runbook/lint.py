@@ -67,7 +67,7 @@ def _outcomes(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
             problems.add(
                 step.line, f"a branch for {', '.join(missing)}, or `next`", "neither", "Say where the walk goes then"
             )
-        if isinstance(step, DecisionStep) and step.on == "diagnosis" and "no-match" not in step.branches:
+        if isinstance(step, DecisionStep) and step.on in {"diagnosis", "remedy"} and "no-match" not in step.branches:
             problems.add(step.line, "a branch `no-match`", "none", "Say what to do when no failure mode fits")
         if isinstance(step, DecisionStep) and step.on == "choice" and len(step.choices) < 2:
             problems.add(step.line, "two choices or more", "one", "Add a choice, or make it a manual step")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from bot.domain.evidence import Verdict
+from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
     ActionStep,
     DecisionStep,
@@ -38,6 +39,8 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
             return tuple(_VERDICTS)
         case DecisionStep(on="diagnosis"):
             return (*sorted(codes), NO_MATCH)
+        case DecisionStep(on="remedy"):
+            return (*(remedy.value for remedy in Remedy), NO_MATCH)
         case DecisionStep():
             return tuple(choice.key for choice in step.choices)
         case ActionStep():
@@ -48,6 +51,14 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
             return ("sent",)
         case _:
             assert_never(step)
+
+
+def _asked_for(outcome: StepOutcome) -> str:
+    """`why` begins with the code; a key of which this version knows no remedy is said as it is."""
+    code = outcome.why.partition(":")[0]
+    if outcome.key == Remedy.NOTHING:
+        return f"{code} asks for nothing"
+    return f"{code} asks to {Remedy(outcome.key).words if outcome.key in set(Remedy) else outcome.key}"
 
 
 def because(step: Step, outcome: StepOutcome) -> str:
@@ -61,6 +72,8 @@ def because(step: Step, outcome: StepOutcome) -> str:
             return f"*{step.title}* {_VERDICTS.get(outcome.key, f'answered {outcome.key}')}"
         case DecisionStep(on="diagnosis"):
             return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
+        case DecisionStep(on="remedy"):
+            return "no failure mode fits" if outcome.key == NO_MATCH else _asked_for(outcome)
         case DecisionStep():
             label = next((c.label for c in step.choices if c.key == outcome.key), outcome.key)
             return f"the answer was “{label}”"

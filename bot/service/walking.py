@@ -41,9 +41,9 @@ class Walker:
         """Take the steps that need nobody: a decision on the diagnosis."""
         incident = self._store.get(incident_id)
         current = current_step(incident)
-        if not isinstance(current, DecisionStep) or current.on != "diagnosis" or not incident.is_open:
+        if not isinstance(current, DecisionStep) or current.on == "choice" or not incident.is_open:
             return
-        key, why = outcome_of(self._diagnostician.diagnose(incident_id))
+        key, why = outcome_of(self._diagnostician.diagnose(incident_id), current)
         self.finish(incident_id, current.id, key=key, why=why, by=WATERLINE)
 
     def diagnose_again(self, incident_id: IncidentId) -> None:
@@ -56,13 +56,13 @@ class Walker:
             (
                 s
                 for s in incident.opened.runbook.steps
-                if isinstance(s, DecisionStep) and s.on == "diagnosis" and s.id in reached
+                if isinstance(s, DecisionStep) and s.on != "choice" and s.id in reached
             ),
             None,
         )
         diagnosis = self._diagnostician.diagnose(incident_id)
         if step is not None:
-            key, why = outcome_of(diagnosis)
+            key, why = outcome_of(diagnosis, step)
             self.finish(incident_id, step.id, key=key, why=why, by=WATERLINE)
 
     def finish(self, incident_id: IncidentId, step: StepId, *, key: str, why: str, by: str) -> None:
@@ -132,11 +132,13 @@ class Walker:
         self._store.write(incident_id, by=by, decide=decide)
 
 
-def outcome_of(diagnosis: Diagnosis) -> tuple[str, str]:
-    """(outcome key, why) of a decision on this diagnosis: the first match's code, or `no-match`."""
+def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:
+    """(outcome key, why) of a decision: code or remedy of the match to act on first, or `no-match`."""
     if diagnosis.matches:
         mode, match = diagnosis.matches[0]
-        return mode.code, match.headline
+        return (
+            (mode.code, match.headline) if step.on == "diagnosis" else (match.remedy, f"{mode.code}: {match.headline}")
+        )
     missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
     return "no-match", "No failure mode matches." + (f" Still missing: {missing}" if missing else "")
 
@@ -153,7 +155,7 @@ def key_when_skipped(step: Step) -> str:
         case EvidenceStep():
             return "inconclusive"
         case DecisionStep():
-            return "no-match" if step.on == "diagnosis" else step.choices[-1].key
+            return "no-match" if step.on != "choice" else step.choices[-1].key
         case NoticeStep():
             return "sent"
         case ManualStep() | ReviewStep() | ActionStep():

@@ -74,7 +74,7 @@ def test_line_ends_do_not_matter_but_the_digest_is_of_the_very_text() -> None:
         ("next: tell", "next: tells", "### Count again", "a step that exists, or `end`; found `tells`"),
         ("next: tell", "next: rewind", "### Count again", "a step further down"),
         ("next: tell", "next: count-again", "### Count again", "a step further down"),
-        ("on: choice", "on: chance", "on: chance", "on: diagnosis or on: choice"),
+        ("on: choice", "on: chance", "on: chance", "on: diagnosis, on: remedy or on: choice"),
         ("  yes: It was planned\n", "  yes:\n", "  yes:", "a label for the choice `yes`"),
         ("  applied: count-again", "\tapplied: count-again", "\tapplied", "spaces; found a tab"),
         ("  applied: count-again", "  applied: [count-again]", "applied: [", "a step id or `end` for `applied`"),

@@ -138,7 +138,7 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
                         style="primary",
                     )
                 ]
-        case DecisionStep(on="diagnosis"):
+        case DecisionStep(on="diagnosis" | "remedy"):
             main = [button("Diagnose", Click.DIAGNOSE, incident.id, style="primary")]
         case DecisionStep():
             main = [button(c.label, Click.CHOOSE, incident.id, step.id, c.key) for c in step.choices]
