@@ -36,6 +36,11 @@ class OtherHands:
         names = {"table": f"{self._state.catalog_name}.{self._state.table}", "catalog": self._state.catalog_name}
         return spark_sql(self._home, *(statement.format(**names) for statement in statements))
 
+    def set_property(self, name: str, value: str) -> None:
+        """Sets a property of the table; no job writes it then."""
+        with self.table() as table, table.transaction() as transaction:
+            transaction.set_properties({name: value})
+
     def roll_back_to(self, snapshot_id: int) -> int:
         """Moves `main` back, as a hand with PyIceberg would; the answer is the head that was left behind.
 

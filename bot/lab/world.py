@@ -3,6 +3,8 @@
 It needs only `lab.json`, so a story can be told from another process than the one that holds the lab.
 """
 
+import shutil
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
@@ -130,9 +132,38 @@ class World:
         """Stops the job with a savepoint, and does not drain it unless asked to."""
         return self.flink.stop(job_id, self.state.savepoint_dir, drain)
 
+    def stop_with_rows(self, job_id: str) -> tuple[str, Savepoint]:
+        """Stops the job so that the savepoint's own commit has rows; the answer names the run that was stopped.
+
+        The source emits once a second, so a savepoint soon after a checkpoint has none; then the job goes on from it
+        and is stopped again.
+        """
+        for _ in range(5):
+            newest = max((link.checkpoint_id or 0 for link in self.commits_of(job_id)), default=0)
+            self.await_commits(job_id, 1, after=newest)
+            time.sleep(1)
+            savepoint = self.stop(job_id)
+            last = self.commits_of(job_id)[-1]
+            if last.checkpoint_id == savepoint.checkpoint_id and last.added_rows > 0:
+                return job_id, savepoint
+            job_id = self.start_job(from_path=savepoint.path)
+        raise LabError(
+            "No savepoint had rows of its own.",
+            f"Expected it within five attempts; the last one was {savepoint.checkpoint_id}.",
+            "Tell the story again.",
+        )
+
     def checkpoint_path(self, job_id: str, checkpoint_id: int) -> str:
         """Where the retained checkpoint of this run lies."""
         return (self.state.checkpoint_dir / job_id / f"chk-{checkpoint_id}").as_uri()
+
+    def clear_checkpoints(self, job_id: str) -> None:
+        """Deletes the retained checkpoints of this run; its savepoints stay.
+
+        Flink deletes them too when a job has finished, in its own time; a new start under this job id that meets them
+        is another story.
+        """
+        shutil.rmtree(self.state.checkpoint_dir / job_id, ignore_errors=True)
 
     def commits_of(self, job_id: str) -> list[Link]:
         """The job's commits among the ancestors of the head, oldest first."""

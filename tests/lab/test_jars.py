@@ -51,6 +51,18 @@ def test_the_projects_own_list_names_each_file_once() -> None:
     assert {"flink-runtime-2.1.1.jar", "iceberg-spark-runtime-4.1_2.13-1.12.0.jar"} <= set(names)
 
 
+@pytest.mark.parametrize("version", ["2.1", "1.20"])
+def test_each_flink_has_one_runtime_of_its_own_and_none_of_the_other(version: str) -> None:
+    """Two Flinks on one class path would be neither."""
+    jars = parse_pins(PINS.read_text(encoding="utf-8"))
+
+    runtimes = [jar for jar in jars if jar.artifact in ("flink-runtime", f"iceberg-flink-runtime-{version}")]
+
+    mine = [jar for jar in runtimes if jar.needed_by in ("flink", f"flink-{version}")]
+    assert sorted(jar.artifact for jar in mine) == ["flink-runtime", f"iceberg-flink-runtime-{version}"]
+    assert next(jar.version for jar in mine if jar.artifact == "flink-runtime").startswith(version)
+
+
 def test_a_jar_with_another_checksum_is_refused(tmp_path: Path) -> None:
     """What was tampered with, or cut short, is not run."""
     pin = Jar(needed_by="flink", group="g", artifact="a", version="1", sha256=SHA256)

@@ -107,6 +107,20 @@ def test_a_process_that_must_not_be_missing_comes_back(keep: Callable[..., Kept]
     kept.check()
 
 
+def test_a_jobmanager_comes_back_when_it_was_killed_and_not_when_it_ended(keep: Callable[..., Kept]) -> None:
+    """Killed from outside is a story; ended by itself is an error that must show."""
+    kept = keep(["sh", "-c", "trap 'exit 3' TERM; while :; do sleep 0.1; done"], restarts="killed")
+    first = running(kept.pid_file)
+
+    os.kill(first, signal.SIGKILL)
+    until("its end", lambda: gone(first), 10, "the process table")
+    second = running(kept.pid_file)
+    os.kill(second, signal.SIGTERM)
+
+    assert second != first
+    assert kept.wait() == 3
+
+
 def test_a_pid_file_of_an_earlier_boot_names_no_process(tmp_path: Path) -> None:
     """A number that another process has inherited is not taken for the lab's."""
     pid_file = tmp_path / "old.pid"

@@ -59,7 +59,7 @@ def page(all_told: dict[str, Told]) -> str:
         "# What the bot said of each story",
         "",
         "Each line is a run on this machine: a real Flink job writes a real Iceberg table, a story damages it",
-        "or does not (`bot/lab/stories`), and `waterline diagnose --json` is asked with the deployment's own configuration.",
+        "or does not (`bot/lab/stories`), and `waterline diagnose --json` is asked.",
         "*constructed*: one thing was done by hand that no program of the lab does.",
         "Tables are append-only in format 2 unless the line says otherwise. `waterline lab stories` says what happens",
         "in each. The page is written by `python -m tests.matrix`; a test keeps it in step with the kept answers.",

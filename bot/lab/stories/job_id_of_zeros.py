@@ -20,6 +20,7 @@ def tell(world: World, early: bool) -> None:
     world.await_first_reads()
     good = world.stop(ZEROS)
     world.machines.restart_jobmanager()
+    world.clear_checkpoints(ZEROS)
     world.start_job(from_path=good.path, job_id=ZEROS)
     world.note(
         f"Run {ZEROS[:8]}… was stopped with savepoint {good.checkpoint_id} and went on under the same job id",

@@ -15,7 +15,7 @@ def tell(world: World, early: bool) -> None:
     first = world.running_job()
     world.await_commits(first, 3)
     world.await_first_reads()
-    good = world.stop(first)
+    first, good = world.stop_with_rows(first)
     paired = world.commits_of(first)[-1]
     world.hands.sql(
         "INSERT INTO {table} SELECT 'backfill-1', event_time, customer, amount, 1000000 FROM {table} LIMIT 1",

@@ -18,6 +18,7 @@ def tell(world: World, early: bool) -> None:
     good = world.stop(job)
     paired = world.commits_of(job)[-1]
     world.machines.restart_jobmanager()
+    world.clear_checkpoints(job)
     world.start_job(job_id=job)
     world.note(
         f"Job {job[:8]} was stopped with savepoint {good.checkpoint_id} and started without it, under the same job id",
