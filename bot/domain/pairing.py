@@ -44,17 +44,42 @@ def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | No
 
 
 def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
+    if stored.is_drained:
+        return (
+            PairVerdict.BEHIND,
+            None,
+            "It was taken with drain: true: the job had told its operators that its input was at its end. Iceberg's V1 "
+            "sink, started from it, never commits again (F5).",
+        )
     if stored.problem is not None or stored.checkpoint_id is None:
         return PairVerdict.UNREADABLE, None, stored.problem or "Its _metadata names no checkpoint."
     if stored.job_id is None:
         return PairVerdict.UNPAIRABLE, None, "Neither its state nor its folder says which run wrote it."
     commits = _commits_of(stored, table)
     if not commits:
-        return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}."
+        owes = owed_checkpoints(stored)
+        more = f"; its committer still owes {_listed(owes)}" if owes else ""
+        return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}{more}."
     exact = [s for s in commits if s.checkpoint_id == stored.checkpoint_id]
     if exact:
-        return _paired(exact, table)
+        return _paired(_of_one_life(exact, commits, stored), table)
     return _unmatched(stored, stored.checkpoint_id, commits, table)
+
+
+def _of_one_life(exact: Sequence[Snapshot], commits: Sequence[Snapshot], stored: StoredCheckpoint) -> list[Snapshot]:
+    """Those of `exact` that belong to the start of the job from which `stored` comes.
+
+    Under a job id that never changes (F14) a start without state counts from 1 again: wherever the ids fall, another
+    life begins. The life is told by time: of the commit that lies closest to the writing of the restore point.
+    """
+    life, lives, highest = 0, {}, 0
+    for commit in commits:
+        checkpoint = commit.checkpoint_id or 0
+        life += checkpoint < highest
+        lives[commit.snapshot_id] = life
+        highest = checkpoint
+    closest = min(exact, key=lambda s: abs(s.committed_at - stored.written_at))
+    return [s for s in exact if lives[s.snapshot_id] == lives[closest.snapshot_id]]
 
 
 def _commits_of(stored: StoredCheckpoint, table: TableState) -> tuple[Snapshot, ...]:
@@ -69,11 +94,19 @@ def _commits_of(stored: StoredCheckpoint, table: TableState) -> tuple[Snapshot, 
 
 
 def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
-    """The oldest on main (a second copy is a repeated commit, F1), else the newest that was rolled back."""
+    """The oldest on main (a second copy is a repeated commit, F1), else the newest that was rolled back.
+
+    Where two sinks of the run committed this checkpoint, the table is whole only after the later of them.
+    """
     on_main = [s for s in exact if s.snapshot_id in table.chain_ids]
-    chosen = on_main[0] if on_main else exact[-1]
+    firsts = {s.operator_id: s for s in reversed(on_main)}
+    chosen = max(firsts.values(), key=lambda s: s.sequence_number) if on_main else exact[-1]
     where = "is on main" if on_main else "was rolled back and is still listed"
-    twice = f"; {len(on_main)} commits on main carry this checkpoint, this is the first" if len(on_main) > 1 else ""
+    twice = ""
+    if len(on_main) > len(firsts):
+        twice = f"; {len(on_main)} commits on main carry this checkpoint, this is the first"
+    elif len(firsts) > 1:
+        twice = f"; it is the last of {len(firsts)}, one for each sink of the run"
     says = f"Snapshot {short(chosen.snapshot_id)} carries exactly checkpoint {chosen.checkpoint_id} and {where}{twice}."
     return PairVerdict.PAIRED, chosen, says
 
@@ -90,7 +123,7 @@ def _unmatched(
             f"Run {short_job(stored.job_id)} was drained: its last commit carries Long.MAX_VALUE, and a job restored "
             "from here would never commit again (F5).",
         )
-    owed = _owed(stored)
+    owed = owed_checkpoints(stored)
     if owed == () and stored.is_committer_read and below:
         _, chosen, _ = _paired([s for s in commits if s.checkpoint_id == max(below)], table)
         assert chosen is not None
@@ -103,12 +136,18 @@ def _unmatched(
         )
     if above:
         return PairVerdict.BEHIND, None, _behind(stored, checkpoint, min(above))
-    return (
-        PairVerdict.AHEAD,
-        None,
-        f"Run {short_job(stored.job_id)} has committed up to checkpoint {max(below)}; what checkpoint {checkpoint} "
-        "holds has not reached any listed snapshot.",
-    )
+    return PairVerdict.AHEAD, None, _ahead(stored, checkpoint, max(below))
+
+
+def _ahead(stored: StoredCheckpoint, checkpoint: CheckpointId, reached: int) -> str:
+    run = f"Run {short_job(stored.job_id)} has committed up to checkpoint {reached}"
+    if owed_checkpoints(stored):
+        return (
+            f"{run}; what checkpoint {checkpoint} holds has not reached any listed snapshot. A job restored from here "
+            "commits it first, if its Flink manifests are still on storage."
+        )
+    said = "" if stored.is_committer_read else ", and its committer's state could not be read"
+    return f"{run}; what checkpoint {checkpoint} holds has not reached any listed snapshot{said}."
 
 
 def _behind(stored: StoredCheckpoint, checkpoint: CheckpointId, later: int) -> str:
@@ -118,10 +157,15 @@ def _behind(stored: StoredCheckpoint, checkpoint: CheckpointId, later: int) -> s
     return f"{merged[0].upper()}{merged[1:]}, so its own commit was merged or has been expired."
 
 
-def _owed(stored: StoredCheckpoint) -> tuple[int, ...] | None:
+def owed_checkpoints(stored: StoredCheckpoint) -> tuple[int, ...] | None:
     """Checkpoints whose files the committer's state still lists; None if a name cannot be understood."""
     found = [_PENDING.match(name.rsplit("/", 1)[-1]) for name in stored.pending_manifests]
     return tuple(sorted({int(m["checkpoint"]) for m in found if m})) if all(found) else None
+
+
+def _listed(checkpoints: Sequence[int]) -> str:
+    first, last = checkpoints[0], checkpoints[-1]
+    return f"checkpoint {first}" if first == last else f"checkpoints {first} to {last}"
 
 
 def _is_durable(stored: StoredCheckpoint, jobs: Seen[JobRun] | NotSeen) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CouldNotLook
-from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.flink import CheckpointKind, CheckpointSettings, JobRun
 from bot.domain.ids import CheckpointId, JobId
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.serving import unused_address
@@ -56,6 +56,75 @@ def test_a_run_of_2_1_after_a_failover(wire: Wire, flink: FlinkRest) -> None:
     assert run.restored.checkpoint_id == 9
     assert run.failures[0].exception.endswith("JobMasterException")
     assert max(vertex.attempt for vertex in run.vertices) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "run_id", "checkpoints", "size"),
+    [(F120, RUN_120, "checkpoints_after_failure", None), (F21, RUN_21, "checkpoints", 402094)],
+)
+def test_what_a_checkpoint_cost_is_told(
+    wire: Wire, flink: FlinkRest, folder: str, run_id: JobId, checkpoints: str, size: int | None
+) -> None:
+    """Duration, size of the state and what was kept in flight, as Flink's own page says."""
+    tell_run(wire, folder, run_id, exceptions="exceptions" if folder == F21 else "exceptions0", checkpoints=checkpoints)
+    page = {entry["id"]: entry for entry in body(folder, checkpoints)["history"]}
+
+    run = told(flink, run_id)
+
+    done = [c for c in run.checkpoints if c.status == "COMPLETED" and c.checkpoint_id in page]
+    assert done
+    assert [(c.took_ms, c.state_bytes) for c in done] == [
+        (page[c.checkpoint_id]["end_to_end_duration"], page[c.checkpoint_id]["state_size"]) for c in done
+    ]
+    assert {c.alignment_bytes for c in done} == {0}
+    assert size is None or done[0].state_bytes == size
+
+
+@pytest.mark.parametrize(("folder", "run_id"), [(F120, RUN_120), (F21, RUN_21)])
+def test_how_checkpoints_are_set_is_told(wire: Wire, flink: FlinkRest, folder: str, run_id: JobId) -> None:
+    """What recovery depends on: mode, retention, storage, backend, limits."""
+    exceptions, checkpoints = ("exceptions", "checkpoints") if folder == F21 else ("exceptions0", "ckpts_stop_v1")
+    tell_run(wire, folder, run_id, exceptions=exceptions, checkpoints=checkpoints)
+
+    settings = told(flink, run_id).settings
+
+    assert settings == CheckpointSettings(
+        mode="exactly_once",
+        timeout_ms=600_000,
+        min_pause_ms=0,
+        max_concurrent=1,
+        survives_cancel=True,
+        storage="FileSystemCheckpointStorage",
+        backend="HashMapStateBackend",
+        is_unaligned=False,
+        tolerable_failures=0,
+    )
+
+
+def test_what_a_version_does_not_say_stays_unknown(wire: Wire, flink: FlinkRest) -> None:
+    """Absent and -1 both mean that Flink does not tell; nothing is made of it."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions0", checkpoints="ckpts_stop_v1")
+    wire.says(f"GET /jobs/{RUN_120}/checkpoints/config", {"mode": "at_least_once", "interval": 1000})
+    entry = {"id": 5, "status": "IN_PROGRESS", "trigger_timestamp": 1, "end_to_end_duration": -1}
+    wire.says(f"GET /jobs/{RUN_120}/checkpoints", {"history": [entry]})
+
+    run = told(flink, RUN_120)
+
+    assert run.settings == CheckpointSettings(mode="at_least_once")
+    assert run.from_history is False
+    [checkpoint] = run.checkpoints
+    assert (checkpoint.took_ms, checkpoint.state_bytes, checkpoint.alignment_bytes) == (None, None, None)
+
+
+def test_records_in_flight_are_counted_however_flink_names_them(wire: Wire, flink: FlinkRest) -> None:
+    """Unaligned checkpoints persist them."""
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    page = body(F21, "checkpoints")
+    for entry in page["history"]:
+        entry["persisted_data"] = 4096
+    wire.says(f"GET /jobs/{RUN_21}/checkpoints", page)
+
+    assert {c.alignment_bytes for c in told(flink, RUN_21).checkpoints} == {4096}
 
 
 def test_kinds_of_checkpoints_are_told_apart(wire: Wire, flink: FlinkRest) -> None:
@@ -117,6 +186,7 @@ def test_a_run_without_checkpointing_is_told_all_the_same(wire: Wire, flink: Fli
     run = told(flink, RUN_21)
 
     assert run.checkpoint_interval_ms is None
+    assert run.settings is None
     assert run.completed_count == 0
 
 
