@@ -39,6 +39,22 @@ def with_key_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> Data
     return rows.join(renamed, on=reduce(and_, same), how="left_semi")
 
 
+def in_range_of(wanted: DataFrame, rows: DataFrame, names: Sequence[str]) -> tuple[DataFrame, tuple[str, ...], int]:
+    """(`rows` within the range that `wanted` has of each of `names`, the names that bound, how many are wanted).
+
+    A column that is null in some wanted row bounds nothing. Files whose bounds lie outside are not read.
+    Cost: one aggregation over `wanted` happens here.
+    """
+    edges = wanted.agg(F.count("*").alias("rows"), *_edges(names)).first()
+    assert edges is not None
+    bounds = tuple(name for name in names if edges[f"{name}.count"] == edges["rows"] > 0)
+    for name in bounds:
+        kind = rows.schema[name].dataType
+        low, high = (F.lit(edges[f"{name}.{end}"]).cast(kind) for end in ("low", "high"))
+        rows = rows.where(F.col(name).between(low, high))
+    return rows, bounds, int(edges["rows"])
+
+
 def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -> Copies:
     """Where the window only appends, its rows are read alone and older ones within their bounds.
 
@@ -54,20 +70,14 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
         return _at_the_end(live, keys, written)
     inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen, FILE)
     older = rows_at(spark, ask.observation.table, reach.since).select(*chosen, FILE)
-    edges = inside.agg(F.count("*").alias("rows"), *_edges(tuple(names))).first()
-    assert edges is not None
-    bounds = [name for name in names if edges[f"{name}.count"] == edges["rows"] > 0]
-    for name in bounds:
-        kind = older.schema[name].dataType
-        low, high = (F.lit(edges[f"{name}.{end}"]).cast(kind) for end in ("low", "high"))
-        older = older.where(F.col(name).between(low, high))
+    older, bounds, window_rows = in_range_of(inside, older, tuple(names))
     older = with_key_in(older, inside.select(*keys).distinct(), keys)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
     within = f" with {' and '.join(names[bound] for bound in bounds)} in the window's range" if bounds else ""
     return Copies(
         frame=both.select(*keys, FILE, IN_WINDOW),
         keys=keys,
-        window_rows=int(edges["rows"]),
+        window_rows=window_rows,
         sources=("rows that the window appended", f"older rows{within}"),
     )
 

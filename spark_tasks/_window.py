@@ -58,6 +58,20 @@ def reach_of(ask: Ask) -> Reach | NotSeen:
     )
 
 
+def is_cut(ask: Ask, reach: Reach) -> bool:
+    """Whether the snapshot where the window begins is no longer listed."""
+    return ask.window.since is not None and reach.since is None
+
+
+def begin_expired(ask: Ask) -> NotSeen:
+    """What is said of a window whose beginning is gone."""
+    return NotSeen(
+        source=f"snapshot {ask.window.since} of {ask.observation.table.name}",
+        reason="The snapshot where the window begins is no longer listed (expired), so what lay below is not known.",
+        remedy="Ask again with a window that begins at a listed snapshot.",
+    )
+
+
 def _branch(ask: Ask, leaf: Snapshot, lost: dict[SnapshotId, Snapshot]) -> Branch:
     commits: list[Snapshot] = []
     fork: SnapshotId | None = None

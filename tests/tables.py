@@ -4,6 +4,7 @@ A table of orders is written by PyIceberg into a folder of the test, with the su
 writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,10 +15,14 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import BooleanExpression
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
 from pyiceberg.table import TableProperties
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+from pyiceberg.types import IcebergType, StringType
 
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.table_files import FolderOfTable
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
@@ -114,8 +119,50 @@ class OrdersTable:
         """One checkpoint of a Flink run whose files bear these very names: file name -> positions; each is named
         so many times."""
         for name, positions in files.items():
+            (self.data_folder / name).parent.mkdir(exist_ok=True)
             pq.write_table(rows(positions), self.data_folder / name)
         return self.names_again(run, checkpoint, list(files) * times)
+
+    def leaves_manifest(
+        self,
+        run: str,
+        checkpoint: int,
+        files: Mapping[str, Iterable[int]],
+        *,
+        attempt: int = 0,
+        operator: OperatorId = OPERATOR,
+        age: timedelta = timedelta(0),
+    ) -> Path:
+        """Files that a Flink run wrote for a checkpoint, and the temporary manifest that lists them; no commit."""
+        self._table.refresh()
+        io, metadata = self._table.io, self._table.metadata
+        path = self._metadata_folder / f"{job(run)}-{operator}-00000-{attempt}-{checkpoint}-00001.avro"
+        out = io.new_output(f"file://{path}")
+        with write_manifest(2, metadata.spec(), metadata.schema(), out, 0, "deflate") as manifest:
+            for name, positions in files.items():
+                if not (self.data_folder / name).exists():
+                    pq.write_table(rows(positions), self.data_folder / name)
+                file = parquet_file_to_data_file(io, self._mapped(), f"file://{self.data_folder / name}")
+                manifest.add_entry(
+                    ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=0, data_file=file)
+                )
+        then = datetime.now(UTC).timestamp() - age.total_seconds()
+        os.utime(path, (then, then))
+        return path
+
+    def flink_manifests(self) -> tuple[FlinkManifest, ...]:
+        """What Flink left in the metadata folder, as the adapter lists it."""
+        return FolderOfTable().flink_manifests(self.state())
+
+    @property
+    def _metadata_folder(self) -> Path:
+        return Path(self._table.location().removeprefix("file://")) / "metadata"
+
+    def _mapped(self) -> TableMetadata:
+        """The table's metadata with the mapping that files without field ids need."""
+        mapping = {TableProperties.DEFAULT_NAME_MAPPING: self._table.schema().name_mapping.model_dump_json()}
+        metadata = self._table.metadata
+        return metadata.model_copy(update={"properties": {**metadata.properties, **mapping}})
 
     def names_again(
         self, run: str, checkpoint: int, files: Sequence[str], summary: Mapping[str, str] | None = None
@@ -148,6 +195,18 @@ class OrdersTable:
         self._table.refresh()
         self._table.overwrite(table, overwrite_filter=where, snapshot_properties={"engine-name": "spark"})
         return self.head
+
+    def sets(self, properties: Mapping[str, str]) -> None:
+        """Table properties are changed; no snapshot is made."""
+        self._table.refresh()
+        with self._table.transaction() as change:
+            change.set_properties(dict(properties))
+
+    def adds_column(self, name: str, kind: IcebergType | None = None) -> None:
+        """`ALTER TABLE … ADD COLUMN`: no snapshot is made."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.add_column(name, kind or StringType())
 
     def rolls_back_to(self, snapshot: SnapshotId) -> None:
         """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""

@@ -1,0 +1,182 @@
+"""What commits brought: their data files as the manifests tell them, and the rows that stand in these files.
+
+Rows are read from the very files that a commit added, whatever became of them since: deleted, compacted, rolled back.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql.types import BinaryType, DataType, StructField, StructType
+
+from bot.domain.errors import EvidenceFailed
+from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.record import Record
+from bot.domain.table import Column as TableColumn
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._commit_files import bound
+from spark_tasks._reading import column, entries
+
+MAX_FILES = 20_000
+_NAME = r"[^/]+$"
+Content = Literal["data", "position-deletes", "equality-deletes"]
+_CONTENT: dict[int, Content] = {0: "data", 1: "position-deletes", 2: "equality-deletes"}
+
+
+class DataFile(Record):
+    """One file that a commit added or removed."""
+
+    snapshot_id: SnapshotId
+    is_added: bool
+    content: Content
+    path: str
+    format: str
+    rows: int
+    low: int | None
+    """Bound of the asked column as Iceberg stores it; None without one."""
+    high: int | None
+    of_file: str | None = None
+    """The one data file that a delete file is about, where it says so."""
+
+
+def files_of(
+    spark: SparkSession, commits: Sequence[Snapshot], bounded: TableColumn | None = None
+) -> tuple[DataFile, ...]:
+    """Every file that these commits added or removed. Reads their manifests now.
+
+    Raises EvidenceFailed above 20,000 files: then the window is too long to be looked at row by row.
+    """
+    if not commits:
+        return ()
+    read = entries(spark, commits, bounds=True, more={"referenced_data_file": "string"})
+    told = read.select(
+        "snapshot_id",
+        "status",
+        "content",
+        "file_path",
+        F.lower("file_format").alias("format"),
+        "record_count",
+        bound("lower_bounds", bounded).alias("low"),
+        bound("upper_bounds", bounded).alias("high"),
+        "referenced_data_file",
+    )
+    rows = told.limit(MAX_FILES + 1).collect()
+    if len(rows) > MAX_FILES:
+        raise EvidenceFailed(
+            "The window is too large to be looked at.",
+            f"Expected at most {MAX_FILES:,} files in its commits; there are more.",
+            "Choose a window that begins later, then ask again.",
+        )
+    return tuple(_file(row) for row in rows)
+
+
+def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
+    """The data files that came."""
+    return tuple(file for file in files if file.is_added and file.content == "data")
+
+
+def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
+    """A NotSeen for each column whose name meant another column once: its old files cannot be read by name."""
+    ids = {each.name: each.field_id for each in table.columns}
+    once = [each for columns in table.schemas.values() for each in columns]
+    return tuple(
+        NotSeen(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} was renamed, or replaces another column of this name, so older files hold it "
+            "under another name.",
+            remedy="Compare the states with a query of your own.",
+        )
+        for name in names
+        if any((each.name == name) != (each.field_id == ids[name]) for each in once)
+    )
+
+
+def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], names: Sequence[str]) -> DataFrame:
+    """Shape: snapshot_id (bigint, the commit), file_path, then the named columns; one row per row in the files.
+
+    Deletes are not applied. A column that a file lacks is null. Cost: these columns of these files.
+    """
+    whole = whole_schema(spark, table)
+    kinds = {each.name: each.type for each in table.columns}
+    asked = StructType([_as_stored(whole[name], kinds.get(name, "")) for name in names])
+    parts = [_read(spark, batch, asked) for batch in _batches(files)]
+    read = parts[0] if parts else spark.createDataFrame([], _empty(asked))
+    for part in parts[1:]:
+        read = read.unionByName(part)
+    return read.select("snapshot_id", "file_path", *(_told(name, kinds.get(name, "")) for name in names))
+
+
+def whole_schema(spark: SparkSession, table: TableState) -> StructType:
+    """The table's present columns as Spark reads them. One call to Spark, no file of rows."""
+    return spark.read.format("iceberg").load(table.metadata_location).schema
+
+
+def names_at(table: TableState, snapshot: SnapshotId) -> list[str]:
+    """Present columns that the snapshot's own schema has too, in the present order."""
+    schema_id = table.by_id[snapshot].schema_id
+    there = table.schemas.get(schema_id) if schema_id is not None else None
+    known = {each.field_id: each.name for each in there or table.columns}
+    return [each.name for each in table.columns if known.get(each.field_id) == each.name]
+
+
+def comparable(name: str, kind: DataType) -> Column:
+    """A column in its present type, which an older state may not have. Maps and variants have no order and no hash
+    and are compared as text."""
+    has_none = any(word in kind.simpleString() for word in ("map<", "variant"))
+    return column(name).cast("string" if has_none else kind)
+
+
+def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> DataFrame:
+    """One batch: one format, and no two files of one name. A path is told differently by Iceberg and by Spark
+    (scheme, escapes), its last part is not."""
+    placed = [(file.path.rsplit("/", 1)[-1], int(file.snapshot_id), file.path) for file in files]
+    where = spark.createDataFrame(placed, "name string, snapshot_id bigint, file_path string")
+    read = spark.read.format(files[0].format).schema(asked).load([file.path for file in files])
+    named = read.withColumn("_name", F.url_decode(F.regexp_extract("_metadata.file_path", _NAME, 0)))
+    return named.join(F.broadcast(where), on=F.col("_name") == F.col("name"), how="inner").drop("_name", "name")
+
+
+def _batches(files: Sequence[DataFile]) -> list[list[DataFile]]:
+    batches: dict[tuple[str, int], list[DataFile]] = {}
+    seen: dict[str, int] = {}
+    for file in files:
+        name = file.path.rsplit("/", 1)[-1]
+        turn = seen.get(name, 0)
+        seen[name] = turn + 1
+        batches.setdefault((file.format, turn), []).append(file)
+    return list(batches.values())
+
+
+def _as_stored(field: StructField, kind: str) -> StructField:
+    """Iceberg's uuid stands in the file as sixteen bytes."""
+    stored = BinaryType() if kind == "uuid" else field.dataType
+    return StructField(field.name, stored, nullable=True)
+
+
+def _told(name: str, kind: str) -> Column:
+    if kind != "uuid":
+        return column(name)
+    digits = F.lower(F.hex(column(name)))
+    parts = (F.substring(digits, start, size) for start, size in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12)))
+    return F.when(column(name).isNotNull(), F.concat_ws("-", *parts)).alias(name)
+
+
+def _empty(asked: StructType) -> StructType:
+    known = StructType().add("snapshot_id", "bigint").add("file_path", "string")
+    return StructType([*known.fields, *asked.fields])
+
+
+def _file(row: Row) -> DataFile:
+    return DataFile(
+        snapshot_id=SnapshotId(row["snapshot_id"]),
+        is_added=row["status"] == 1,
+        content=_CONTENT[row["content"]],
+        path=row["file_path"],
+        format=row["format"],
+        rows=int(row["record_count"]),
+        low=row["low"],
+        high=row["high"],
+        of_file=row["referenced_data_file"],
+    )

@@ -1,0 +1,145 @@
+"""Event times of what commits brought, and the highest one that was there before each."""
+
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.table import Column as TableColumn
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
+from spark_tasks._reading import column
+from spark_tasks._words import absent_columns, could_not, counted
+
+BELOW = 20
+"""Commits below the window in which the highest event time is looked for: a stream's newest event is among its
+newest commits, and a look through all of them would cost what the table costs."""
+MICROS = 1_000_000
+_DAY = 86_400 * MICROS
+_TIMES = frozenset({"timestamp", "timestamptz", "date"})
+
+
+def event_column(ask: Ask, what: str) -> TableColumn | Answer:
+    """The contract's column of the event's time; an inconclusive answer where there is none that can be compared.
+
+    `what` begins the sentence: `Late rows`.
+    """
+    contract, table = ask.contract, ask.observation.table
+    if contract.event_time is None:
+        return could_not(
+            f"{what} cannot be told: the contract of {table.name} names no column with the time of the event.",
+            NotSeen(
+                source="contract.event_time",
+                reason="The contract names no column that holds the time of the event.",
+                remedy="Name one as event_time in the table's contract, if the rows carry it.",
+            ),
+        )
+    if missing := absent_columns(ask, contract.event_time):
+        return could_not(f"{what} cannot be told: {missing[0].reason}", *missing)
+    found = next(each for each in table.columns if each.name == contract.event_time)
+    if found.type in _TIMES:
+        return found
+    return could_not(
+        f"{what} cannot be told: column {found.name} holds {found.type}, not a time.",
+        NotSeen(
+            source=f"column {found.name} of {table.name}",
+            reason=f"Expected timestamp, timestamptz or date; found {found.type}.",
+            remedy="Name another column as event_time, or none.",
+        ),
+    )
+
+
+def micros(event: TableColumn) -> Column:
+    """A row's event time in microseconds since 1970 (UTC), as the bounds of files tell it."""
+    return F.unix_micros(column(event.name).cast("timestamp"))
+
+
+def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], event: TableColumn) -> tuple[DataFile, ...]:
+    """The data files that these commits added, `low` and `high` in microseconds.
+
+    Cost: manifests; and the column of those files whose bounds the writer left out.
+    """
+    told = [_in_micros(file, event) for file in data_added(files_of(spark, commits, event))]
+    untold = [file for file in told if file.high is None and file.rows]
+    if not untold:
+        return tuple(told)
+    read = rows_in(spark, ask.observation.table, untold, [event.name])
+    edges = read.groupBy("file_path").agg(F.min(micros(event)).alias("low"), F.max(micros(event)).alias("high"))
+    found = {row["file_path"]: (row["low"], row["high"]) for row in edges.limit(len(untold)).collect()}
+    return tuple(_with(file, *found.get(file.path, (file.low, file.high))) for file in told)
+
+
+def newest_with_rows(table: TableState, at: SnapshotId | None, count: int) -> tuple[Snapshot, ...]:
+    """The newest commits at or below `at` that brought rows, oldest first; compactions bring none."""
+    found = [s for s in table.ancestors(at) if brings_rows(s)][:count]
+    return tuple(reversed(found))
+
+
+def brings_rows(commit: Snapshot) -> bool:
+    """Whether it added rows, as far as its summary tells: a writer that says nothing of rows may have.
+
+    A commit that rewrote files (delete or merge, copy on write) mostly copies; see `mixes`.
+    """
+    told = commit.summary.get("added-records")
+    is_rewrite = commit.operation in {"replace", "delete"} or commit.counted("deleted-data-files") > 0
+    return not is_rewrite and told != "0" and not _is_empty(commit)
+
+
+def mixes(commits: Iterable[Snapshot]) -> tuple[NotSeen, ...]:
+    """A NotSeen for each commit that rewrote files and put new rows among the copied ones: they cannot be told."""
+    return tuple(
+        NotSeen(
+            source=f"the new rows of commit {short(commit.snapshot_id)}",
+            reason=f"It rewrote {counted(commit.counted('deleted-data-files'), 'file')} and added rows among those "
+            "that it copied.",
+            remedy="Ask its writer what it merged.",
+        )
+        for commit in commits
+        if commit.operation != "replace"
+        and commit.counted("deleted-data-files") > 0
+        and commit.counted("added-records") > commit.counted("deleted-records")
+    )
+
+
+def by_commit(files: Iterable[DataFile]) -> dict[SnapshotId, list[DataFile]]:
+    """Commit -> its files."""
+    grouped: dict[SnapshotId, list[DataFile]] = {}
+    for file in files:
+        grouped.setdefault(file.snapshot_id, []).append(file)
+    return grouped
+
+
+def highest(files: Iterable[DataFile]) -> int | None:
+    """The highest event time among these files."""
+    return max((file.high for file in files if file.high is not None), default=None)
+
+
+def marks_before(commits: Sequence[Snapshot], files: Iterable[DataFile], start: int | None) -> dict[SnapshotId, int]:
+    """Commit -> the highest event time in all commits before it; without those that have nothing before them."""
+    grouped = by_commit(files)
+    marks: dict[SnapshotId, int] = {}
+    mark = start
+    for commit in commits:
+        if mark is not None:
+            marks[commit.snapshot_id] = mark
+        top = highest(grouped.get(commit.snapshot_id, ()))
+        mark = top if mark is None else max(mark, mark if top is None else top)
+    return marks
+
+
+def _is_empty(commit: Snapshot) -> bool:
+    """Flink's empty commits say neither of rows nor of files that they added any."""
+    return commit.job_id is not None and not {"added-records", "added-data-files"} & commit.summary.keys()
+
+
+def _in_micros(file: DataFile, event: TableColumn) -> DataFile:
+    if event.type != "date":
+        return file
+    return _with(file, *(None if edge is None else edge * _DAY for edge in (file.low, file.high)))
+
+
+def _with(file: DataFile, low: int | None, high: int | None) -> DataFile:
+    return file.model_copy(update={"low": low, "high": high})

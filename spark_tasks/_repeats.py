@@ -1,0 +1,113 @@
+"""Records of the source that came more than once: by their place in the source, else by key and time of the event."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Ask
+from bot.domain.table import Snapshot
+from spark_tasks._copies import FILE, in_range_of, with_key_in
+from spark_tasks._data_files import DataFile, comparable, names_at, rows_in, whole_schema
+from spark_tasks._reading import column, local_ids, rows_at, writers_of
+from spark_tasks._window import Reach
+
+OLDER = -1
+"""The place of a row that lived before the window."""
+
+
+def identity_of(ask: Ask) -> tuple[str, ...]:
+    """Columns that together name one record of the source; empty where the contract names none.
+
+    A key alone does not: an upsert brings the same key again, rightly.
+    """
+    contract = ask.contract
+    if contract.position is not None:
+        return tuple(name for name in (contract.position_partition, contract.position) if name is not None)
+    if contract.event_time is None or not contract.key:
+        return ()
+    return tuple(dict.fromkeys((*contract.key, contract.event_time)))
+
+
+def ids_of(identity: Sequence[str]) -> list[str]:
+    """Names of the identity's columns in our frames."""
+    return [f"id_{place}" for place in range(len(identity))]
+
+
+def brought_rows(
+    spark: SparkSession, ask: Ask, reach: Reach, files: Sequence[DataFile], identity: Sequence[str]
+) -> DataFrame:
+    """Shape: the identity, digest (bigint, of all other columns), file_path, snapshot_id, place (rising with the
+    commits), on_main (boolean); one row per row that stands in the files. Rows without an identity are left out."""
+    table = ask.observation.table
+    told = [(int(s.snapshot_id), True) for s in reach.main] + [(int(s.snapshot_id), False) for s in reach.rolled_back]
+    sides = spark.createDataFrame(told, "snapshot_id bigint, on_main boolean")
+    names = _compared(ask, reach)
+    rows = rows_in(spark, table, files, [*identity, *names])
+    order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
+    placed = rows.join(F.broadcast(order), on="snapshot_id", how="inner").join(
+        F.broadcast(sides), on="snapshot_id", how="inner"
+    )
+    known = [F.col(name) for name in ("file_path", "snapshot_id", "place", "on_main")]
+    chosen = placed.select(*_identity(identity), _digest(spark, ask, names), *known)
+    return chosen.where(F.col(ids_of(identity)[-1]).isNotNull())
+
+
+def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, identity: Sequence[str]) -> DataFrame:
+    """The same shape; rows that lived where the window begins and whose identity the window brought again.
+
+    Cost: all columns of the files in which the range of the window's identities lies: none, where nothing came again.
+    """
+    assert reach.since is not None
+    ids = ids_of(identity)
+    live = rows_at(spark, ask.observation.table, reach.since)
+    chosen = live.select(*_identity(identity), _digest(spark, ask, _compared(ask, reach)), F.col(FILE))
+    narrowed, _, _ = in_range_of(brought, chosen, ids)
+    same = with_key_in(narrowed, brought.select(*ids).distinct(), ids).withColumnRenamed(FILE, "file_path")
+    nowhere = F.lit(None).cast("bigint").alias("snapshot_id")
+    return same.select("*", nowhere, F.lit(OLDER).alias("place"), F.lit(True).alias("on_main"))
+
+
+def replays_of(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
+    """Shape: the identity, digest, snapshot_id, first (struct of place, digest, snapshot_id, file_path: its first
+    copy); one row per row on main whose record an earlier commit had brought."""
+    ids = ids_of(identity)
+    one = F.struct("place", "digest", "snapshot_id", "file_path")
+    firsts = rows.groupBy(*ids).agg(F.min(one).alias("first"), F.max("place").alias("last_place"))
+    again = firsts.where("last_place > first.place").select(*(F.col(i).alias(f"{i}_of") for i in ids), "first")
+    same = reduce(and_, (F.col(name).eqNullSafe(F.col(f"{name}_of")) for name in ids))
+    return (
+        rows.where("on_main")
+        .join(again, on=same, how="inner")
+        .where("place > first.place")
+        .select(*ids, "digest", "snapshot_id", "first")
+    )
+
+
+def commits_of_first(spark: SparkSession, at: Snapshot, pairs: DataFrame) -> DataFrame:
+    """Shape: file_path, writer (snapshot_id); one row per file in which a first copy lived before the window.
+    Cost: two columns of every manifest of `at`; nothing where no such file is."""
+    files = pairs.where("first.snapshot_id IS NULL").select(F.col("first.file_path").alias("file_path")).distinct()
+    if files.limit(1).count() == 0:
+        return spark.createDataFrame([], "file_path string, writer bigint")
+    return writers_of(spark, at, files).withColumnRenamed("snapshot_id", "writer")
+
+
+def _compared(ask: Ask, reach: Reach) -> list[str]:
+    """Columns beside the identity, that both the window's beginning and its end have."""
+    table, identity = ask.observation.table, identity_of(ask)
+    names = [each.name for each in table.columns] if reach.since is None else names_at(table, reach.since)
+    return [name for name in names if name not in identity]
+
+
+def _identity(identity: Sequence[str]) -> list[Column]:
+    return [column(name).alias(alias) for name, alias in zip(identity, ids_of(identity), strict=True)]
+
+
+def _digest(spark: SparkSession, ask: Ask, names: Sequence[str]) -> Column:
+    """A hash of 64 bits. A hash passes nulls over, so which are null is hashed too."""
+    kinds = {field.name: field.dataType for field in whole_schema(spark, ask.observation.table).fields}
+    told = [comparable(name, kinds[name]) for name in names]
+    return F.xxhash64(F.lit(0), *told, *(each.isNull() for each in told)).alias("digest")

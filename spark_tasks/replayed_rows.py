@@ -1,0 +1,183 @@
+"""Did the window bring records of the source that an earlier commit had brought already?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from spark_tasks._data_files import data_added, files_of, renamed
+from spark_tasks._event_time import brings_rows, mixes
+from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
+from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted
+
+TASK = Task(
+    name="replayed_rows",
+    title="Replayed rows",
+    question="Did the window bring records of the source again that an earlier commit had brought, live or not?",
+    confirmed_means="records of the source came again",
+    needs=("table", "contract.position"),
+    cost="all columns of the files that the window's commits added, and of older rows in their range",
+)
+MAX_PAIRS = 500
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Rows are compared as they were written: a copy that was deleted, merged away or rolled back since counts.
+
+    A record is known by its source position; by key and time of the event where the contract names no position.
+    What was deleted before the window began is not seen.
+    """
+    identity = identity_of(ask)
+    if (unfit := _unfit(ask, identity)) is not None:
+        return unfit
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+    commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_rows(commit)]
+    files = data_added(files_of(spark, commits))
+    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()))
+    if not files:
+        return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
+    rows = brought_rows(spark, ask, reach, files, identity).persist()
+    try:
+        checked = rows.where("on_main").count()
+        if checked == 0 and any(brings_rows(commit) for commit in reach.main):
+            return _without_identity(ask, identity)
+        whole = rows if reach.since is None else rows.unionByName(older_rows(spark, ask, reach, rows, identity))
+        again = replays_of(whole, identity).persist()
+        try:
+            return _counted(spark, ask, reach, again, checked, unseen)
+        finally:
+            again.unpersist()
+    finally:
+        rows.unpersist()
+
+
+def pairs_of(again: DataFrame, writers: DataFrame) -> DataFrame:
+    """Shape: first, second (snapshot ids), rows, changed; one row per pair of commits, most rows first. `writers` has
+    one row per file. A first copy whose commit is no longer known counts as 0."""
+    named = again.select(
+        "snapshot_id", "digest", F.col("first.snapshot_id").alias("known"), F.col("first.file_path").alias("file_path"),
+        F.col("first.digest").alias("first_digest"),
+    ).join(F.broadcast(writers), on="file_path", how="left")  # fmt: skip
+    first = F.coalesce("known", "writer", F.lit(0)).alias("first")
+    grouped = named.groupBy(first, F.col("snapshot_id").alias("second")).agg(
+        F.count("*").alias("rows"), F.count_if(F.col("digest") != F.col("first_digest")).alias("changed")
+    )
+    return grouped.orderBy(F.desc("rows"), "first", "second")
+
+
+def _counted(
+    spark: SparkSession, ask: Ask, reach: Reach, again: DataFrame, checked: int, unseen: tuple[NotSeen, ...]
+) -> Answer:
+    is_placed = ask.contract.position is not None
+    place = F.col(ids_of(identity_of(ask))[-1]) if is_placed else F.lit(None)
+    total = again.agg(
+        F.count("*").alias("replayed"),
+        F.count_if(F.col("digest") != F.col("first.digest")).alias("changed"),
+        F.min(place).cast("bigint").alias("first"),
+        F.max(place).cast("bigint").alias("last"),
+    ).first()
+    assert total is not None
+    if total["replayed"] == 0:
+        headline = f"None of {counted(checked, 'row')} of the window had come before."
+        return _told(ask, _nothing(checked), (), unseen, headline)
+    begin = ask.observation.table.by_id[reach.since] if reach.since is not None else None
+    writers = spark.createDataFrame([], "file_path string, writer bigint")
+    if begin is not None:
+        writers = commits_of_first(spark, begin, again)
+    pairs = pairs_of(again, writers).limit(MAX_PAIRS).collect()
+    finding = ReplayedRowsFinding(
+        rows_checked=checked,
+        replayed=int(total["replayed"]),
+        changed=int(total["changed"]),
+        first=total["first"],
+        last=total["last"],
+        pairs=tuple(
+            DuplicatePair(first=SnapshotId(p["first"]), second=SnapshotId(p["second"]), keys=p["rows"]) for p in pairs
+        ),
+    )
+    return _told(ask, finding, pairs, unseen, _headline(ask, finding))
+
+
+def _headline(ask: Ask, finding: ReplayedRowsFinding) -> str:
+    positions = (
+        f", positions {finding.first} to {finding.last}"
+        if finding.first is not None and not {ask.contract.position} & set(ask.contract.redacted)
+        else ""
+    )
+    largest = finding.pairs[0]
+    changed = f"{finding.changed:,} of them with other values" if finding.changed else "all with the same values"
+    return (
+        f"{counted(finding.replayed, 'row')} of {counted(finding.rows_checked, 'row')} came again{positions}, "
+        f"{changed}; most were brought by {short(largest.first)} first and by {short(largest.second)} again."
+    )
+
+
+def _told(
+    ask: Ask, finding: ReplayedRowsFinding, pairs: Sequence[Row], unseen: tuple[NotSeen, ...], headline: str
+) -> Answer:
+    verdict = Verdict.CONFIRMED if finding.replayed else Verdict.INCONCLUSIVE if unseen else Verdict.RULED_OUT
+    if verdict is Verdict.INCONCLUSIVE:
+        headline = f"No row came again as far as can be seen; {unseen[0].reason}"
+    lost = {s.snapshot_id for s in ask.observation.table.rolled_back}
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="replayed rows", value=finding.replayed, unit="rows"),
+            Measure(name="replayed with other values", value=finding.changed, unit="rows"),
+            Measure(name="rows of the window", value=finding.rows_checked, unit="rows"),
+        ),
+        columns=("first brought by", "again by", "rows", "with other values"),
+        rows=tuple(
+            (
+                f"{short(pair['first'])}{' (rolled back)' if pair['first'] in lost else ''}",
+                short(pair["second"]),
+                str(pair["rows"]),
+                str(pair["changed"]),
+            )
+            for pair in pairs[:MAX_ROWS]
+        ),
+        finding=finding,
+        sources=("rows in the files that the window's commits added", "rows that lived where the window begins"),
+        could_not_look=unseen,
+    )
+
+
+def _nothing(checked: int) -> ReplayedRowsFinding:
+    return ReplayedRowsFinding(rows_checked=checked, replayed=0, changed=0, first=None, last=None, pairs=())
+
+
+def _unfit(ask: Ask, identity: Sequence[str]) -> Answer | None:
+    if not identity:
+        return could_not(
+            f"Replayed rows cannot be told: the contract of {ask.observation.table.name} names no source position.",
+            NotSeen(
+                source="contract.position",
+                reason="The contract names no source position, and not both a key and an event_time to stand for it.",
+                remedy="Name position, or key and event_time, in the table's contract.",
+            ),
+        )
+    missing = absent_columns(ask, *identity)
+    if missing:
+        return could_not(f"Replayed rows cannot be told: {missing[0].reason}", *missing)
+    unreadable = renamed(ask.observation.table, identity)
+    return could_not(f"Replayed rows cannot be told: {unreadable[0].reason}", *unreadable) if unreadable else None
+
+
+def _without_identity(ask: Ask, identity: Sequence[str]) -> Answer:
+    name = identity[-1]
+    return could_not(
+        f"Replayed rows cannot be told: {name} is null in every row of the window.",
+        NotSeen(
+            source=f"column {name} of {ask.observation.table.name}",
+            reason=f"Every row that the window brought has null in {name}.",
+            remedy="Look whether the job still fills it; name another column if not.",
+        ),
+    )

@@ -1,0 +1,151 @@
+"""A record of the source that came twice is found, whatever became of its first copy."""
+
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Answer, Verdict
+from bot.domain.findings import ReplayedRowsFinding
+from tests.evidence.conftest import Asks
+from tests.tables import OrdersTable, rows
+
+
+def replayed_of(answer: Answer) -> ReplayedRowsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, ReplayedRowsFinding)
+    return answer.finding
+
+
+def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
+    """(first, second, rows) of every pair."""
+    return {(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs}
+
+
+def test_a_replay_is_paired_with_the_commit_that_it_repeats(orders: OrdersTable, asks: Asks) -> None:
+    """Within the window and below it, with the positions that came again."""
+    old = orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(100, 200))
+    first = orders.commits("a", 3, range(200, 300))
+    again = orders.commits("b", 2, range(190, 250))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    found = replayed_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.rows_checked, found.replayed, found.changed) == (160, 60, 0)
+    assert (found.first, found.last) == (190, 249)
+    assert pairs_of(answer) == {(before, again, 10), (first, again, 50)}
+    assert old not in {pair.first for pair in found.pairs}
+
+
+def test_rows_that_came_once_are_no_replay(orders: OrdersTable, asks: Asks) -> None:
+    """Also where another commit brought the same key from another position: an upsert does so rightly."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 200), orders=range(100))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert replayed_of(answer).rows_checked == 100
+
+
+def test_the_first_copy_may_have_been_rolled_back(orders: OrdersTable, asks: Asks) -> None:
+    """After a proper rewind the source is read again: rows on main came again, though none lives twice."""
+    before = orders.commits("a", 1, range(100))
+    lost = orders.commits("a", 2, range(100, 150))
+    orders.rolls_back_to(before)
+    again = orders.commits("b", 2, range(100, 160))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert pairs_of(answer) == {(lost, again, 50)}
+    assert replayed_of(answer).rows_checked == 60
+    assert "(rolled back)" in answer.rows[0][0]
+
+
+def test_the_first_copy_may_have_been_deleted_since(orders: OrdersTable, asks: Asks) -> None:
+    """A replay onto a table that was cleaned in between is a replay all the same."""
+    before = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 150))
+    orders.deletes("order_id >= 100")
+    again = orders.commits("b", 2, range(100, 150))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert pairs_of(answer) == {(first, again, 50)}
+
+
+def test_copies_with_other_values_are_counted_apart(orders: OrdersTable, asks: Asks) -> None:
+    """A replay that gives other values was not idempotent: deleting either copy loses something."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("b", 1, range(90, 100), orders=[90, 91, 92, 93, 94, 95, 96, 1097, 1098, 1099])
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert (replayed_of(answer).replayed, replayed_of(answer).changed) == (10, 3)
+    assert "3 of them with other values" in answer.headline
+    assert answer.rows[0][3] == "3"
+
+
+def test_a_value_that_became_null_is_another_value(orders: OrdersTable, asks: Asks) -> None:
+    """A hash passes nulls over; the comparison does not."""
+    before = orders.commits("a", 1, [7])
+    orders.appends(rows([7], orders=[None]))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert replayed_of(answer).changed == 1
+
+
+def test_positions_count_within_their_source_partition(orders: OrdersTable, asks: Asks) -> None:
+    """Position 5 of another partition is another record."""
+    before = orders.commits("a", 1, range(100), partition=0)
+    orders.commits("a", 2, range(50), partition=1)
+    contract = TableContract(key=("order_id",), position="source_position", position_partition="source_partition")
+
+    answer = asks("replayed_rows", orders.ask(before, contract=contract))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_key_and_event_time_stand_for_a_missing_position(orders: OrdersTable, asks: Asks) -> None:
+    """The same key at the same time of the event is the same record."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("b", 1, range(90, 110))
+    contract = TableContract(key=("order_id",), event_time="event_time")
+
+    answer = asks("replayed_rows", orders.ask(before, contract=contract))
+
+    assert replayed_of(answer).replayed == 10
+    assert replayed_of(answer).first is None
+
+
+def test_without_any_identity_the_answer_says_what_to_name(orders: OrdersTable, asks: Asks) -> None:
+    """A key alone does not tell a replay from an update."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10))
+
+    answer = asks("replayed_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == "contract.position"
+
+
+def test_a_position_that_the_job_stopped_filling_is_named(orders: OrdersTable, asks: Asks) -> None:
+    """All null: nothing can be compared, so nothing is ruled out."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([None, None], orders=[1, 2]))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "null in every row" in answer.headline
+
+
+def test_files_of_one_name_are_kept_apart(orders: OrdersTable, asks: Asks) -> None:
+    """Two folders may hold files of one name; each row counts for the commit of its own file."""
+    name = "00000-0-11111111-2222-3333-4444-555555555555-00001.parquet"
+    before = orders.commits_files("a", 1, {name: range(100)})
+    first = orders.commits_files("a", 2, {f"one/{name}": range(100, 150)})
+    again = orders.commits_files("b", 2, {f"two/{name}": range(100, 120)})
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert pairs_of(answer) == {(first, again, 20)}
