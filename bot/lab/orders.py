@@ -4,6 +4,7 @@ Each row is a function of its source position, so a replay writes the same rows 
 position in operator state and goes back to it on a restore.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from pyiceberg.catalog import Catalog
@@ -91,10 +92,11 @@ def _insert(first_ms: int, step_ms: int) -> str:
     return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), "FROM order_events"))
 
 
-def under_sink_uid(insert: str, suffix: str) -> str:
-    """The same statement with this suffix in the uids of its sink; only the V2 sink heeds it."""
+def with_sink_options(insert: str, options: Mapping[str, str]) -> str:
+    """The same statement with these write options of the sink, as a hint behind the table's name."""
     target, _, rest = insert.partition("\n")
-    return f"{target} /*+ OPTIONS('uid-suffix'='{suffix}') */\n{rest}"
+    told = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
+    return f"{target} /*+ OPTIONS({told}) */\n{rest}"
 
 
 def session_properties(sink: str, code_version: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from bot.lab.flink_rest import FlinkRest, Savepoint
 from bot.lab.home import Home
 from bot.lab.lineage import latest_reads
 from bot.lab.machines import Machines
-from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY, under_sink_uid
+from bot.lab.orders import with_sink_options
 from bot.lab.other_hands import OtherHands
 from bot.lab.proof import Link, chain_of
 from bot.lab.sql_gateway import SqlGateway
@@ -106,18 +106,14 @@ class World:
         self,
         from_path: str | None = None,
         job_id: str | None = None,
-        sink_uid: str | None = None,
+        sink_options: Mapping[str, str] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> str:
-        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id.
-
-        With a `sink_uid`, state of the sink's former uid is left behind instead of refused.
-        """
+        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id."""
         statements = list(self.state.start_statements)
         properties = {**self.state.session_properties, **(properties or {})}
-        if sink_uid is not None:
-            statements[-1] = under_sink_uid(statements[-1], sink_uid)
-            properties[IGNORE_UNCLAIMED_PROPERTY] = "true"
+        if sink_options is not None:
+            statements[-1] = with_sink_options(statements[-1], sink_options)
         if from_path is not None:
             properties[self.state.recovery_property] = from_path
         if job_id is not None:

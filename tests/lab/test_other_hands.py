@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from bot.lab.home import Home, LabState
-from bot.lab.orders import start_statements, under_sink_uid
+from bot.lab.orders import start_statements, with_sink_options
 from bot.lab.other_hands import OtherHands, local
 from bot.lab.proof import open_catalog, prove
 
@@ -91,11 +91,12 @@ def test_flink_manifests_are_found_by_run_and_checkpoint(hands: OtherHands, tmp_
     assert found == [mine]
 
 
-def test_another_uid_for_the_sink_changes_nothing_else_in_the_statement() -> None:
+def test_options_of_the_sink_change_nothing_else_in_the_statement() -> None:
     """The hint stands behind the table's name, where Flink reads it."""
     insert = start_statements("jdbc:sqlite:x", "file:///w", datetime(2026, 11, 21, tzinfo=UTC))[-1]
+    hint = " /*+ OPTIONS('uid-suffix'='second', 'write-parallelism'='2') */"
 
-    hinted = under_sink_uid(insert, "second")
+    hinted = with_sink_options(insert, {"uid-suffix": "second", "write-parallelism": "2"})
 
-    assert hinted.startswith("INSERT INTO `lake`.`sales`.`orders` /*+ OPTIONS('uid-suffix'='second') */\nSELECT")
-    assert hinted.replace(" /*+ OPTIONS('uid-suffix'='second') */", "") == insert
+    assert hinted.startswith(f"INSERT INTO `lake`.`sales`.`orders`{hint}\nSELECT")
+    assert hinted.replace(hint, "") == insert

@@ -74,7 +74,7 @@ RUNS: tuple[Run, ...] = (
     _one("job-id-of-zeros", "v2", "F14", besides=("healthy",)),
     _one("started-from-nothing", "v2", "F15", besides=("F2",)),
     _one("started-from-nothing", "v1", "F15", besides=("F2",)),
-    *_both("rescaled", v1=("F19",), v2=("F19",), besides=("healthy",)),
+    _one("rescaled", "v2", "F19", besides=("healthy",)),
     *_both("checkpoints-failed", v1=("F20",), v2=("F20",), besides=("healthy",)),
     _one("deleted-by-spark", "v2", "F21"),
     _one("compacted-by-spark", "v2", "healthy"),

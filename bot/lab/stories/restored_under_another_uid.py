@@ -7,6 +7,7 @@ know them, and the source does not go back: their rows are in a leaked Flink man
 import time
 
 from bot.lab.errors import LabError
+from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
 from bot.lab.world import World
 
 NAME = "restored-under-another-uid"
@@ -37,7 +38,11 @@ def tell(world: World, early: bool) -> None:
             f"Expected a Flink manifest of one within {ATTEMPTS} attempts; found none.",
             "Tell the story again.",
         )
-    second = world.start_job(from_path=savepoint.path, sink_uid="orders-sink-2")
+    second = world.start_job(
+        from_path=savepoint.path,
+        sink_options={"uid-suffix": "orders-sink-2"},
+        properties={IGNORE_UNCLAIMED_PROPERTY: "true"},
+    )
     world.note(
         f"Run A ({first[:8]}) was cancelled with savepoint {savepoint.checkpoint_id}; run B ({second[:8]}) was "
         "restored from it with another uid for its sink",
