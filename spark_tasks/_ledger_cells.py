@@ -1,10 +1,8 @@
 """One commit as a line of the ledger's sample."""
 
-from datetime import datetime
-
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short, short_job
-from bot.domain.ledger import LedgerRow, Sink
+from bot.domain.ledger import LedgerRow, Sink, event_range
 
 COLUMNS = (
     "committed", "snapshot", "on main", "writer", "run", "checkpoint", "no commit before", "files", "rows",
@@ -25,7 +23,7 @@ def cells(row: LedgerRow) -> tuple[str, ...]:
         ", ".join(each.words for each in row.skipped),
         _change(row.added_files + row.added_delete_files, row.removed_files + row.removed_delete_files),
         _change(row.added_rows, row.removed_rows),
-        _times(row.event_from, row.event_until),
+        event_range(row.event_from, row.event_until),
         "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
         "unknown" if row.attempts is None else ", ".join(map(str, row.attempts)),
         "" if row.schema_id is None else str(row.schema_id),
@@ -45,12 +43,3 @@ def _checkpoint(row: LedgerRow) -> str:
 
 def _change(added: int, removed: int) -> str:
     return f"+{added:,} −{removed:,}" if removed else f"+{added:,}"
-
-
-def _times(since: datetime | None, until: datetime | None) -> str:
-    """`09:00:00–09:01:10`, with the day where it is not one."""
-    if since is None or until is None:
-        return ""
-    if since.date() == until.date():
-        return f"{since:%Y-%m-%d %H:%M:%S}–{until:%H:%M:%S}"
-    return f"{since:%Y-%m-%d %H:%M:%S} – {until:%Y-%m-%d %H:%M:%S}"

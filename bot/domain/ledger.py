@@ -1,5 +1,6 @@
 """The ledger: one row per commit of the window, joined with checkpoint, files, code, readers and what is missing."""
 
+from datetime import datetime
 from enum import StrEnum
 
 from bot.domain.flink import CheckpointKind
@@ -136,3 +137,12 @@ class Ledger(Record):
     def rolled_back(self) -> tuple[LedgerRow, ...]:
         """Rows that were head once and are ancestors no longer, oldest first."""
         return tuple(row for row in self.rows if not row.on_main)
+
+
+def event_range(since: datetime | None, until: datetime | None) -> str:
+    """`2026-11-03 09:00:00–09:01:10`, with the second day where it is not one; empty where it is not known."""
+    if since is None or until is None:
+        return ""
+    if since.date() == until.date():
+        return f"{since:%Y-%m-%d %H:%M:%S}–{until:%H:%M:%S}"
+    return f"{since:%Y-%m-%d %H:%M:%S} – {until:%Y-%m-%d %H:%M:%S}"

@@ -1,102 +1,168 @@
-"""The ledger as a picture: one dot a commit, newest on top, one lane a run, and the waterline across. Pure."""
+"""The ledger as a picture: newest on top, one lane and one shape a writer, the waterline across. Pure geometry.
 
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.ledger import Ledger, LedgerRow
+Everything is in the units of a phone 360 wide. What draws it (SVG in the record, PNG for Slack) only loops.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from bot.domain.ids import SnapshotId
+from bot.domain.ledger import Ledger
+from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch, marks_of
 from bot.domain.record import Record
+from bot.service.drawing import OUTLINES, Label, Point, Shape, Stroke
+from bot.service.ledger_words import alt_text, beside, lane_of, name_of, note_of, title_of
 
-MOST = 80
-"""Commits that are drawn; of a longer ledger the newest."""
-_TOP, _LEFT, _LANE = 34.0, 30.0, 64.0
-_TALLEST = 560.0
-_GUTTER = 40.0
-"""Right of the lanes, where the waterline has its name and no dot is."""
-_WIDEST_STEP = 26.0
-_LABELS_FROM = 13.0
-"""Below this distance of dots, labels would overlap and are left out."""
-
-
-class Dot(Record):
-    """One commit."""
-
-    x: float
-    y: float
-    lane: int
-    is_hollow: bool
-    """True when the table no longer contains it."""
-    label: str
-    """Checkpoint id; empty where there is no room or none."""
-    title: str
-    """What a pointer resting on it reads."""
-
-
-class Lane(Record):
-    """One run, or another engine."""
-
-    x: float
-    name: str
-    number: int
+LANES = 6
+"""Writers with a lane, a colour and a shape of their own; more share the last."""
+_WIDTH, _TOP, _STEP, _NOTE, _BOTTOM = 360.0, 42.0, 22.0, 16.0, 12.0
+_TIME_UNTIL, _FIRST_LANE, _LANE, _ASIDE, _BESIDE = 56.0, 76.0, 48.0, 16.0, 11.0
+_CHARACTER = 6.6
+"""Width of one, at most."""
+_R = 6.0
 
 
 class Picture(Record):
-    """Everything in the units of the view box."""
+    """All that is to be drawn, in the order water, strokes, shapes, labels, waterline."""
 
     width: float
     height: float
-    dots: tuple[Dot, ...]
-    lanes: tuple[Lane, ...]
-    links: tuple[str, ...]
-    """Paths from each commit to its parent, as SVG path data."""
+    strokes: tuple[Stroke, ...]
+    shapes: tuple[Shape, ...]
+    labels: tuple[Label, ...]
     waterline: float | None
-    """Height of the line; None when no snapshot is trusted."""
+    """Height of the line, with water below it; None when no snapshot is trusted."""
     waterline_label: str
     left_out: int
     """Older commits that are not drawn."""
+    alt: str
+    """The same in words, for those who do not see it."""
 
 
 def picture(ledger: Ledger, *, line_at: SnapshotId | None, label: str, taken_back: frozenset[SnapshotId]) -> Picture:
     """Draw `ledger`; the line goes right above snapshot `line_at`, which it trusts. With a label and no
     `line_at`, it goes below everything: the trusted snapshot is older than the ledger."""
-    rows = ledger.rows[-MOST:]
-    step = min(_WIDEST_STEP, _TALLEST / max(len(rows), 1))
-    names = list(dict.fromkeys(_writer(row) for row in rows))
-    lanes = tuple(Lane(x=_LEFT + _LANE * n, name=name, number=n % 6) for n, name in enumerate(names))
-    place = dict(zip(names, lanes, strict=True))
-    bottom = _TOP + step * len(rows)
-    dots = {
-        row.snapshot_id: Dot(
-            x=place[_writer(row)].x,
-            y=round(bottom - step * (n + 0.5), 1),
-            lane=place[_writer(row)].number,
-            is_hollow=not row.on_main or row.snapshot_id in taken_back,
-            label=str(row.checkpoint_id) if row.checkpoint_id is not None and step >= _LABELS_FROM else "",
-            title=_title(row),
-        )
-        for n, row in enumerate(rows)
-    }
+    gone = taken_back | {row.snapshot_id for row in ledger.rows if not row.on_main}
+    marks, left_out = marks_of(ledger, gone=gone, line_at=line_at)
+    names = list(dict.fromkeys(lane_of(mark) for mark in marks))
+    lanes = {name: min(n, LANES - 1) for n, name in enumerate(names)}
+    drawn = _Drawing(lanes)
+    bottom = _TOP
+    for mark in reversed(marks):
+        drawn.add(mark, bottom + _STEP / 2)
+        bottom += _STEP + (_NOTE if note_of(mark) else 0)
+    drawn.link(ledger)
+    at = drawn.places.get(line_at) if line_at is not None else None
+    line = at[1] - _STEP / 2 if at is not None else (bottom if label else None)
     return Picture(
-        width=_LEFT + _LANE * len(lanes) + _GUTTER,
-        height=bottom + 12,
-        dots=tuple(dots.values()),
-        lanes=lanes,
-        links=tuple(_link(dots[r.snapshot_id], dots[r.parent_id]) for r in rows if r.parent_id in dots),
-        waterline=round(dots[line_at].y - step / 2, 1) if line_at in dots else (bottom if label else None),
+        width=_WIDTH,
+        height=bottom + _BOTTOM,
+        strokes=tuple(drawn.strokes),
+        shapes=tuple(drawn.shapes),
+        labels=(*_heads(names, lanes), *drawn.labels, *_mark(line)),
+        waterline=line,
         waterline_label=label,
-        left_out=len(ledger.rows) - len(rows),
+        left_out=left_out,
+        alt=alt_text(ledger, label, gone),
     )
 
 
-def _writer(row: LedgerRow) -> str:
-    return short_job(row.job_id) if row.job_id else row.engine
+class _Drawing:
+    """Places marks and remembers where each commit lies."""
+
+    def __init__(self, lanes: dict[str, int]) -> None:
+        self._lanes = lanes
+        self.places: dict[SnapshotId, Point] = {}
+        self.strokes: list[Stroke] = []
+        self.shapes: list[Shape] = []
+        self.labels: list[Label] = []
+
+    def add(self, mark: Mark, y: float) -> None:
+        """One mark at that height, with what stands beside it."""
+        lane = self._lanes[lane_of(mark)]
+        x = _FIRST_LANE + _LANE * lane
+        match mark:
+            case Commit():
+                x += 0 if mark.row.on_main else _ASIDE
+                self.places[mark.row.snapshot_id] = (x, y)
+                self._shape(x, y, lane, is_hollow=mark.is_gone, title=title_of(mark))
+                self._label(_TIME_UNTIL, y, f"{mark.row.committed_at:%H:%M:%S}", "time", "end")
+                self._label(x + _BESIDE, y, beside(mark), "checkpoint")
+            case Stretch():
+                x += 0 if mark.rows[0].on_main else _ASIDE
+                self.places |= {row.snapshot_id: (x, y) for row in mark.rows}
+                self._label(x + _BESIDE, y, beside(mark), "checkpoint")
+                for step in (-6, 0, 6):
+                    self._shape(x, y + step, lane, is_hollow=mark.is_gone, title=title_of(mark), size=0.3)
+            case Missing():
+                self.strokes += [
+                    Stroke(points=((x - 5, y - 5), (x + 5, y + 5)), style="fault"),
+                    Stroke(points=((x - 5, y + 5), (x + 5, y - 5)), style="fault"),
+                ]
+                words = beside(mark)
+                is_tight = x + _BESIDE + len(words) * _CHARACTER > _WIDTH
+                self._label(x - _BESIDE if is_tight else x + _BESIDE, y, words, "fault", "end" if is_tight else "start")
+        if note := note_of(mark):
+            self._note(x + _BESIDE, y + _STEP / 2 + _NOTE / 2 - 4, note)
+
+    def _note(self, x: float, y: float, note: str) -> None:
+        """A line of its own under the mark; to the right edge where it is long, and cut where it is too long."""
+        most = int((_WIDTH - _TIME_UNTIL - 12) / _CHARACTER)
+        text = note if len(note) <= most else note[: most - 1] + "…"
+        if x + len(text) * _CHARACTER > _WIDTH - 6:
+            self._label(_WIDTH - 6, y, text, "note", "end")
+        else:
+            self._label(x, y, text, "note")
+
+    def link(self, ledger: Ledger) -> None:
+        """A line from each commit to its parent, as far as both are drawn."""
+        for row in ledger.rows:
+            child = self.places.get(row.snapshot_id)
+            parent = self.places.get(row.parent_id) if row.parent_id is not None else None
+            if child is None or parent is None or child == parent:
+                continue
+            self.strokes.append(
+                Stroke(
+                    points=(child, *_bend(child, parent, row.on_main), parent), style="link" if row.on_main else "gone"
+                )
+            )
+
+    def _shape(self, x: float, y: float, lane: int, *, is_hollow: bool, title: str, size: float = 1) -> None:
+        points = tuple((round(x + _R * size * dx, 1), round(y + _R * size * dy, 1)) for dx, dy in OUTLINES[lane])
+        self.shapes.append(Shape(points=points, lane=lane, is_hollow=is_hollow, title=title))
+
+    def _label(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        style: Literal["time", "checkpoint", "note", "fault"],
+        anchor: Literal["start", "end"] = "start",
+    ) -> None:
+        if text:
+            self.labels.append(Label(x=x, y=y + 4, text=text, style=style, anchor=anchor))
 
 
-def _title(row: LedgerRow) -> str:
-    checkpoint = f", checkpoint {row.checkpoint_id}" if row.checkpoint_id is not None else ""
-    return f"{short(row.snapshot_id)} by {_writer(row)}{checkpoint}, {row.added_rows:,} rows"
+def _bend(child: Point, parent: Point, on_main: bool) -> tuple[Point, ...]:
+    """Where the line changes lanes, so that it crosses no label: labels are at the right of their marks."""
+    if child[0] == parent[0]:
+        return ()
+    is_near_child = on_main and child[0] > parent[0]
+    return ((parent[0], child[1] + _STEP / 2),) if is_near_child else ((child[0], parent[1] - _STEP / 2),)
 
 
-def _link(child: Dot, parent: Dot) -> str:
-    """Straight within a lane, an S between lanes."""
-    if child.x == parent.x:
-        return f"M{child.x} {child.y}V{parent.y}"
-    middle = (child.y + parent.y) / 2
-    return f"M{child.x} {child.y}C{child.x} {middle} {parent.x} {middle} {parent.x} {parent.y}"
+def _heads(names: Sequence[str], lanes: dict[str, int]) -> list[Label]:
+    """What each lane is, in two lines so that neighbours do not touch; the last one may hold several."""
+    found: list[Label] = []
+    for lane in sorted(set(lanes.values())):
+        held = [name for name in names if lanes[name] == lane]
+        text = name_of(held[0]) if len(held) == 1 else f"{len(held)} others"
+        y = 14 if lane % 2 == 0 else 29
+        found.append(Label(x=_FIRST_LANE + _LANE * lane, y=y, text=text, style="lane", anchor="middle"))
+    return found
+
+
+def _mark(line: float | None) -> list[Label]:
+    if line is None:
+        return []
+    return [Label(x=_WIDTH - 6, y=line - 4, text="waterline", style="mark", anchor="end")]

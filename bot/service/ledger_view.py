@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState
 from bot.domain.findings import LedgerFinding
-from bot.domain.ids import SnapshotId, short
+from bot.domain.ids import EvidenceId, SnapshotId, short
 from bot.domain.incident import Incident
-from bot.domain.ledger import LedgerRow
+from bot.domain.ledger import LedgerRow, SkippedCheckpoint
 from bot.domain.proposal import MoveTable
 from bot.service.ledger_picture import Picture, picture
 
@@ -19,6 +19,8 @@ class LedgerView:
     evidence: Evidence
     rows: tuple[LedgerRow, ...]
     """Newest first."""
+    trailing: tuple[SkippedCheckpoint, ...]
+    """What Flink completed and the table does not carry, newest first."""
     readers_known: bool
     taken_back: frozenset[SnapshotId]
     """Not part of the table any more: rolled back when pinned, or by a proposal that was applied since."""
@@ -26,9 +28,9 @@ class LedgerView:
     picture: Picture
 
 
-def ledger_view(incident: Incident) -> LedgerView | None:
-    """None when no ledger was drawn."""
-    run = incident.latest.get("ledger")
+def ledger_view(incident: Incident, of: EvidenceId | None = None) -> LedgerView | None:
+    """The ledger of that run, else the newest; None when it has none. The waterline is the incident's present one."""
+    run = incident.runs.get(of) if of is not None else incident.latest.get("ledger")
     if run is None or run.evidence is None or not isinstance(run.evidence.finding, LedgerFinding):
         return None
     ledger = run.evidence.finding.ledger
@@ -37,6 +39,7 @@ def ledger_view(incident: Incident) -> LedgerView | None:
     return LedgerView(
         evidence=run.evidence,
         rows=tuple(reversed(ledger.rows)),
+        trailing=tuple(reversed(ledger.trailing)),
         readers_known=ledger.readers_known,
         taken_back=taken_back,
         line_at=line_at,

@@ -16,6 +16,7 @@ from bot.actions._effects import describe
 from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.ledger import event_range
 from bot.domain.requirement_words import requirement_sentence
 from bot.domain.timeline import sentence
 from bot.service.ledger_view import ledger_view
@@ -85,6 +86,7 @@ def _environment(folder: Path, *, for_html: bool) -> Environment:
         "size": lambda value: humanize.naturalsize(value, binary=True),
         "short": short,
         "job": short_job,
+        "event_range": lambda row: event_range(row.event_from, row.event_until),
         "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
         "requirement": requirement_sentence,
         "effect": describe,

@@ -188,18 +188,18 @@ def test_a_cell_cannot_break_a_markdown_table(story: Story, records: Records) ->
 
 
 def test_the_picture_draws_the_waterline_between_good_and_wrong(story: Story, records: Records) -> None:
-    """Nine dots in two lanes; the three of run B are hollow once they were taken back, and above the line."""
+    """Nine marks in two lanes; the three of run B are hollow once they were taken back, and above the line."""
     story.opens().draws_the_ledger()
     before = records.html(story.incident)
     story.proposes().approves().rewinds().verifies()
 
     after = records.html(story.incident)
 
-    circles = re.findall(r'<circle class="lane-(\d)( hollow)?" cx="[\d.]+" cy="([\d.]+)"', after)
+    shapes = re.findall(r'<polygon class="lane-(\d)( hollow)?" points="[\d.]+,([\d.]+)', after)[::-1]
     [line] = re.findall(r'class="waterline"[^>]* y1="([\d.]+)"', after)
-    assert [lane for lane, _, _ in circles] == ["0"] * 6 + ["1"] * 3
-    assert [bool(hollow) for _, hollow, _ in circles] == [False] * 6 + [True] * 3
-    assert [float(y) < float(line) for _, _, y in circles] == [False] * 6 + [True] * 3
+    assert [lane for lane, _, _ in shapes] == ["0"] * 6 + ["1"] * 3
+    assert [bool(hollow) for _, hollow, _ in shapes] == [False] * 6 + [True] * 3
+    assert [float(y) < float(line) for _, _, y in shapes] == [False] * 6 + [True] * 3
     assert " hollow" not in before
     assert "waterline at opening …377421" in after
     assert "waterline …377421" in before
