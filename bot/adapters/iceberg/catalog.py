@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from threading import Lock
+from typing import Literal
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchPropertyException, NotInstalledError
-from pyiceberg.table import Table
 
 from bot.adapters.iceberg.change import commit_of
 from bot.adapters.iceberg.errors import (
@@ -14,8 +14,11 @@ from bot.adapters.iceberg.errors import (
     TROUBLE,
     commit_error,
     could_not_look,
+    metadata_lost,
     unknown_table,
 )
+from bot.adapters.iceberg.lean_io import catching, lean
+from bot.adapters.iceberg.lost import lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
@@ -26,7 +29,8 @@ _SQLITE_PATIENCE_S = 15
 
 
 class PyIcebergCatalog:
-    """Loads tables and commits refs and properties. The connection is made at the first use.
+    """Loads tables and commits refs and properties. The connections are made at the first use: one for reading,
+    which leaves history to us, and one for commits, through which PyIceberg must see the whole metadata.
 
     Safe to use from several threads: every call works on a table object of its own.
     """
@@ -36,25 +40,34 @@ class PyIcebergCatalog:
         self.name = name
         self._properties = _with_patience(properties)
         self._clock = clock
-        self._made: Catalog | None = None
+        self._made: dict[str, Catalog] = {}
         self._lock = Lock()
 
     def close(self) -> None:
         """Gives the connections back; a later call connects again."""
         with self._lock:
-            if self._made is not None:
-                self._made.close()
-            self._made = None
+            for made in self._made.values():
+                made.close()
+            self._made.clear()
 
     def load(self, table: TableName) -> TableState:
-        """The table now: one catalog call and one metadata file. Raises UnknownTable, CouldNotLook."""
+        """The table now: one catalog call and one metadata file. Raises UnknownTable, CouldNotLook.
+
+        Where the catalog points to a file that is gone or garbled, the newest older one is read instead, and the
+        state says so in `lost_metadata`.
+        """
         try:
-            loaded = self._load(table)
-        except MISSING as error:
-            raise unknown_table(table, self.name) from error
-        except TROUBLE as error:
+            with catching() as caught:
+                loaded = self._catalog("read").load_table(table)
+            history = caught.get(loaded.metadata_location)
+            return table_state(table, loaded.metadata, loaded.metadata_location, self._clock.now(), history)
+        except (*MISSING, *TROUBLE) as error:
+            state = self._without_its_file(table, error)
+            if state is not None:
+                return state
+            if isinstance(error, MISSING):
+                raise unknown_table(table, self.name) from error
             raise could_not_look(f"Table {table}", self.name, error) from error
-        return self._state(table, loaded)
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.
@@ -63,8 +76,11 @@ class PyIcebergCatalog:
         a request that the catalog did not let in (401).
         """
         try:
-            loaded = self._load(table)
+            loaded = self._catalog("commit").load_table(table)
         except (*MISSING, *TROUBLE, CouldNotLook) as error:
+            lost = self._lost(table, error)
+            if lost is not None:
+                raise metadata_lost(table, self.name, lost) from error
             raise CommitRefused(
                 f"Table {table} was not changed: it could not be read before the commit.",
                 f"Expected its metadata from the catalog {self.name}; found {type(error).__name__}: {error}.",
@@ -72,7 +88,7 @@ class PyIcebergCatalog:
             ) from error
         requirements, updates = commit_of(table, change, loaded.metadata)
         try:
-            answer = self._catalog().commit_table(loaded, requirements, updates)
+            answer = self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
             raise commit_error(table, error) from error
         return table_state(table, answer.metadata, answer.metadata_location, self._clock.now())
@@ -86,31 +102,42 @@ class PyIcebergCatalog:
 
     def _under(self, parent: tuple[str, ...]) -> list[TableName]:
         found: list[TableName] = []
-        for namespace in self._catalog().list_namespaces(parent):
+        for namespace in self._catalog("read").list_namespaces(parent):
             if len(namespace) <= len(parent):
                 continue
-            found += [TableName(".".join(each)) for each in self._catalog().list_tables(namespace)]
+            found += [TableName(".".join(each)) for each in self._catalog("read").list_tables(namespace)]
             found += self._under(tuple(namespace))
         return found
 
-    def _load(self, table: TableName) -> Table:
-        return self._catalog().load_table(table)
+    def _without_its_file(self, table: TableName, error: Exception) -> TableState | None:
+        """The newest state that can be read, if `error` says that the newest one cannot."""
+        lost = self._lost(table, error)
+        found = newest_readable(lost, self._properties) if lost is not None else None
+        if found is None:
+            return None
+        state = table_state(table, *found, self._clock.now())
+        return state.model_copy(update={"lost_metadata": lost})
 
-    def _state(self, table: TableName, loaded: Table) -> TableState:
-        return table_state(table, loaded.metadata, loaded.metadata_location, self._clock.now())
+    def _lost(self, table: TableName, error: Exception) -> str | None:
+        """Where the catalog points, if `error` comes from that file; None if the catalog itself is the trouble."""
+        try:
+            return lost_location(self.name, self._properties, table, error)
+        except (*MISSING, *TROUBLE):
+            return None
 
-    def _catalog(self) -> Catalog:
+    def _catalog(self, purpose: Literal["read", "commit"]) -> Catalog:
         with self._lock:
-            if self._made is None:
+            if purpose not in self._made:
+                properties = lean(self._properties) if purpose == "read" else self._properties
                 try:
-                    self._made = load_catalog(self.name, **self._properties)
+                    self._made[purpose] = load_catalog(self.name, **properties)
                 except (*TROUBLE, NotInstalledError, NoSuchPropertyException) as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
                         f"Expected it to accept its properties; found {type(error).__name__}: {error}.",
                         "Check `catalog` in the configuration file, and that the catalog runs.",
                     ) from error
-            return self._made
+            return self._made[purpose]
 
 
 def _with_patience(properties: Mapping[str, str]) -> dict[str, str]:

@@ -55,6 +55,16 @@ def unknown_table(name: TableName, catalog: str) -> UnknownTable:
     )
 
 
+def metadata_lost(name: TableName, catalog: str, location: str) -> CommitRefused:
+    """Nothing may be committed while the newest state is not known (F10)."""
+    return CommitRefused(
+        f"Table {name} was not changed: the metadata file that its catalog points to cannot be read.",
+        f"Expected to read {location}, where the catalog {catalog} points; found it missing or garbled.",
+        "Restore that file, or point the catalog to the newest metadata file that can be read (F10); then collect "
+        "evidence again and propose anew.",
+    )
+
+
 def commit_error(name: TableName, error: Exception) -> WaterlineError:
     """CommitRefused where it is sure that nothing was applied, else OutcomeUnknown."""
     if isinstance(error, CommitFailedException):

@@ -1,20 +1,29 @@
 """PyIceberg's metadata, translated into the domain's `TableState`; reads nothing itself."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
 
+from bot.adapters.iceberg.history import History, history_of
 from bot.domain.ids import SnapshotId, TableName
-from bot.domain.table import Column, HeadMove, Ref, Snapshot, TableState
+from bot.domain.table import Column, Ref, TableState
 
 
-def table_state(name: TableName, metadata: TableMetadata, metadata_location: str, read_at: datetime) -> TableState:
-    """The whole state that one metadata file tells, snapshots by rising sequence number."""
+def table_state(
+    name: TableName,
+    metadata: TableMetadata,
+    metadata_location: str,
+    read_at: datetime,
+    history: History | None = None,
+) -> TableState:
+    """The whole state that one metadata file tells, snapshots by rising sequence number.
+
+    `history` where it was read apart from the rest; None: it is in `metadata`.
+    """
     head = metadata.current_snapshot_id
-    snapshots = [_snapshot(each) for each in metadata.snapshots]
+    history = history or history_of(metadata)
     return TableState(
         name=name,
         uuid=str(metadata.table_uuid),
@@ -22,15 +31,12 @@ def table_state(name: TableName, metadata: TableMetadata, metadata_location: str
         metadata_location=metadata_location,
         format_version=metadata.format_version,
         head=SnapshotId(head) if head is not None and head >= 0 else None,
-        snapshots=tuple(sorted(snapshots, key=lambda each: (each.sequence_number, each.committed_at))),
+        snapshots=tuple(sorted(history.snapshots, key=lambda each: (each.sequence_number, each.committed_at))),
         refs=tuple(
             Ref(name=ref_name, kind=ref.snapshot_ref_type.value, snapshot_id=SnapshotId(ref.snapshot_id))
             for ref_name, ref in sorted(metadata.refs.items())
         ),
-        head_moves=tuple(
-            HeadMove(at=_utc(entry.timestamp_ms), snapshot_id=SnapshotId(entry.snapshot_id))
-            for entry in metadata.snapshot_log
-        ),
+        head_moves=tuple(history.moves),
         properties=dict(metadata.properties),
         columns=_columns(metadata.schema()),
         read_at=read_at,
@@ -56,23 +62,3 @@ def _fields(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
         transform = str(field.transform)
         told.append(source if transform == "identity" else f"{transform}({source})")
     return tuple(told)
-
-
-def _snapshot(snapshot: IcebergSnapshot) -> Snapshot:
-    # `Summary.get` ignores its default and `[]` never raises (PyIceberg 0.12), so the mapping is copied.
-    summary = snapshot.summary.model_dump() if snapshot.summary is not None else {}
-    parent = snapshot.parent_snapshot_id
-    return Snapshot(
-        snapshot_id=SnapshotId(snapshot.snapshot_id),
-        parent_id=SnapshotId(parent) if parent is not None else None,
-        sequence_number=snapshot.sequence_number or 0,
-        committed_at=_utc(snapshot.timestamp_ms),
-        operation=str(summary.get("operation", "unknown")),
-        manifest_list=snapshot.manifest_list,
-        schema_id=snapshot.schema_id,
-        summary={key: str(value) for key, value in summary.items()},
-    )
-
-
-def _utc(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
