@@ -73,11 +73,15 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 
 
 def _overdue(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
-    """Completed ids above what is committed, old enough that their commit should be there, rising."""
+    """Completed ids above what is committed, old enough that their commit should be there, rising. What the run was
+    restored from was complete before."""
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
     until = case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
     base = _committed(case)
-    return tuple(sorted(i for i, at in _completed(run).items() if at <= until and i > base))
+    late = {i for i, at in _completed(run).items() if at <= until}
+    if run.restored is not None:
+        late.add(run.restored.checkpoint_id)
+    return tuple(sorted(i for i in late if i > base))
 
 
 def _completed(run: JobRun) -> dict[CheckpointId, datetime]:

@@ -3,7 +3,7 @@
 from bot.diagnosis._case import not_asked
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import SnapshotId, short
 from bot.domain.staleness import stale_reason
 from bot.domain.table import TableState
 
@@ -51,6 +51,10 @@ def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
 
 
 def _outdated(case: Case, task: str) -> str | None:
+    on_main = case.observation.table.chain_ids
+    gone = next((r for r in (case.ledger.main if case.ledger else ()) if r.snapshot_id not in on_main), None)
+    if gone is not None:
+        return f"Commit {short(gone.snapshot_id)}, which the ledger lists, is no longer on main."
     evidence = _latest(case, task)
     if evidence is None:
         return None

@@ -91,7 +91,7 @@ def test_staged_snapshots_are_not_rolled_back() -> None:
 )
 def test_health_is_not_claimed_before_everything_was_looked_at(field: str, task: str) -> None:
     """An unbroken chain does not say that its rows are right, nor that its files can be read."""
-    case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at(**{field: None})
+    case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at().model_copy(update={field: None})
 
     found = recovered_by_itself.examine(case)
 

@@ -1,0 +1,291 @@
+"""A little model of a source, a job and a table, which knows for each commit the positions it holds.
+
+It is the truth that the failure modes are held against: it tells what is lost or doubled by counting positions along
+the chain, and it works out what evidence would find with loops of its own. It uses nothing of the code under test but
+the records.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import (
+    DuplicateCommitsFinding,
+    DuplicatesFinding,
+    GapsFinding,
+    LeakStanding,
+    RepeatedCommit,
+)
+from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId
+from bot.domain.table import HeadMove, Snapshot, Window
+from tests.cases import Tale, job_id
+from tests.found import leaks, ledger_of, orphans, unreadable
+
+LISTED = 10
+"""So many checkpoints Flink still lists."""
+RUNS = "abcdef0123456789"
+
+
+class Point(NamedTuple):
+    """A completed checkpoint: where a restore would go on."""
+
+    checkpoint: int
+    position: int
+
+
+class Looked(NamedTuple):
+    """What evidence found, of which head, and what the job had finished by then."""
+
+    found: dict[str, object]
+    head: SnapshotId
+    finished: frozenset[int]
+    at: datetime
+
+
+class World:
+    """Acts write down what happens; `live`, `lost` and `doubled` tell the truth."""
+
+    def __init__(self, *, keeps_keys: bool = True) -> None:
+        self.tale = Tale().flink_runs("a")
+        self.keeps_keys = keeps_keys
+        self.run = "a"
+        self.position = 0
+        self.checkpoint = 0
+        self.points = [Point(0, 0)]
+        self.holds: dict[SnapshotId, tuple[int, ...]] = {}
+        self.takes: dict[SnapshotId, frozenset[int]] = {}
+        self.copies: dict[SnapshotId, SnapshotId] = {}
+        self.finished: dict[int, datetime] = {}
+        self.erased_files = 0
+        self.looked: Looked | None = None
+
+    # ------------------------------------------------------------------ what the job does
+
+    def checkpoints(self, rows: Iterable[int], *, commits: bool = True) -> SnapshotId | None:
+        """One checkpoint completes with these positions; without any it commits nothing."""
+        held = tuple(rows)
+        self.checkpoint += 1
+        self.tale.completes(self.run, self.checkpoint)
+        run = self.tale.runs[self.run]
+        self.tale.runs[self.run] = run.model_copy(update={"checkpoints": run.checkpoints[:LISTED]})
+        done_at = self.tale.now
+        self.points.append(Point(self.checkpoint, self.position))
+        self.finished |= dict.fromkeys(held, done_at)
+        if not held:
+            return None
+        if not commits:
+            self.tale.leaves_manifest(self.run, self.checkpoint)
+            return None
+        self.tale.commits(self.run, self.checkpoint, rows=len(held))
+        assert self.tale.head is not None
+        self.holds[self.tale.head] = held
+        return self.tale.head
+
+    def reads(self, rows: int, *, twice: int = 0, commits: bool = True) -> SnapshotId | None:
+        """The source gives the next rows, some of them twice."""
+        held = [*range(self.position, self.position + rows), *range(self.position, self.position + min(twice, rows))]
+        self.position += rows
+        return self.checkpoints(held, commits=commits)
+
+    def fails_over(self) -> None:
+        """The run goes on from its newest checkpoint; Flink goes on listing what it listed."""
+        listed = self.tale.runs[self.run].checkpoints
+        self.tale.flink_runs(self.run, restored=self.checkpoint)
+        self.tale.runs[self.run] = self.tale.runs[self.run].model_copy(update={"checkpoints": listed})
+
+    def restarts(self, point: Point | None, *, position: int | None = None) -> None:
+        """A new run, restored from this point, or without state from a position."""
+        self.tale.becomes(self.run, "FINISHED")
+        self.run = RUNS[len(self.tale.runs)]
+        self.tale.flink_runs(self.run, restored=None if point is None else point.checkpoint)
+        self.checkpoint, self.position = point or (0, position or 0)
+
+    # ------------------------------------------------------------------ what others do
+
+    def rolls_back_to(self, snapshot: SnapshotId) -> None:
+        """Main goes back."""
+        self.tale.now += timedelta(seconds=10)
+        self.tale.head = snapshot
+        self.tale.moves.append(HeadMove(at=self.tale.now, snapshot_id=snapshot))
+
+    def another_commits(self, operation: str, *, takes: Iterable[int] = (), adds: Iterable[int] = ()) -> None:
+        """Another engine's commit. A compaction tells how many rows it read and wrote."""
+        gone, added, before = frozenset(takes), tuple(adds), self.live()
+        self.tale.commits(None, rows=len(added), operation=operation)
+        assert self.tale.head is not None
+        self.holds[self.tale.head], self.takes[self.tale.head] = added, gone
+        if operation == "replace":
+            counts = {"deleted-records": str(len(before)), "added-records": str(len(before) - len(gone))}
+            self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": counts})
+
+    def erases(self, snapshot: SnapshotId) -> None:
+        """A commit goes from the metadata without a trace; its files stay on storage."""
+        gone = next(s for s in self.tale.snapshots if s.snapshot_id == snapshot)
+        self.tale.snapshots = [
+            s.model_copy(update={"parent_id": gone.parent_id}) if s.parent_id == snapshot else s
+            for s in self.tale.snapshots
+            if s.snapshot_id != snapshot
+        ]
+        self.tale.moves = [m for m in self.tale.moves if m.snapshot_id != snapshot]
+        self.erased_files += 1
+        if self.tale.head == snapshot:
+            self.tale.head = gone.parent_id
+
+    def repeats(self, snapshot: SnapshotId, *, checkpoint: int, same_files: bool) -> None:
+        """The head gets once more what a commit holds, as the run's commit under this checkpoint id."""
+        self.tale.commits(self.run, checkpoint, rows=len(self.holds[snapshot]))
+        assert self.tale.head is not None
+        self.holds[self.tale.head] = self.holds[snapshot]
+        if same_files:
+            self.copies[self.tale.head] = snapshot
+
+    def swaps(self, one: SnapshotId, other: SnapshotId) -> None:
+        """Two commits change places on main: their summaries and rows are exchanged."""
+        at = {s.snapshot_id: index for index, s in enumerate(self.tale.snapshots)}
+        first, second = (self.tale.snapshots[at[each]] for each in (one, other))
+        self.tale.snapshots[at[one]] = first.model_copy(update={"summary": second.summary})
+        self.tale.snapshots[at[other]] = second.model_copy(update={"summary": first.summary})
+        self.holds[one], self.holds[other] = self.holds.get(other, ()), self.holds.get(one, ())
+
+    # ------------------------------------------------------------------ the truth
+
+    def chain(self) -> list[Snapshot]:
+        """Main, oldest first."""
+        by_id = {s.snapshot_id: s for s in self.tale.snapshots}
+        found, at = [], self.tale.head
+        while at is not None and at in by_id:
+            found.append(by_id[at])
+            at = by_id[at].parent_id
+        return found[::-1]
+
+    def live(self, until: SnapshotId | None = None) -> list[int]:
+        """Positions at the head, or at a commit on main, once for each live row."""
+        rows: list[int] = []
+        for commit in self.chain():
+            gone = self.takes.get(commit.snapshot_id, frozenset())
+            rows = [each for each in rows if each not in gone] + list(self.holds.get(commit.snapshot_id, ()))
+            if commit.snapshot_id == until:
+                break
+        return rows
+
+    def lost(self, finished: Iterable[int]) -> set[int]:
+        """Positions up to the highest finished one that are not at the head, from the lowest live one on."""
+        live = set(self.live())
+        return set(range(min(live, default=0), max(finished, default=-1) + 1)) - live
+
+    def doubled(self, until: SnapshotId | None) -> set[int]:
+        """Positions in two live rows at this commit."""
+        return {each for each, rows in Counter(self.live(until)).items() if rows > 1}
+
+    # ------------------------------------------------------------------ what evidence would find
+
+    def looks(self) -> None:
+        """All evidence is collected now. A checkpoint of the last ten seconds may still be about to commit."""
+        assert self.tale.head is not None
+        old = self.tale.now + timedelta(seconds=1) - timedelta(seconds=10)
+        dropped = leaks(*self.tale.manifests, standing=LeakStanding.DROPPED)
+        found: dict[str, object] = {
+            "duplicates": self._duplicates(),
+            "gaps": self._gaps(),
+            "duplicate_commits": self._repeats(),
+            "leaked": dropped,
+            "unreadable": unreadable(),
+            "orphans": orphans(self.erased_files),
+            "ledger": ledger_of(self.tale.table, Window(since=None, until=self.tale.head)),
+        }
+        finished = frozenset(each for each, at in self.finished.items() if at <= old)
+        self.looked = Looked(found=found, head=self.tale.head, finished=finished, at=self.tale.now)
+
+    def _duplicates(self) -> DuplicatesFinding:
+        rows = self.live()
+        again = sum(count - 1 for count in Counter(rows).values()) if self.keeps_keys else 0
+        return DuplicatesFinding(rows_checked=len(rows), keys=again, extra_rows=again, pairs=())
+
+    def _gaps(self) -> GapsFinding:
+        live = sorted(set(self.live()))
+        if not live:
+            return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+        on_main = {s.snapshot_id for s in self.chain()}
+        once = {m.snapshot_id for m in self.tale.moves} & {s.snapshot_id for s in self.tale.snapshots}
+        taken = {each for snapshot in once - on_main for each in self.holds.get(snapshot, ())}
+        return GapsFinding(
+            lowest=live[0],
+            highest=live[-1],
+            positions=len(live),
+            missing=live[-1] - live[0] + 1 - len(live),
+            gaps=(),
+            to_come=sum(1 for each in taken if each > live[-1]),
+        )
+
+    def _repeats(self) -> DuplicateCommitsFinding:
+        commits = [s for s in self.chain() if s.job_id]
+        found = []
+        for index, again in enumerate(commits):
+            for first in commits[:index]:
+                how = self._how_repeated(first, again)
+                if how is not None:
+                    found.append(_repeated(first, again, how))
+        return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found))
+
+    def _how_repeated(self, first: Snapshot, again: Snapshot) -> str | None:
+        if self.copies.get(again.snapshot_id) == first.snapshot_id:
+            return "same-files"
+        if (first.job_id, first.checkpoint_id) == (again.job_id, again.checkpoint_id):
+            return "same-checkpoint"
+        both = set(self.holds.get(first.snapshot_id, ())) & set(self.holds.get(again.snapshot_id, ()))
+        return "same-source-range" if both and first.job_id != again.job_id else None
+
+    def case(self, without: Iterable[str] = ()) -> Case:
+        """The case as the bot would build it: the world now, evidence as it was found."""
+        if self.looked is None:
+            self.looks()
+        assert self.looked is not None
+        kept = {field: value for field, value in self.looked.found.items() if field not in set(without)}
+        return self.tale.case(ledger=False).model_copy(
+            update={**kept, "evidence": tuple(self._evidence(task) for task in TASKS)}
+        )
+
+    def _evidence(self, task: str) -> Evidence:
+        assert self.looked is not None
+        return Evidence(
+            id=EvidenceId(task),
+            task=task,
+            task_version=1,
+            question="Is it?",
+            verdict=Verdict.RULED_OUT,
+            headline="It is not.",
+            metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
+            head=self.looked.head,
+            window=Window(since=None, until=self.looked.head),
+            at=self.looked.at,
+            took_ms=1,
+            bytes_read=0,
+        )
+
+
+TASKS = (
+    "ledger",
+    "duplicate_rows",
+    "missing_positions",
+    "duplicate_commits",
+    "leaked_manifests",
+    "unreadable_files",
+    "orphan_files",
+)
+SOURCES = ("duplicates", "gaps", "ledger", "duplicate_commits", "leaked", "unreadable", "orphans")
+
+
+def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:
+    return RepeatedCommit.model_validate(
+        {
+            "first": first.snapshot_id,
+            "again": again.snapshot_id,
+            "how": how,
+            "job_id": again.job_id or job_id("0"),
+            "checkpoint_id": CheckpointId(again.checkpoint_id or 0),
+            "rows": again.counted("added-records"),
+        }
+    )
