@@ -1,0 +1,158 @@
+"""Do checkpoints complete, in time, and where they outlive the cluster?"""
+
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import CheckpointHealthFinding, RunHealth
+from bot.domain.flink import CheckpointSettings, JobRun
+from bot.domain.ids import short_job
+from bot.domain.looked import NotSeen
+from spark_tasks._run_health import health_of
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+
+TASK = Task(
+    name="checkpoint_health",
+    title="Checkpoint health",
+    question="Do the job's checkpoints complete, in time, and on storage that outlives the cluster?",
+    confirmed_means="checkpoints fail, are late, or would not be there when they are needed",
+    needs=("jobs",),
+    cost="nothing but what Flink told",
+    reads="nothing",
+)
+MAX_RUNS = 10
+_IN_MEMORY = "JobManagerCheckpointStorage"
+_LOCAL = {"", "file"}
+_COLUMNS = ("run", "state", "completed", "failed", "failed last", "every", "longest", "problems")
+
+
+def answer(_spark: SparkSession, ask: Ask) -> Answer:
+    """Of the newest run, of those that live, and of those that wrote in the window; at most the ten newest.
+
+    Flink lists the newest ten checkpoints of a run or so (`web.checkpoints.history`); counts are of the whole run.
+    Storage and settings are judged by the newest run. Where Flink does not tell them, nothing is ruled out.
+    """
+    world = ask.observation
+    if isinstance(world.jobs, NotSeen):
+        return could_not(f"How checkpoints fare is not known: {world.jobs.reason}", world.jobs)
+    runs = _of_interest(ask, world.jobs.values)
+    if not runs:
+        return could_not(
+            "How checkpoints fare is not known: Flink remembers no run of this job.",
+            NotSeen(
+                source=world.jobs.source,
+                reason="Flink remembers no run of this job.",
+                remedy="Name the job in the configuration as Flink names it; set `history_server` for runs that ended.",
+            ),
+        )
+    now = world.table.read_at
+    healths = tuple(health_of(run, ask.contract.checkpoint_every, now) for run in runs)
+    is_durable, of_storage = _storage(runs[0])
+    finding = CheckpointHealthFinding(runs=healths, is_durable=is_durable, problems=of_storage)
+    return _told(runs, finding, world.jobs.source)
+
+
+def _of_interest(ask: Ask, runs: tuple[JobRun, ...]) -> tuple[JobRun, ...]:
+    """Newest first."""
+    newest_first = sorted(runs, key=lambda run: run.started_at, reverse=True)
+    wrote = {commit.job_id for commit in ask.window.of(ask.observation.table)}
+    chosen = [run for place, run in enumerate(newest_first) if place == 0 or not run.is_terminal or run.job_id in wrote]
+    return tuple(chosen[:MAX_RUNS])
+
+
+def _storage(run: JobRun) -> tuple[bool | None, tuple[str, ...]]:
+    """Whether its checkpoints outlive cluster and cancel, and what stands against it.
+
+    None also for a local path: nobody can see from here whether it is a mount that all machines share.
+    """
+    settings = run.settings or CheckpointSettings()
+    problems = []
+    if settings.mode == "at_least_once":
+        problems.append("Checkpoints are taken at least once: a restore writes some rows twice.")
+    if settings.storage == _IN_MEMORY:
+        problems.append("Checkpoints are kept in the JobManager's memory and end with it.")
+        return False, tuple(problems)
+    if settings.survives_cancel is False:
+        problems.append("Checkpoints are deleted when the run ends in any way: set RETAIN_ON_CANCELLATION.")
+        return False, tuple(problems)
+    schemes = {urlsplit(c.path).scheme for c in run.checkpoints if c.path is not None}
+    is_known = settings.survives_cancel is not None and schemes and not schemes & _LOCAL
+    return True if is_known else None, tuple(problems)
+
+
+def _unseen(run: JobRun) -> NotSeen:
+    """Why it is not known where the checkpoints would be after a loss."""
+    local = sorted(c.path for c in run.checkpoints if c.path is not None and urlsplit(c.path).scheme in _LOCAL)
+    source = f"the storage of the checkpoints of run {short_job(run.job_id)}"
+    if local:
+        return NotSeen(
+            source=source,
+            reason=f"They are written to a local path ({local[-1]}); whether all machines share it cannot be seen.",
+            remedy="Make sure that it is a shared mount, or set execution.checkpointing.dir to object storage.",
+        )
+    return NotSeen(
+        source=source,
+        reason="Flink told neither all of its checkpoint settings nor the path of a checkpoint.",
+        remedy="Ask again when a checkpoint has completed.",
+    )
+
+
+def _told(runs: tuple[JobRun, ...], finding: CheckpointHealthFinding, source: str) -> Answer:
+    troubled = [health for health in finding.runs if health.problems]
+    unknown = finding.is_durable is None and not troubled and not finding.problems
+    verdict = Verdict.INCONCLUSIVE if unknown else Verdict.RULED_OUT
+    if troubled or finding.problems:
+        verdict = Verdict.CONFIRMED
+    newest = finding.runs[0]
+    return Answer(
+        verdict=verdict,
+        headline=_headline(finding, troubled),
+        measures=(
+            Measure(name="completed checkpoints of the newest run", value=newest.completed, unit="checkpoints"),
+            Measure(name="failed checkpoints of the newest run", value=newest.failed, unit="checkpoints"),
+            *(
+                [Measure(name="longest checkpoint of the newest run", value=newest.longest_ms, unit="ms")]
+                if newest.longest_ms is not None
+                else []
+            ),
+        ),
+        columns=_COLUMNS,
+        rows=tuple(_row(run, health) for run, health in zip(runs, finding.runs, strict=True))[:MAX_ROWS],
+        finding=finding,
+        sources=(source,),
+        could_not_look=(_unseen(runs[0]),) if finding.is_durable is None else (),
+    )
+
+
+def _headline(finding: CheckpointHealthFinding, troubled: list[RunHealth]) -> str:
+    newest = finding.runs[0]
+    completed = counted(newest.completed, "checkpoint")
+    if troubled:
+        worst = troubled[0]
+        said = [*worst.problems, *finding.problems]
+        more = f" ({len(said) - 1} more)" if len(said) > 1 else ""
+        return f"Run {short_job(worst.job_id)}{more}: {worst.problems[0]}"
+    if finding.problems:
+        more = f" ({len(finding.problems) - 1} more)" if len(finding.problems) > 1 else ""
+        return f"{completed} of run {short_job(newest.job_id)} completed in time{more}: {finding.problems[0]}"
+    if finding.is_durable is None:
+        return (
+            f"{completed} of run {short_job(newest.job_id)} completed in time, but whether they outlive the cluster "
+            "is not known."
+        )
+    failed = f", {newest.failed:,} failed" if newest.failed else ", none failed"
+    return f"{completed} of run {short_job(newest.job_id)} completed{failed}; they are in time and kept durably."
+
+
+def _row(run: JobRun, health: RunHealth) -> tuple[str, ...]:
+    return (
+        short_job(run.job_id),
+        run.state + (" (history)" if run.from_history else ""),
+        str(health.completed),
+        str(health.failed),
+        str(health.failed_in_a_row),
+        cell(f"{health.seen_interval_ms:,} ms" if health.seen_interval_ms is not None else None),
+        cell(f"{health.longest_ms:,} ms" if health.longest_ms is not None else None),
+        " ".join(health.problems) or "none",
+    )
