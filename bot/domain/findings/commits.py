@@ -32,7 +32,8 @@ class RepeatedCommit(Record):
 
 
 class DuplicateCommitsFinding(Record):
-    """Commits of the window that repeat another one; the strongest proof of each pair."""
+    """Commits of the window that repeat another one: each once, with its strongest proof and the commit of which it
+    repeats most."""
 
     kind: Literal["duplicate-commits"] = "duplicate-commits"
     commits_checked: int
@@ -65,4 +66,4 @@ class ForkedWritersFinding(Record):
     turns: int
     """How often main changed from one Flink run to another and back: 0 for an orderly hand-over."""
     forked: tuple[JobId, ...]
-    """The runs that interleave; empty: none do."""
+    """The runs that interleave, or are alive together and so will; empty: none do."""

@@ -34,7 +34,8 @@ class LeakStanding(StrEnum):
     """What a Flink manifest that is still on storage means (facts 2, step 3)."""
 
     PENDING = "pending"
-    """Its checkpoint is above what its run has committed, and the run is alive: it may still be committed."""
+    """Its checkpoint is above what its run has committed, and the run is alive or a restore point still lists it: it
+    may still be committed."""
     DROPPED = "dropped"
     """Its checkpoint is at or below what the table has of its run: the sink will skip it for ever."""
     LOST_STATE = "lost-state"
@@ -57,6 +58,8 @@ class LeakedManifest(Record):
     rows: int | None
     missing_files: int = 0
     """Listed data files that are no longer on storage."""
+    is_overdue: bool = False
+    """Pending for longer than a healthy job lets it wait."""
     reason: str
     """One sentence: why it stands so."""
 

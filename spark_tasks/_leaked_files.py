@@ -1,0 +1,119 @@
+"""The files that leaked Flink manifests list, and which of them the table has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.flink import FlinkManifest
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._live import live_since
+from spark_tasks._reading import entries
+from spark_tasks._standing import committed_of
+from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
+
+_MANIFEST = "status int, data_file struct<content: int, file_path: string, record_count: bigint>"
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of storage and of the committer may be apart."""
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One data or delete file of a leaked manifest."""
+
+    path: str
+    rows: int
+    """0 for a delete file."""
+    is_in_table: bool
+    """Whether a live entry of main names it, or a commit of main added it (a compaction may have removed it since)."""
+    is_missing: bool
+
+
+def files_listed(
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]
+) -> dict[str, tuple[Listed, ...] | None]:
+    """Path of a manifest -> its files; None where it cannot be read. One that has gone meanwhile is left out: the
+    sink has committed and deleted it.
+
+    Cost: the leaked manifests; the head's manifests that were written since the oldest of them, because what is not
+    yet there cannot be live; the manifests of the commits that should have taken the files along; names and sizes of
+    files that the table does not have.
+    """
+    found = _listed(spark, table, leaks)
+    paths = sorted({path for files in found.values() for path, _ in files})
+    known = _known(spark, table, leaks, paths) if paths else set()
+    sizes = sizes_of(spark, table, [path for path in paths if path not in known])
+    return {
+        leak.path: tuple(
+            Listed(path, rows, path in known, path not in known and plain(path) not in sizes)
+            for path, rows in found[plain(leak.path)]
+        )
+        or None
+        for leak in leaks
+        if plain(leak.path) in found
+    }
+
+
+def _listed(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]) -> dict[str, list[tuple[str, int]]]:
+    """Plain path of a manifest -> (file, rows); empty where it cannot be read: a sink writes no empty manifest.
+
+    A running job deletes its manifests, also between our look and our reading: then look again.
+    """
+    for attempt in range(_ATTEMPTS):
+        here = list(sizes_of(spark, table, [leak.path for leak in leaks]))
+        found: dict[str, list[tuple[str, int]]] = {path: [] for path in here}
+        if not here:
+            return found
+        try:
+            read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
+            rows = read.select("_path", "data_file.*").limit(MAX_PATHS).collect()
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        for row in rows:
+            found[row["_path"]].append((row["file_path"], 0 if row["content"] else int(row["record_count"])))
+        return found
+    return {}
+
+
+def _known(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], paths: Sequence[str]) -> set[str]:
+    """Those of `paths` that main names now, or that a commit that should have taken them along has added."""
+    if table.head is None:
+        return set()
+    wanted = F.broadcast(spark.createDataFrame([(path,) for path in paths], "file_path string"))
+    live = live_since(spark, table.by_id[table.head], _first_possible(table, leaks)).select("file_path")
+    added = entries(spark, committers_of(table, leaks)).where("status = 1").select("file_path")
+    found = live.unionByName(added).join(wanted, on="file_path", how="left_semi").distinct()
+    return {row["file_path"] for row in found.limit(len(paths)).collect()}
+
+
+def _first_possible(table: TableState, leaks: Sequence[FlinkManifest]) -> int:
+    """The sequence number from which on a commit can have named what the manifests list; 0: any."""
+    written = [leak.written_at for leak in leaks if leak.written_at is not None]
+    if len(written) < len(leaks):
+        return 0
+    oldest_first = list(reversed(table.chain))
+    after = [commit for commit in oldest_first if commit.committed_at >= min(written) - _CLOCKS]
+    if not after:
+        return oldest_first[-1].sequence_number + 1
+    return 0 if after[0] is oldest_first[0] else after[0].sequence_number
+
+
+def committers_of(table: TableState, leaks: Sequence[FlinkManifest]) -> tuple[Snapshot, ...]:
+    """For each manifest the first commit on main of its run that reached its checkpoint: what would have taken its
+    files along."""
+    found: dict[int, Snapshot] = {}
+    for leak in leaks:
+        committed = committed_of(leak, table)
+        if committed is None or committed < leak.checkpoint_id:
+            continue
+        of_run = [s for s in reversed(table.chain) if s.job_id == leak.job_id and s.checkpoint_id is not None]
+        first = next((s for s in of_run if (s.checkpoint_id or 0) >= leak.checkpoint_id), None)
+        if first is not None:
+            found[first.snapshot_id] = first
+    return tuple(found.values())

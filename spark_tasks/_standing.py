@@ -1,0 +1,118 @@
+"""What a Flink manifest that is still on storage means: the rule, from table, runs and restore points (facts 2.3)."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from bot.domain.evidence import Ask, Observation
+from bot.domain.findings import LeakStanding
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, bare_path
+from bot.domain.ids import CheckpointId, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.table import TableState
+
+_INTERVALS = 5
+_AT_LEAST = timedelta(minutes=2)
+_V1_COMMITTER = "IcebergFilesCommitter"
+"""In the name of the V1 sink's vertex."""
+
+Standing = tuple[LeakStanding, str]
+"""Where it stands, and the sentence that says why."""
+
+
+def standing(leak: FlinkManifest, world: Observation) -> Standing:
+    """Of a manifest whose files are not all in the table.
+
+    A run that is over can still be restored from a point that lists the manifest, and then commits it: as long as
+    such a point is there, and no run has been started from it in vain, the manifest is pending.
+    """
+    run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
+    committed = committed_of(leak, world.table)
+    if committed is not None and leak.checkpoint_id <= committed:
+        return _below(leak, committed, run)
+    reached = "nothing" if committed is None else f"checkpoint {committed}"
+    head = f"Main has {reached} of run {short_job(leak.job_id)}"
+    if run is not None and not run.is_terminal:
+        return (
+            LeakStanding.PENDING,
+            f"{head}, which is {run.state}: it may still commit checkpoint {leak.checkpoint_id}.",
+        )
+    owing = _owing(leak, world.checkpoints.values)
+    vain = next((r for r in world.jobs.values if _started_in_vain(r, leak, owing)), None)
+    if vain is not None:
+        return (
+            LeakStanding.LOST_STATE,
+            f"{head}; run {short_job(vain.job_id)} was restored from the point that listed this manifest and has not "
+            "committed it: its committer came without state.",
+        )
+    if owing:
+        where = owing[0].path.rstrip("/").rsplit("/", 1)[-1]
+        return LeakStanding.PENDING, f"{head}, which is over; a restore from {where} would commit it."
+    if isinstance(world.jobs, NotSeen):
+        return LeakStanding.PENDING, f"{head}; whether that run is alive is not known, because Flink was not asked."
+    if isinstance(world.checkpoints, NotSeen):
+        return LeakStanding.PENDING, f"{head}, which is over; whether a restore point lists it could not be looked at."
+    ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
+    is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
+    memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
+    return LeakStanding.LOST_STATE, f"{head}, which {ended}, and {memory}: nothing remembers it."
+
+
+def committed_of(leak: FlinkManifest, table: TableState) -> CheckpointId | None:
+    """The checkpoint id that the sink itself finds for this run and operator: of the newest ancestor of the head
+    (facts 1.5), not the highest; None if there is none."""
+    same = (
+        commit.checkpoint_id
+        for commit in table.chain
+        if commit.job_id == leak.job_id and commit.operator_id in {None, leak.operator_id}
+    )
+    return next((checkpoint for checkpoint in same if checkpoint is not None), None)
+
+
+def is_overdue(leak: FlinkManifest, ask: Ask) -> bool:
+    """Whether a pending manifest waits longer than a healthy job lets it wait: a V2 sink commits a checkpoint some
+    moments after it, or, for a savepoint, with the next one."""
+    run = next((run for run in ask.observation.jobs.values if run.job_id == leak.job_id), None)
+    if run is None or run.is_terminal or leak.written_at is None:
+        return False
+    return ask.observation.table.read_at - leak.written_at > patience(ask, run)
+
+
+def patience(ask: Ask, run: JobRun | None) -> timedelta:
+    """Five checkpoint intervals, two minutes at the least; by the contract where Flink does not tell the interval."""
+    told = timedelta(milliseconds=run.checkpoint_interval_ms) if run and run.checkpoint_interval_ms else None
+    interval = told or ask.contract.checkpoint_every or ask.contract.commit_every or timedelta(0)
+    return max(_INTERVALS * interval, _AT_LEAST)
+
+
+def _below(leak: FlinkManifest, committed: CheckpointId, run: JobRun | None) -> Standing:
+    head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
+    is_alive_v1 = run is not None and not run.is_terminal and any(_V1_COMMITTER in v.name for v in run.vertices)
+    if is_alive_v1:
+        return (
+            LeakStanding.PENDING,
+            f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
+            "completes, and drops it if the job fails over before that.",
+        )
+    return (
+        LeakStanding.DROPPED,
+        f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
+    )
+
+
+def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[StoredCheckpoint]:
+    """Restore points whose committer state lists the manifest."""
+    name = leak.path.rsplit("/", 1)[-1]
+    return [s for s in stored if any(pending.rsplit("/", 1)[-1] == name for pending in s.pending_manifests)]
+
+
+def _may_owe(leak: FlinkManifest, stored: StoredCheckpoint) -> bool:
+    """A point of that run, late enough, whose committer state could not be read."""
+    is_late = stored.checkpoint_id is not None and stored.checkpoint_id >= leak.checkpoint_id
+    return is_late and not stored.is_committer_read and stored.job_id in {None, leak.job_id}
+
+
+def _started_in_vain(run: JobRun, leak: FlinkManifest, owing: list[StoredCheckpoint]) -> bool:
+    """Whether a run came up from a point that listed the manifest: a restored committer commits it at once."""
+    if run.restored is None or run.restored.path is None or run.job_id == leak.job_id or not run.is_settled:
+        return False
+    return bare_path(run.restored.path) in {bare_path(point.path) for point in owing}

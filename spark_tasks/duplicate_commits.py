@@ -1,0 +1,195 @@
+"""Does any commit of the window bring what another had brought before?"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot
+from spark_tasks._reading import entries
+from spark_tasks._same_checkpoint import earlier_of_checkpoint
+from spark_tasks._source_ranges import Covered, ranges_of
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
+
+COMMITS_BELOW = 20
+TASK = Task(
+    name="duplicate_commits",
+    title="Duplicate commits",
+    question="Does any commit of the window bring what another had brought before?",
+    confirmed_means="some checkpoint or source range was committed twice",
+    needs=("table",),
+    cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds",
+    reads="metadata",
+)
+_How = Literal["same-files", "same-checkpoint", "same-source-range"]
+_STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
+_Proof = tuple[int, int, int]
+"""Place in `_STRENGTH`, minus the size of what is repeated, place of the earlier commit: the least is the best."""
+_MAX_GROUPS = 500
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """For each repeating commit of main its strongest proof, and the commit of which it repeats most.
+
+    Files and checkpoint ids prove by themselves. A source range proves only against another run: the bounds of the
+    position column where each file holds one source partition, else those of the event time, which late or
+    backfilled events imitate. A checkpoint id that comes again with other files and another range is no repetition
+    (a V1 job that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
+    """
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its commits cannot be compared.", reach)
+    if not reach.main:
+        return _none(0, "No commit in the window, so none repeats another.")
+    commits = _compared(ask, reach)
+    added = entries(spark, commits, bounds=True).where("status = 1").persist()
+    try:
+        covered = ranges_of(added, ask.observation.table, ask.contract)
+        shared = _shared_files(added)
+    finally:
+        added.unpersist()
+    repeated = _repeated(commits, reach, covered, shared)
+    if repeated:
+        return _some(reach, repeated)
+    runs = {commit.job_id for commit in commits if commit.job_id is not None}
+    placed = [commit.snapshot_id for commit in commits if commit.job_id is not None and _brings_rows(commit)]
+    if len(runs) > 1 and not covered.known(placed):
+        return _not_comparable(ask, len(runs))
+    return _none(len(reach.main), f"None of {counted(len(reach.main), 'commit')} repeats another one.")
+
+
+def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
+    """The window's commits on main, the newest below, and older ones that carry a checkpoint of the window's."""
+    below = list(ask.observation.table.ancestors(reach.since))
+    names = {(c.job_id, c.operator_id, c.checkpoint_id) for c in reach.main if c.checkpoint_id is not None}
+    same = [c for c in below[COMMITS_BELOW:] if (c.job_id, c.operator_id, c.checkpoint_id) in names]
+    return (*reversed([*below[:COMMITS_BELOW], *same]), *reach.main)
+
+
+def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:
+    """Commits that added the same paths -> how many; reads."""
+    by_path = added.groupBy("file_path").agg(F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"))
+    groups = by_path.where(F.size("snapshots") > 1).groupBy("snapshots").agg(F.count("*").alias("files"))
+    rows = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
+    return {tuple(SnapshotId(each) for each in row["snapshots"]): int(row["files"]) for row in rows}
+
+
+def _repeated(
+    commits: Sequence[Snapshot], reach: Reach, covered: Covered, shared: dict[tuple[SnapshotId, ...], int]
+) -> tuple[RepeatedCommit, ...]:
+    place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
+    by_id = {commit.snapshot_id: commit for commit in commits}
+    proofs: dict[SnapshotId, list[_Proof]] = {}
+
+    def proves(first: SnapshotId, again: SnapshotId, how: _How, size: int) -> None:
+        proofs.setdefault(again, []).append((_STRENGTH.index(how), -size, place[first]))
+
+    for together, files in shared.items():
+        first, *later = sorted(together, key=lambda snapshot: place[snapshot])
+        for again in later:
+            proves(first, again, "same-files", files)
+    overlapping: dict[tuple[SnapshotId, SnapshotId], int] = {}
+    for overlap in covered.overlaps():
+        first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
+        overlapping[first, again] = overlapping.get((first, again), 0) + overlap.size
+    for (first, again), size in overlapping.items():
+        runs = (by_id[first].job_id, by_id[again].job_id)
+        if None not in runs and runs[0] != runs[1]:
+            proves(first, again, "same-source-range", size)
+    for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
+        proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))
+    repeating = (commit for commit in reach.main if commit.snapshot_id in proofs)
+    return tuple(_told(commits, commit, min(proofs[commit.snapshot_id])) for commit in repeating)
+
+
+def _told(commits: Sequence[Snapshot], again: Snapshot, proof: _Proof) -> RepeatedCommit:
+    how, _, first = proof
+    return RepeatedCommit(
+        first=commits[first].snapshot_id,
+        again=again.snapshot_id,
+        how=_STRENGTH[how],
+        job_id=again.job_id,
+        checkpoint_id=again.checkpoint_id,
+        rows=again.counted("added-records"),
+        is_cherry_pick="source-snapshot-id" in again.summary,
+    )
+
+
+def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...]) -> Answer:
+    finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated)
+    rows = sum(each.rows for each in repeated)
+    return Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=_headline(repeated, rows),
+        measures=(
+            Measure(name="repeating commits", value=len(repeated), unit="commits"),
+            Measure(name="rows in them", value=rows, unit="rows"),
+            Measure(name="commits of the window", value=len(reach.main), unit="commits"),
+        ),
+        columns=("first", "again", "proof", "run", "checkpoint", "rows", "cherry-picked"),
+        rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
+        finding=finding,
+        sources=_SOURCES,
+    )
+
+
+_SOURCES = (f"files, bounds and summaries of the window's commits and of the {COMMITS_BELOW} below",)
+
+
+def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
+    ways = {
+        "same-files": "the very files",
+        "same-checkpoint": "a checkpoint",
+        "same-source-range": "a part of the source",
+    }
+    if len(repeated) == 1:
+        one = repeated[0]
+        return f"Commit {short(one.again)} brings {ways[one.how]} of {short(one.first)} again, {counted(rows, 'row')}."
+    counts = {how: sum(each.how == how for each in repeated) for how in _STRENGTH}
+    told = ", ".join(f"{number} {ways[how]}" for how, number in counts.items() if number)
+    again = ids([each.again for each in repeated])
+    return f"{len(repeated)} commits bring again what others had brought ({told}), {rows:,} rows in all: {again}."
+
+
+def _row(each: RepeatedCommit) -> tuple[str, ...]:
+    return (
+        short(each.first),
+        short(each.again),
+        each.how,
+        short_job(each.job_id) if each.job_id else "none",
+        cell(each.checkpoint_id),
+        f"{each.rows:,}",
+        "yes" if each.is_cherry_pick else "no",
+    )
+
+
+def _brings_rows(commit: Snapshot) -> bool:
+    return commit.counted("added-data-files") > 0 or "added-data-files" not in commit.summary
+
+
+def _not_comparable(ask: Ask, runs: int) -> Answer:
+    return could_not(
+        f"No file and no checkpoint was committed twice, but whether {runs} runs brought the same part of the source "
+        "cannot be told.",
+        NotSeen(
+            source="contract.position",
+            reason=f"The files of {ask.observation.table.name} state no comparable bounds of a position or event time.",
+            remedy="Name position (with position_partition) or event_time in the contract, and keep their metrics.",
+        ),
+    )
+
+
+def _none(commits: int, headline: str) -> Answer:
+    return Answer(
+        verdict=Verdict.RULED_OUT,
+        headline=headline,
+        measures=(Measure(name="commits of the window", value=commits, unit="commits"),),
+        finding=DuplicateCommitsFinding(commits_checked=commits, repeated=()),
+        sources=_SOURCES if commits else (),
+    )

@@ -1,0 +1,168 @@
+"""Do two Flink runs write the table at the same time?"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
+from bot.domain.findings import ForkedWritersFinding, Writer
+from bot.domain.flink import JobRun, bare_path
+from bot.domain.ids import JobId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+
+TASK = Task(
+    name="forked_writers",
+    title="Forked writers",
+    question="Do two Flink runs write the table at the same time?",
+    confirmed_means="two runs take turns on main, or are alive together: every restore of one fights the other",
+    needs=("table", "jobs"),
+    cost="nothing but the snapshots' summaries and what Flink says, which are in hand",
+    reads="nothing",
+)
+_AT_WORK = {"RUNNING", "RESTARTING"}
+"""States in which a run writes or will; one that is being cancelled or is only being created does not."""
+
+
+def answer(_spark: SparkSession, ask: Ask) -> Answer:
+    """Turns are told by the commits alone; that no other run is alive only Flink can say.
+
+    A run that comes back after another one committed is a turn; a hand-over from one to the next is none. The
+    newest Flink commit below the window counts as the one before its first.
+    """
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its writers are not known.", reach)
+    world = ask.observation
+    commits = [commit for commit in reach.main if commit.operation != "replace"]
+    turns, interleaved = _turns(_order(world, reach, commits))
+    together = _together(world, reach)
+    finding = ForkedWritersFinding(
+        writers=_writers(world, commits),
+        turns=turns,
+        forked=tuple(dict.fromkeys((*interleaved, *(run.job_id for run in together)))),
+    )
+    return _told(world, finding, together)
+
+
+def _told(world: Observation, finding: ForkedWritersFinding, together: Sequence[JobRun]) -> Answer:
+    if finding.forked:
+        verdict, headline = Verdict.CONFIRMED, _fork(finding, together)
+    elif isinstance(world.jobs, NotSeen):
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"{_calm(finding)}; whether another run is alive is not known, because Flink was not seen."
+    else:
+        verdict, headline = Verdict.RULED_OUT, f"{_calm(finding)}."
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="writers of main", value=len(finding.writers), unit="writers"),
+            Measure(name="turns", value=finding.turns, unit="turns"),
+        ),
+        columns=("writer", "run", "commits", "first", "last", "alive", "restored from"),
+        rows=tuple(_row(writer) for writer in finding.writers[:MAX_ROWS]),
+        finding=finding,
+        sources=("snapshot summaries", *(() if isinstance(world.jobs, NotSeen) else (world.jobs.source,))),
+        could_not_look=(world.jobs,) if isinstance(world.jobs, NotSeen) else (),
+    )
+
+
+def _order(world: Observation, reach: Reach, commits: Sequence[Snapshot]) -> list[JobId]:
+    """The runs in the order of their stretches of main, each stretch once."""
+    before = next((s.job_id for s in world.table.ancestors(reach.since) if s.job_id is not None), None)
+    runs = [run for run in (before, *(commit.job_id for commit in commits)) if run is not None]
+    return [run for run, _ in groupby(runs)]
+
+
+def _turns(stretches: Sequence[JobId]) -> tuple[int, tuple[JobId, ...]]:
+    """How often a run comes back, and the runs between which it does, in the order of their first commit."""
+    last: dict[JobId, int] = {}
+    turns, mixed = 0, set[JobId]()
+    for place, run in enumerate(stretches):
+        if run in last:
+            turns += 1
+            mixed |= set(stretches[last[run] : place])
+        last[run] = place
+    return turns, tuple(run for run in dict.fromkeys(stretches) if run in mixed)
+
+
+def _together(world: Observation, reach: Reach) -> tuple[JobRun, ...]:
+    """Runs of the configured job that are at work at the same time, oldest first, if they are several; of a window
+    that ends at the head, since Flink tells of now."""
+    alive = sorted((run for run in world.jobs.values if run.state in _AT_WORK), key=lambda run: run.started_at)
+    return tuple(alive) if len(alive) > 1 and reach.until == world.table.head else ()
+
+
+def _writers(world: Observation, commits: Sequence[Snapshot]) -> tuple[Writer, ...]:
+    by_writer: dict[tuple[str | None, str | None, str], list[Snapshot]] = {}
+    for commit in commits:
+        by_writer.setdefault((commit.job_id, commit.operator_id, commit.engine), []).append(commit)
+    runs = {run.job_id: run for run in world.jobs.values}
+    return tuple(_writer(theirs, runs.get(theirs[0].job_id or JobId(""))) for theirs in by_writer.values())
+
+
+def _writer(commits: Sequence[Snapshot], run: JobRun | None) -> Writer:
+    first, last = commits[0], commits[-1]
+    return Writer(
+        job_id=first.job_id,
+        operator_id=first.operator_id,
+        engine=first.engine,
+        commits=len(commits),
+        first=first.snapshot_id,
+        last=last.snapshot_id,
+        first_at=first.committed_at,
+        last_at=last.committed_at,
+        is_alive=None if run is None else not run.is_terminal,
+        restored_path=run.restored.path if run is not None and run.restored is not None else None,
+    )
+
+
+def _fork(finding: ForkedWritersFinding, together: Sequence[JobRun]) -> str:
+    told = []
+    if finding.turns:
+        mixed = " and ".join(short_job(run) for run in finding.forked[:4])
+        took = "once" if finding.turns == 1 else f"{finding.turns} times"
+        told.append(f"runs {mixed} take turns on main ({took})")
+    if together:
+        alive = " and ".join(f"{short_job(run.job_id)} ({run.state})" for run in together[:4])
+        paths = {bare_path(run.restored.path) for run in together if run.restored and run.restored.path}
+        same = f", all restored from {next(iter(paths))}" if len(paths) == 1 and _all_restored(together) else ""
+        told.append(f"{len(together)} runs are alive together: {alive}{same}")
+    text = "; ".join(told)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _all_restored(runs: Sequence[JobRun]) -> bool:
+    return all(run.restored is not None and run.restored.path is not None for run in runs)
+
+
+def _calm(finding: ForkedWritersFinding) -> str:
+    flinks = list(dict.fromkeys(w.job_id for w in finding.writers if w.job_id is not None))
+    others = [writer for writer in finding.writers if writer.job_id is None]
+    runs = f"{counted(len(flinks), 'Flink run')} wrote main" if flinks else "No Flink run wrote main"
+    orderly = ", one after the other" if len(flinks) > 1 else ""
+    foreign = sum(writer.commits for writer in others)
+    also = f"; {counted(foreign, 'commit')} by {' and '.join(sorted({w.engine for w in others}))}" if others else ""
+    return f"{runs} in the window{orderly}{also}"
+
+
+def _row(writer: Writer) -> tuple[str, ...]:
+    alive = {True: "yes", False: "no", None: "not known"}[writer.is_alive]
+    return (
+        writer.engine,
+        short_job(writer.job_id) if writer.job_id else "none",
+        str(writer.commits),
+        f"{short(writer.first)} {_clock(writer.first_at)}",
+        f"{short(writer.last)} {_clock(writer.last_at)}",
+        alive,
+        cell(writer.restored_path),
+    )
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,163 @@
+"""Has Flink written files for a checkpoint that the table never got?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.domain.flink import FlinkManifest
+from bot.domain.ids import short_job
+from bot.domain.looked import NotSeen
+from spark_tasks._leaked_files import Listed, files_listed
+from spark_tasks._standing import is_overdue, standing
+from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+
+TASK = Task(
+    name="leaked_manifests",
+    title="Leaked Flink manifests",
+    question="Has Flink written files for a checkpoint that the table never got?",
+    confirmed_means="files of a completed checkpoint are not in the table, and nothing will commit them in time",
+    needs=("table", "flink_manifests", "jobs", "checkpoints"),
+    cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
+    reads="metadata",
+)
+MAX_LEAKS = 2_000
+_LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Each Flink manifest on storage, with its standing, files and rows.
+
+    A running job always has one or two for a moment: they are pending and no trouble, unless they wait for longer
+    than a few checkpoint intervals. Above `MAX_LEAKS` only the newest are looked at.
+    """
+    world = ask.observation
+    if isinstance(world.flink_manifests, NotSeen):
+        return could_not("Flink's manifests could not be listed, so nothing is known of them.", world.flink_manifests)
+    newest_last = sorted(world.flink_manifests.values, key=lambda leak: (leak.written_at is not None, leak.written_at))
+    leaks = newest_last[-MAX_LEAKS:]
+    listed = files_listed(spark, world.table, leaks) if leaks else {}
+    found = tuple(_leak(ask, leak, listed[leak.path]) for leak in leaks if leak.path in listed)
+    lost = {
+        file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
+    }
+    finding = LeakedManifestsFinding(manifests=found, lost_files=len(lost), lost_rows=sum(file.rows for file in lost))
+    return _told(ask, finding, len(newest_last) - len(leaks))
+
+
+def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> LeakedManifest:
+    if files is not None and all(file.is_in_table for file in files):
+        where, reason = LeakStanding.LEFT_OVER, "All its files are in the table: only its deletion failed."
+    else:
+        where, reason = standing(leak, ask.observation)
+    return LeakedManifest(
+        path=leak.path,
+        job_id=leak.job_id,
+        operator_id=leak.operator_id,
+        checkpoint_id=leak.checkpoint_id,
+        attempt=leak.attempt,
+        standing=where,
+        files=None if files is None else len(files),
+        rows=None if files is None else sum(file.rows for file in files),
+        missing_files=sum(file.is_missing for file in files or ()),
+        is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
+        reason=reason,
+    )
+
+
+def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
+    world = ask.observation
+    unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
+    lost, overdue = finding.of(*_LOST), [leak for leak in finding.manifests if leak.is_overdue]
+    waiting = finding.of(LeakStanding.PENDING)
+    is_open = bool(unseen and waiting) or unread > 0
+    if lost or overdue:
+        verdict, headline = Verdict.CONFIRMED, _trouble(finding, lost, overdue)
+    elif is_open or unseen:
+        missing = f"{counted(unread, 'older one')} not looked at" if unread else f"{unseen[0].source} was not seen"
+        verdict, headline = Verdict.INCONCLUSIVE, f"{_calm(finding)}; {missing}."
+    else:
+        verdict, headline = Verdict.RULED_OUT, f"{_calm(finding)}."
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="Flink manifests on storage", value=len(finding.manifests) + unread, unit="manifests"),
+            Measure(name="rows that the table does not have", value=finding.lost_rows, unit="rows"),
+            Measure(name="files that the table does not have", value=finding.lost_files, unit="files"),
+        ),
+        columns=("run", "checkpoint", "standing", "files", "rows", "missing files", "why"),
+        rows=tuple(_row(leak) for leak in _telling(finding)),
+        finding=finding,
+        sources=("Flink's manifests on storage and what they list",) if finding.manifests else (),
+        could_not_look=unseen,
+    )
+
+
+def _trouble(finding: LeakedManifestsFinding, lost: Sequence[LeakedManifest], overdue: Sequence[LeakedManifest]) -> str:
+    told = []
+    if lost:
+        gone = sum(leak.missing_files for leak in lost)
+        also = f", and {counted(gone, 'of their files is', 'of their files are')} gone from storage" if gone else ""
+        unread = sum(leak.files is None for leak in lost)
+        also += (
+            f"; {counted(unread, 'manifest')} cannot be read and {'is' if unread == 1 else 'are'} not counted"
+            * bool(unread)
+        )
+        told.append(
+            f"{counted(finding.lost_rows, 'row')} of {_checkpoints(lost)} lie in "
+            f"{counted(finding.lost_files, 'file')} that no commit took along, and no commit will{also}"
+        )
+    if overdue:
+        rows = sum(leak.rows or 0 for leak in overdue)
+        told.append(f"{counted(rows, 'row')} of {_checkpoints(overdue)} have waited for their commit for too long")
+    return "; ".join(told) + "."
+
+
+def _verb(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _calm(finding: LeakedManifestsFinding) -> str:
+    waiting, left = finding.of(LeakStanding.PENDING), finding.of(LeakStanding.LEFT_OVER)
+    if not finding.manifests:
+        return "No Flink manifest lies on storage: every checkpoint's files are in the table"
+    told = []
+    if waiting:
+        told.append(f"{counted(len(waiting), 'Flink manifest')} may still be committed ({_checkpoints(waiting)})")
+    if left:
+        told.append(f"{counted(len(left), 'Flink manifest')} of files that are in the table")
+    lost = f"{counted(len(finding.of(*_LOST)), 'lost one')}"
+    return " and ".join(told) if told else lost
+
+
+def _checkpoints(leaks: Sequence[LeakedManifest]) -> str:
+    """`checkpoints 5 to 7 of run a3f…`, of several runs `5 checkpoints of 2 runs`."""
+    runs = {leak.job_id for leak in leaks}
+    numbers = sorted({leak.checkpoint_id for leak in leaks})
+    if len(runs) > 1:
+        return f"{counted(len(leaks), 'checkpoint')} of {len(runs)} runs"
+    if len(numbers) == 1:
+        return f"checkpoint {numbers[0]} of run {short_job(leaks[0].job_id)}"
+    return f"checkpoints {numbers[0]} to {numbers[-1]} of run {short_job(leaks[0].job_id)}"
+
+
+def _telling(finding: LeakedManifestsFinding) -> list[LeakedManifest]:
+    """Lost ones first, then those that wait, by run and checkpoint."""
+    order = [LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.PENDING, LeakStanding.LEFT_OVER]
+    return sorted(
+        finding.manifests, key=lambda leak: (order.index(leak.standing), leak.job_id, leak.checkpoint_id, leak.path)
+    )[:MAX_ROWS]
+
+
+def _row(leak: LeakedManifest) -> tuple[str, ...]:
+    return (
+        short_job(leak.job_id),
+        str(leak.checkpoint_id),
+        leak.standing.value,
+        "unreadable" if leak.files is None else cell(leak.files),
+        cell(leak.rows),
+        str(leak.missing_files),
+        leak.reason,
+    )

@@ -1,0 +1,120 @@
+"""Two runs on one table are told from an orderly hand-over."""
+
+from bot.domain.evidence import Answer, Verdict
+from bot.domain.findings import ForkedWritersFinding
+from bot.domain.flink import JobRun, Restored
+from bot.domain.ids import CheckpointId
+from tests.evidence.conftest import Asks
+from tests.evidence.test_ledger import NOON, run_of
+from tests.tables import OrdersTable, job, rows, unseen
+
+
+def finding_of(answer: Answer) -> ForkedWritersFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, ForkedWritersFinding)
+    return answer.finding
+
+
+def ended(name: str) -> JobRun:
+    """A run that is over."""
+    return run_of(name).model_copy(update={"state": "FINISHED"})
+
+
+def restored(name: str) -> JobRun:
+    """A run that came up from savepoint 4."""
+    origin = Restored(checkpoint_id=CheckpointId(4), at=NOON, is_savepoint=True, path="file:/state/savepoint-4")
+    return run_of(name).model_copy(update={"restored": origin})
+
+
+def test_two_runs_that_take_turns_are_a_fork(orders: OrdersTable, asks: Asks) -> None:
+    """A run that comes back after another one committed was never stopped; commits alone show it."""
+    before = orders.commits("a", 4, range(10))
+    orders.commits("b", 5, range(10, 20))
+    orders.commits("a", 5, range(10, 20))
+    orders.commits("b", 6, range(20, 30))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=unseen("Flink")))
+
+    found = finding_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.turns, found.forked) == (2, (job("a"), job("b")))
+    assert [(w.job_id, w.commits, w.is_alive) for w in found.writers] == [(job("b"), 2, None), (job("a"), 1, None)]
+    assert answer.headline == "Runs aaaaaa and bbbbbb take turns on main (2 times)."
+
+
+def test_a_hand_over_is_no_fork(orders: OrdersTable, asks: Asks) -> None:
+    """One run ends and the next goes on: no turn, and Flink says that only one is alive."""
+    before = orders.commits("a", 3, range(10))
+    orders.commits("a", 4, range(10, 20))
+    orders.commits("b", 5, range(20, 30))
+    orders.commits("b", 6, range(30, 40))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[restored("b"), ended("a")]))
+
+    found = finding_of(answer)
+    assert answer.verdict is Verdict.RULED_OUT
+    assert (found.turns, found.forked) == (0, ())
+    assert [(w.is_alive, w.restored_path) for w in found.writers] == [(False, None), (True, "file:/state/savepoint-4")]
+    assert answer.headline == "2 Flink runs wrote main in the window, one after the other."
+
+
+def test_two_runs_alive_from_one_savepoint_are_a_fork_before_they_interleave(orders: OrdersTable, asks: Asks) -> None:
+    """The second has committed nothing yet; it will."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[restored("a"), restored("b")]))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (finding_of(answer).turns, finding_of(answer).forked) == (0, (job("a"), job("b")))
+    assert "2 runs are alive together: aaaaaa (RUNNING) and bbbbbb (RUNNING)" in answer.headline
+    assert answer.headline.endswith("all restored from /state/savepoint-4.")
+
+
+def test_a_run_that_is_being_cancelled_is_not_at_work(orders: OrdersTable, asks: Asks) -> None:
+    """While the old run is stopped and the new one comes up, nothing forks."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    leaving = run_of("a").model_copy(update={"state": "CANCELLING"})
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("b"), leaving]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_without_flink_an_orderly_main_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+    """A second run may be alive and about to commit."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=unseen("Flink")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == "Flink"
+
+
+def test_other_engines_are_named_and_are_no_fork(orders: OrdersTable, asks: Asks) -> None:
+    """A Spark append between two Flink commits is another writer, not another run of the job."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    orders.appends(rows(range(500, 510)))
+    orders.commits("a", 7, range(20, 30))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert [(w.engine, w.commits) for w in finding_of(answer).writers] == [("flink", 2), ("spark", 1)]
+    assert answer.headline.endswith("in the window; 1 commit by spark.")
+
+
+def test_a_run_whose_commits_were_rolled_back_does_not_count(orders: OrdersTable, asks: Asks) -> None:
+    """After a rewind the wrong run is not on main any more."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("b", 5, range(5, 15))
+    orders.rolls_back_to(before)
+    orders.commits("c", 6, range(10, 20))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("c"), ended("b"), ended("a")]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert [w.job_id for w in finding_of(answer).writers] == [job("c")]

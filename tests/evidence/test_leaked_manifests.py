@@ -1,0 +1,272 @@
+"""Files that Flink wrote and no commit took along are found, and a healthy job is not accused."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.evidence import Answer, Ask, Verdict
+from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.domain.flink import CheckpointKind, JobRun, Restored, StoredCheckpoint, Vertex
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.looked import NotSeen
+from tests.evidence.conftest import Asks
+from tests.evidence.test_ledger import run_of
+from tests.tables import OPERATOR, OrdersTable, job, unseen
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
+
+
+def finding_of(answer: Answer) -> LeakedManifestsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, LeakedManifestsFinding)
+    return answer.finding
+
+
+def told(answer: Answer) -> list[tuple[int, LeakStanding, int | None, int | None]]:
+    """Checkpoint, standing, files and rows of each manifest."""
+    return [(m.checkpoint_id, m.standing, m.files, m.rows) for m in finding_of(answer).manifests]
+
+
+def only(answer: Answer) -> LeakedManifest:
+    """The one manifest."""
+    (found,) = finding_of(answer).manifests
+    return found
+
+
+def ask_about(
+    orders: OrdersTable,
+    since: SnapshotId | None,
+    *runs: JobRun,
+    checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
+) -> Ask:
+    """What is asked, with the manifests that lie on storage."""
+    return orders.ask(since, jobs=runs, checkpoints=checkpoints, flink_manifests=orders.flink_manifests())
+
+
+def ended(name: str) -> JobRun:
+    """A run that is over."""
+    return run_of(name).model_copy(update={"state": "CANCELED"})
+
+
+def restored_from(name: str, path: str) -> JobRun:
+    """A settled run that came up from a restore point."""
+    restored = Restored(checkpoint_id=CheckpointId(3), at=NOON, is_savepoint=True, path=path)
+    return run_of(name).model_copy(update={"restored": restored})
+
+
+def owing(name: str, checkpoint: int) -> StoredCheckpoint:
+    """A savepoint whose committer state lists the manifest of its own checkpoint."""
+    return StoredCheckpoint(
+        path="file:/state/savepoint-1",
+        kind=CheckpointKind.STOP_SAVEPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job(name),
+        written_at=NOON,
+        pending_manifests=(f"{job(name)}-{OPERATOR}-00000-0-{checkpoint}-00001.avro",),
+        is_committer_read=True,
+    )
+
+
+def test_a_clean_folder_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing was left, and every source was asked."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert finding_of(answer) == LeakedManifestsFinding(manifests=(), lost_files=0, lost_rows=0)
+
+
+def test_a_running_job_that_is_about_to_commit_is_not_accused(orders: OrdersTable, asks: Asks) -> None:
+    """Between checkpoint and commit its manifest lies there: pending, and no trouble."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert told(answer) == [(3, LeakStanding.PENDING, 1, 10)]
+    assert "1 Flink manifest may still be committed (checkpoint 3 of run aaaaaa)" in answer.headline
+
+
+def test_a_manifest_that_waits_for_too_long_is_trouble(orders: OrdersTable, asks: Asks) -> None:
+    """Checkpoints that complete while nothing is committed: the run is alive, and its rows do not come."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 30)}, age=timedelta(minutes=3))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert only(answer).standing is LeakStanding.PENDING
+    assert only(answer).is_overdue
+    assert answer.headline == "20 rows of checkpoint 2 of run aaaaaa have waited for their commit for too long."
+
+
+def test_a_long_checkpoint_interval_lengthens_the_patience(orders: OrdersTable, asks: Asks) -> None:
+    """A job that checkpoints every ten minutes may leave a manifest for half an hour."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 30)}, age=timedelta(minutes=30))
+    slow = run_of("a").model_copy(update={"checkpoint_interval_ms": 600_000})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, slow))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_checkpoints_below_what_the_table_has_are_dropped_for_good(orders: OrdersTable, asks: Asks) -> None:
+    """A stateless restart under the same job id: the sink takes its checkpoints for committed."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 1, {"one.parquet": range(10, 30)})
+    orders.leaves_manifest("a", 2, {"two.parquet": range(30, 35), "three.parquet": range(35, 37)})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(1, LeakStanding.DROPPED, 1, 20), (2, LeakStanding.DROPPED, 2, 7)]
+    assert (finding_of(answer).lost_files, finding_of(answer).lost_rows) == (3, 27)
+    assert answer.headline.startswith("27 rows of checkpoints 1 to 2 of run aaaaaa lie in 3 files that no commit took")
+
+
+def test_the_v1_sink_keeps_what_it_skips_in_memory(orders: OrdersTable, asks: Asks) -> None:
+    """A V1 job restored below its table commits late and at once; until then nothing is lost."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 4, {"four.parquet": range(10, 30)})
+    committer = Vertex(vertex_id=OPERATOR, name="IcebergFilesCommitter", parallelism=1, status="RUNNING", attempt=0)
+    v1 = run_of("a").model_copy(update={"vertices": (committer,)})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, v1))
+
+    assert only(answer).standing is LeakStanding.PENDING
+    assert "keeps checkpoint 4 in memory until an id above 5" in only(answer).reason
+
+
+def test_what_nothing_remembers_is_lost_state(orders: OrdersTable, asks: Asks) -> None:
+    """The run is over and no restore point lists the manifest."""
+    before = orders.commits("a", 2, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 30)})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 20)]
+    assert "ended as CANCELED, and no restore point lists it" in only(answer).reason
+
+
+def test_a_savepoint_that_lists_it_will_bring_it(orders: OrdersTable, asks: Asks) -> None:
+    """Files that a restore would commit are not lost, and must not be appended by hand."""
+    before = orders.commits("a", 2, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 30)})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), checkpoints=[owing("a", 3)]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert only(answer).standing is LeakStanding.PENDING
+    assert "a restore from savepoint-1 would commit it" in only(answer).reason
+
+
+def test_a_restore_that_did_not_commit_it_came_without_state(orders: OrdersTable, asks: Asks) -> None:
+    """The operator's uid was changed: the new committer does not know what the old one owed."""
+    before = orders.commits("a", 2, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 30)})
+    successor = restored_from("b", "file:/state/savepoint-1")
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), successor, checkpoints=[owing("a", 3)]))
+
+    assert only(answer).standing is LeakStanding.LOST_STATE
+    assert "run bbbbbb was restored from the point that listed this manifest" in only(answer).reason
+
+
+def test_files_that_are_in_the_table_were_left_over(orders: OrdersTable, asks: Asks) -> None:
+    """Only the deletion of the manifest failed; also after a compaction has replaced the files."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files("a", 2, {"two.parquet": range(10, 20)})
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+    orders.deletes("order_id >= 10")
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert told(answer) == [(2, LeakStanding.LEFT_OVER, 1, 10)]
+
+
+def test_files_that_somebody_appended_by_hand_are_left_over(orders: OrdersTable, asks: Asks) -> None:
+    """Once dropped files were added to the table, the manifest is no trouble any more, whoever added them."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
+    orders.names_again("c", 1, ["three.parquet"])
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert told(answer) == [(3, LeakStanding.LEFT_OVER, 1, 10)]
+
+
+def test_leaked_files_that_are_gone_are_counted(orders: OrdersTable, asks: Asks) -> None:
+    """What a clean-up has deleted cannot be appended any more."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20), "also.parquet": range(20, 25)})
+    (orders.data_folder / "three.parquet").unlink()
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert only(answer).missing_files == 1
+    assert "1 of their files is gone from storage" in answer.headline
+
+
+def test_a_manifest_that_cannot_be_read_is_said_and_not_counted(orders: OrdersTable, asks: Asks) -> None:
+    """Its standing is told by its name; its rows are not known."""
+    before = orders.commits("a", 5, range(10))
+    path = orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
+    path.write_bytes(b"no avro")
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert told(answer) == [(3, LeakStanding.DROPPED, None, None)]
+    assert "1 manifest cannot be read and is not counted" in answer.headline
+
+
+def test_a_manifest_that_vanishes_meanwhile_was_committed(orders: OrdersTable, asks: Asks) -> None:
+    """A healthy job deletes its manifest between our two looks."""
+    before = orders.commits("a", 1, range(10))
+    path = orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+    ask = ask_about(orders, before, run_of("a"))
+    path.unlink()
+
+    answer = asks("leaked_manifests", ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert finding_of(answer).manifests == ()
+
+
+def test_another_operator_of_the_same_run_has_its_own_count(orders: OrdersTable, asks: Asks) -> None:
+    """One job may write one table by two sinks: the ids of one say nothing of the other."""
+    before = orders.commits("a", 5, range(10))
+    other = OperatorId("f" * 32)
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)}, operator=other)
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert only(answer).standing is LeakStanding.PENDING
+
+
+def test_without_flink_a_pending_manifest_is_not_judged(orders: OrdersTable, asks: Asks) -> None:
+    """Whether it will be committed depends on whether its run is alive."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+
+    answer = asks(
+        "leaked_manifests", orders.ask(before, jobs=unseen("Flink"), flink_manifests=orders.flink_manifests())
+    )
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "Flink was not seen" in answer.headline
+
+
+def test_a_folder_that_could_not_be_listed_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing is concluded from what was not seen."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("leaked_manifests", orders.ask(before, flink_manifests=unseen("the metadata folder")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.finding is None
