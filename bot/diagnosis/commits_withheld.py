@@ -15,7 +15,11 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
+from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
+from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -25,14 +29,20 @@ MODE = Mode(
     code="F3",
     name="commits_withheld",
     title="completed checkpoints are not committed to the table",
-    needs=("ledger",),
+    needs=("ledger", "leaked_manifests", "checkpoint_pairing"),
     false_positives=(
         "A quiet source: without rows the sink commits only every tenth checkpoint.",
         "A run that has just started: its first checkpoint is not complete yet.",
     ),
-    neighbours=("F2", "healthy", "wait"),
+    neighbours=("F2", "F4", "F5", "F11", "F12", "F14", "F25", "healthy", "wait"),
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
+    remedies=(
+        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.RESTART_WITH_NEW_JOB_ID,
+        Remedy.CHANGE_OPERATOR_UID,
+        Remedy.RECOVER_LEAKED_MANIFESTS,
+        Remedy.REPLAY_SOURCE_RANGE,
+    ),
 )
 
 
@@ -49,6 +59,9 @@ def examine(case: Case) -> Examined:
         return _matches(case, held)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
+    passed_over = _passed_over(case)
+    if passed_over:
+        return _forgotten(case, passed_over)
     unknown = next((r for r, keeps in kept if keeps is None), None)
     if unknown is not None:
         return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
@@ -90,6 +103,16 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
     if run is not None:
         reasons.extend(_skipped(run, rewind))
     reasons.append(_what_came(case, rewind.first, rewind))
+    dropped = up_to(leaks_of(case, rewind.run, LeakStanding.DROPPED), rewind.reached)
+    if dropped:
+        reasons.append(in_words(dropped))
+    possible = can_rewind_to(case, rewind.last_before)
+    if possible is False:
+        reasons.append(
+            "No durable restore point pairs with main, so nothing can be rewound: "
+            + ("under a new job id the V2 sink" if rewind.keeps_job_id else "under a new uid the V1 sink")
+            + " commits again at once, and what was dropped is appended from its manifests."
+        )
     return Matches(
         headline=f"Run {short_job(rewind.run)} withholds its commits up to checkpoint {rewind.reached}."
         if rewind.first is None
@@ -98,7 +121,47 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
         rows=rows_by(case, (rewind.earlier, rewind.run), rewind.restored),
         last_good=rewind.last_before,
         wrong_run=rewind.run,
-        remedy=Remedy.REWIND_TABLE_AND_JOB,
+        remedy=_remedy(rewind, can_rewind=possible is not False),
+    )
+
+
+def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
+    """A new job id frees the V2 sink; V1 keeps the old id in its state and forgets it only with its uid."""
+    if can_rewind:
+        return Remedy.REWIND_TABLE_AND_JOB
+    return Remedy.RESTART_WITH_NEW_JOB_ID if rewind.keeps_job_id else Remedy.CHANGE_OPERATOR_UID
+
+
+def _passed_over(case: Case) -> tuple[LeakedManifest, ...]:
+    """Dropped manifests of a run whose restore Flink no longer lists, unless every position is there all the same."""
+    if case.leaked is None or not case.leaked.lost_files or (case.gaps is not None and not case.gaps.missing):
+        return ()
+    empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
+    dropped = case.leaked.of(LeakStanding.DROPPED)
+    job = next((leak.job_id for leak in dropped if leak.job_id not in empty and leak.rows != 0), None)
+    return leaks_of(case, job, LeakStanding.DROPPED) if job is not None else ()
+
+
+def _forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:
+    job, first = dropped[0].job_id, dropped[0].checkpoint_id
+    commits = [s for s in flink_commits(case.observation.table) if s.job_id == job]
+    before = [s for s in commits if s.checkpoint_id is not None and s.checkpoint_id < first]
+    last = commits[-1] if commits else None
+    appendable = can_be_appended(dropped)
+    return Matches(
+        headline=f"The sink of run {short_job(job)} passed over {len(dropped)} completed checkpoints for good.",
+        reasons=(
+            in_words(dropped),
+            f"The table has checkpoint {last.checkpoint_id} of that run ({short(last.snapshot_id)}), so the sink takes "
+            "these for committed and will never look at them again."
+            if last is not None
+            else "No commit of that run is on main.",
+            "Where Flink restored the run from is no longer listed; a restore from below what is committed does this.",
+        ),
+        rows=tuple(s.snapshot_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id >= first),
+        last_good=before[-1].snapshot_id if before else None,
+        wrong_run=None,
+        remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
     )
 
 

@@ -16,9 +16,10 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
+from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
-from bot.domain.ids import short, short_job
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, Switch, flink_commits, switches
 
@@ -26,15 +27,20 @@ MODE = Mode(
     code="F2",
     name="restored_from_older_savepoint",
     title="the job was restored from an older savepoint",
-    needs=("ledger",),
+    needs=("ledger", "duplicate_rows", "checkpoint_pairing"),
     false_positives=(
         "A planned backfill or replay that somebody announced.",
         "An upsert table: the same rows again change nothing.",
         "Commits after the savepoint that carried no rows: nothing is read twice.",
     ),
-    neighbours=("F3", "F6", "healthy"),
+    neighbours=("F1", "F3", "F6", "F12", "F13", "F15", "healthy"),
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
+)
+
+_NO_POINT = (
+    "No durable restore point pairs with main before that run, so nothing can be rewound: its repeated rows are to be "
+    "removed by key, while it goes on."
 )
 
 
@@ -97,6 +103,9 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
             f"{first.counted('added-records')} rows: {how}."
         )
     reasons.append(_rows_said(case, rewind))
+    remedy = _remedy(case, rewind.last_before)
+    if remedy is Remedy.DEDUPLICATE_ROWS:
+        reasons.append(_NO_POINT)
     return Matches(
         headline=f"Run {short_job(rewind.run)} was restored from {whence}, although run "
         f"{short_job(rewind.earlier)} had already committed checkpoint {rewind.reached}.",
@@ -104,7 +113,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
         rows=rows_by(case, (rewind.earlier, rewind.run), rewind.restored),
         last_good=rewind.last_before,
         wrong_run=rewind.run,
-        remedy=Remedy.REWIND_TABLE_AND_JOB,
+        remedy=remedy,
     )
 
 
@@ -144,8 +153,13 @@ def _late_duplicates(case: Case, switch: Switch) -> Matches:
         rows=rows_by(case, (switch.earlier, switch.run), None),
         last_good=by_id[switch.first].parent_id,
         wrong_run=switch.run,
-        remedy=Remedy.REWIND_TABLE_AND_JOB,
+        remedy=_remedy(case, by_id[switch.first].parent_id),
     )
+
+
+def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
+    """Both go back while a restore point is left to go to; else the run goes on and its repeated rows are removed."""
+    return Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.REWIND_TABLE_AND_JOB
 
 
 def _interleaved(rewind: Rewind) -> str:
