@@ -79,7 +79,7 @@ RUNS: tuple[Run, ...] = (
     _one("deleted-by-spark", "v2", "F21"),
     _one("compacted-by-spark", "v2", "healthy"),
     _one("column-added", "v2", "F23", besides=("healthy",)),
-    _one("checkpoint-folder-taken", "v2", "F25", besides=("F3", "F14")),
+    _one("checkpoint-folder-taken", "v2", "F25", besides=("F2", "F3", "F14")),
     _one("job-failed", "v2", "no-advance"),
     Run(story="planned-restart", sink="v2", expected=("healthy",), besides=_TOLD_ONLY, upsert=True),
     Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, upsert=True),
