@@ -41,6 +41,7 @@ class Tale(JobTale):
         super().__init__()
         self.head: SnapshotId | None = None
         self.snapshots: list[Snapshot] = []
+        self.written = 0
         self.moves: list[HeadMove] = []
         self.properties: dict[str, str] = {}
         self.refs: list[Ref] = []
@@ -115,7 +116,8 @@ class Tale(JobTale):
         else:
             summary |= {"flink.job-id": job_id(run), "flink.operator-id": OPERATOR}
             summary |= {"flink.max-committed-checkpoint-id": str(checkpoint)}
-        number = len(self.snapshots) + 1
+        self.written += 1
+        number = self.written
         self.snapshots.append(
             Snapshot(
                 snapshot_id=SnapshotId(7_000_000_000_000_000_000 + number * 1_001),

@@ -1,8 +1,7 @@
 """A little model of a source, a job and a table, which knows for each commit the positions it holds.
 
 It is the truth that the failure modes are held against: it tells what is lost or doubled by counting positions along
-the chain, and it works out what evidence would find with loops of its own. It uses nothing of the code under test but
-the records.
+the chain. It uses nothing of the code under test but the records.
 """
 
 from collections import Counter
@@ -10,19 +9,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
-    DuplicateCommitsFinding,
-    DuplicatesFinding,
-    GapsFinding,
-    LeakStanding,
-    RepeatedCommit,
-)
-from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId
-from bot.domain.table import HeadMove, Snapshot, Window
-from tests.cases import Tale, job_id
-from tests.found import leaks, ledger_of, orphans, unreadable
+from bot.domain.ids import SnapshotId
+from bot.domain.table import HeadMove, Snapshot
+from tests.cases import Tale
 
 LISTED = 10
 """So many checkpoints Flink still lists."""
@@ -34,15 +23,6 @@ class Point(NamedTuple):
 
     checkpoint: int
     position: int
-
-
-class Looked(NamedTuple):
-    """What evidence found, of which head, and what the job had finished by then."""
-
-    found: dict[str, object]
-    head: SnapshotId
-    finished: frozenset[int]
-    at: datetime
 
 
 class World:
@@ -60,7 +40,6 @@ class World:
         self.copies: dict[SnapshotId, SnapshotId] = {}
         self.finished: dict[int, datetime] = {}
         self.erased_files = 0
-        self.looked: Looked | None = None
 
     # ------------------------------------------------------------------ what the job does
 
@@ -179,113 +158,3 @@ class World:
     def doubled(self, until: SnapshotId | None) -> set[int]:
         """Positions in two live rows at this commit."""
         return {each for each, rows in Counter(self.live(until)).items() if rows > 1}
-
-    # ------------------------------------------------------------------ what evidence would find
-
-    def looks(self) -> None:
-        """All evidence is collected now. A checkpoint of the last ten seconds may still be about to commit."""
-        assert self.tale.head is not None
-        old = self.tale.now + timedelta(seconds=1) - timedelta(seconds=10)
-        dropped = leaks(*self.tale.manifests, standing=LeakStanding.DROPPED)
-        found: dict[str, object] = {
-            "duplicates": self._duplicates(),
-            "gaps": self._gaps(),
-            "duplicate_commits": self._repeats(),
-            "leaked": dropped,
-            "unreadable": unreadable(),
-            "orphans": orphans(self.erased_files),
-            "ledger": ledger_of(self.tale.table, Window(since=None, until=self.tale.head)),
-        }
-        finished = frozenset(each for each, at in self.finished.items() if at <= old)
-        self.looked = Looked(found=found, head=self.tale.head, finished=finished, at=self.tale.now)
-
-    def _duplicates(self) -> DuplicatesFinding:
-        rows = self.live()
-        again = sum(count - 1 for count in Counter(rows).values()) if self.keeps_keys else 0
-        return DuplicatesFinding(rows_checked=len(rows), keys=again, extra_rows=again, pairs=())
-
-    def _gaps(self) -> GapsFinding:
-        live = sorted(set(self.live()))
-        if not live:
-            return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
-        on_main = {s.snapshot_id for s in self.chain()}
-        once = {m.snapshot_id for m in self.tale.moves} & {s.snapshot_id for s in self.tale.snapshots}
-        taken = {each for snapshot in once - on_main for each in self.holds.get(snapshot, ())}
-        return GapsFinding(
-            lowest=live[0],
-            highest=live[-1],
-            positions=len(live),
-            missing=live[-1] - live[0] + 1 - len(live),
-            gaps=(),
-            to_come=sum(1 for each in taken if each > live[-1]),
-        )
-
-    def _repeats(self) -> DuplicateCommitsFinding:
-        commits = [s for s in self.chain() if s.job_id]
-        found = []
-        for index, again in enumerate(commits):
-            for first in commits[:index]:
-                how = self._how_repeated(first, again)
-                if how is not None:
-                    found.append(_repeated(first, again, how))
-        return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found))
-
-    def _how_repeated(self, first: Snapshot, again: Snapshot) -> str | None:
-        if self.copies.get(again.snapshot_id) == first.snapshot_id:
-            return "same-files"
-        if (first.job_id, first.checkpoint_id) == (again.job_id, again.checkpoint_id):
-            return "same-checkpoint"
-        both = set(self.holds.get(first.snapshot_id, ())) & set(self.holds.get(again.snapshot_id, ()))
-        return "same-source-range" if both and first.job_id != again.job_id else None
-
-    def case(self, without: Iterable[str] = ()) -> Case:
-        """The case as the bot would build it: the world now, evidence as it was found."""
-        if self.looked is None:
-            self.looks()
-        assert self.looked is not None
-        kept = {field: value for field, value in self.looked.found.items() if field not in set(without)}
-        return self.tale.case(ledger=False).model_copy(
-            update={**kept, "evidence": tuple(self._evidence(task) for task in TASKS)}
-        )
-
-    def _evidence(self, task: str) -> Evidence:
-        assert self.looked is not None
-        return Evidence(
-            id=EvidenceId(task),
-            task=task,
-            task_version=1,
-            question="Is it?",
-            verdict=Verdict.RULED_OUT,
-            headline="It is not.",
-            metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
-            head=self.looked.head,
-            window=Window(since=None, until=self.looked.head),
-            at=self.looked.at,
-            took_ms=1,
-            bytes_read=0,
-        )
-
-
-TASKS = (
-    "ledger",
-    "duplicate_rows",
-    "missing_positions",
-    "duplicate_commits",
-    "leaked_manifests",
-    "unreadable_files",
-    "orphan_files",
-)
-SOURCES = ("duplicates", "gaps", "ledger", "duplicate_commits", "leaked", "unreadable", "orphans")
-
-
-def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:
-    return RepeatedCommit.model_validate(
-        {
-            "first": first.snapshot_id,
-            "again": again.snapshot_id,
-            "how": how,
-            "job_id": again.job_id or job_id("0"),
-            "checkpoint_id": CheckpointId(again.checkpoint_id or 0),
-            "rows": again.counted("added-records"),
-        }
-    )

@@ -6,13 +6,15 @@ world counts positions itself and says what is true.
 
 import os
 from collections.abc import Callable
+from typing import NamedTuple
 
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import Matches
-from tests.diagnosis.little_world import SOURCES, World
+from tests.diagnosis.little_evidence import TASKS, Looked, case_of, look
+from tests.diagnosis.little_world import World
 
 Draw = Callable[[int], int]
 """A number below the given one."""
@@ -73,7 +75,6 @@ BAD: dict[str, Act] = {
     "is compacted with a loss": lambda world, draw: _compacts(world, draw, losing=True),
     "is deleted from": lambda world, draw: world.another_commits("delete", takes=world.live()[-1 - draw(4) :]),
     "is added to": lambda world, draw: world.another_commits("append", adds=world.live()[-1 - draw(4) :]),
-    "is looked at": lambda world, _draw: world.looks(),
 }
 
 
@@ -114,55 +115,65 @@ CHANGES: dict[str, Act] = {
 }
 
 
+class Story(NamedTuple):
+    """What became of a table, and what was found when somebody looked, perhaps some time ago."""
+
+    world: World
+    looked: Looked
+
+
 @st.composite
-def worlds(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> World:
-    """A history of up to nine acts, its last changed in up to two ways."""
+def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> Story:
+    """A history of up to nine acts, changed in up to two ways; evidence may be older than the last acts."""
     world = World(keeps_keys=draw(st.booleans()))
     below: Draw = lambda number: draw(st.integers(0, number - 1))  # noqa: E731 - it needs this test's draw
-    world.reads(2)
-    told = draw(st.lists(st.sampled_from(sorted(acts)), max_size=9))
+    before = draw(st.lists(st.sampled_from(sorted(acts)), max_size=9))
     changed = draw(st.lists(st.sampled_from(sorted(changes)), max_size=2))
-    after = draw(st.lists(st.just("reads"), max_size=2))
-    for name in (*told, *changed, *after):
+    after = draw(st.lists(st.sampled_from(sorted({**acts, **changes})), max_size=2))
+    looked = None
+    world.reads(2)
+    for index, name in enumerate((*before, *changed, *after)):
+        if index == len(before) + len(changed):
+            looked = look(world)
         (acts | changes)[name](world, below)
-    note(f"The table: {', '.join((*told, *changed, *after)) or 'nothing happens'}; keeps keys: {world.keeps_keys}")
-    return world
+    note(f"{', '.join((*before, *changed)) or 'nothing happens'}; then {', '.join(after)}; keys: {world.keeps_keys}")
+    return Story(world, looked or look(world))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(worlds(GOOD | BAD, CHANGES), st.lists(st.sampled_from(SOURCES), max_size=1), st.booleans())
-def test_a_table_with_lost_or_doubled_rows_is_never_healthy(world: World, without: list[str], flink: bool) -> None:
+@given(stories(GOOD | BAD, CHANGES), st.lists(st.sampled_from(sorted(TASKS)), max_size=1), st.booleans())
+def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, without: list[str], flink: bool) -> None:
     """The truth is counted by the world; no history, no change and no missing source makes it healthy."""
     if not flink:
-        world.tale.flink_is_down()
+        story.world.tale.flink_is_down()
 
-    found = recovered_by_itself.examine(world.case(without))
+    found = recovered_by_itself.examine(case_of(*story, without))
 
     event("healthy" if isinstance(found, Matches) else "not healthy")
     if isinstance(found, Matches):
-        assert world.looked is not None
-        assert set() == world.lost(world.looked.finished)
-        assert set() == world.doubled(found.last_good)
+        assert set() == story.world.lost(story.looked.finished)
+        assert set() == story.world.doubled(found.last_good)
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(worlds(GOOD, {"changes nothing": lambda _world, _draw: None}))
-def test_a_history_without_a_fault_is_healthy(world: World) -> None:
+@given(stories(GOOD, {"changes nothing": CHANGES["changes nothing"]}))
+def test_a_history_without_a_fault_is_healthy(story: Story) -> None:
     """The property above would hold for a mode that never matched; this one sees that it does."""
-    found = recovered_by_itself.examine(world.case())
+    looked = look(story.world)
+
+    found = recovered_by_itself.examine(case_of(story.world, looked))
 
     assert isinstance(found, Matches), found
-    assert set() == world.lost(world.finished) | world.doubled(None)
+    assert set() == story.world.lost(looked.finished) | story.world.doubled(None)
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(worlds(GOOD | BAD, CHANGES), st.sampled_from(SOURCES[:-1]))
-def test_without_a_source_nothing_is_healthy(world: World, source: str) -> None:
-    """Each source that health rests on is needed, whatever the others say."""
-    blind, deaf = world.case([source]), world.case()
-    world.tale.flink_is_down()
+@given(stories(GOOD, CHANGES), st.sampled_from([None, *sorted(set(TASKS) - {"orphans"})]))
+def test_without_a_source_nothing_is_healthy(story: Story, without: str | None) -> None:
+    """Each source that health rests on is needed, Flink (None) too, whatever the others say."""
+    if without is None:
+        story.world.tale.flink_is_down()
 
-    found = [recovered_by_itself.examine(each) for each in (blind, world.case())]
+    found = recovered_by_itself.examine(case_of(*story, [without] if without else []))
 
-    assert deaf is not blind
-    assert [each for each in found if isinstance(each, Matches)] == []
+    assert not isinstance(found, Matches)

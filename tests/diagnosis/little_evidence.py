@@ -1,0 +1,134 @@
+"""What evidence would find in the little world, worked out with loops of its own instead of the tasks."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import (
+    DuplicateCommitsFinding,
+    DuplicatesFinding,
+    GapsFinding,
+    LeakStanding,
+    RepeatedCommit,
+)
+from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.table import Snapshot, Window
+from tests.diagnosis.little_world import World
+from tests.found import leaks, ledger_of, orphans, unreadable
+
+TASKS = {
+    "ledger": "ledger",
+    "duplicates": "duplicate_rows",
+    "gaps": "missing_positions",
+    "duplicate_commits": "duplicate_commits",
+    "leaked": "leaked_manifests",
+    "unreadable": "unreadable_files",
+    "orphans": "orphan_files",
+}
+"""Field of a case -> the task that fills it."""
+
+
+class Looked(NamedTuple):
+    """What evidence found, of which head, and which positions the job had finished by then."""
+
+    found: dict[str, object]
+    head: SnapshotId
+    finished: frozenset[int]
+    at: datetime
+
+
+def look(world: World) -> Looked:
+    """All evidence is collected now. A checkpoint of the last ten seconds may still be about to commit."""
+    assert world.tale.head is not None
+    settled = world.tale.now - timedelta(seconds=9)
+    found: dict[str, object] = {
+        "ledger": ledger_of(world.tale.table, Window(since=None, until=world.tale.head)),
+        "duplicates": _duplicates(world),
+        "gaps": _gaps(world),
+        "duplicate_commits": _repeats(world),
+        "leaked": leaks(*world.tale.manifests, standing=LeakStanding.DROPPED),
+        "unreadable": unreadable(),
+        "orphans": orphans(world.erased_files),
+    }
+    finished = frozenset(each for each, at in world.finished.items() if at <= settled)
+    return Looked(found=found, head=world.tale.head, finished=finished, at=world.tale.now)
+
+
+def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
+    """The case as the bot would build it: the world now, evidence as it was found."""
+    kept = {field: value for field, value in looked.found.items() if field not in set(without)}
+    evidence = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
+    return world.tale.case(ledger=False).model_copy(update={**kept, "evidence": evidence})
+
+
+def _duplicates(world: World) -> DuplicatesFinding:
+    rows = world.live()
+    again = sum(count - 1 for count in Counter(rows).values()) if world.keeps_keys else 0
+    return DuplicatesFinding(rows_checked=len(rows), keys=again, extra_rows=again, pairs=())
+
+
+def _gaps(world: World) -> GapsFinding:
+    live = sorted(set(world.live()))
+    if not live:
+        return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+    on_main = {s.snapshot_id for s in world.chain()}
+    once = {m.snapshot_id for m in world.tale.moves} & {s.snapshot_id for s in world.tale.snapshots}
+    taken = {each for snapshot in once - on_main for each in world.holds.get(snapshot, ())}
+    return GapsFinding(
+        lowest=live[0],
+        highest=live[-1],
+        positions=len(live),
+        missing=live[-1] - live[0] + 1 - len(live),
+        gaps=(),
+        to_come=sum(1 for each in taken if each > live[-1]),
+    )
+
+
+def _repeats(world: World) -> DuplicateCommitsFinding:
+    commits = [s for s in world.chain() if s.job_id]
+    pairs = [(first, again) for index, again in enumerate(commits) for first in commits[:index]]
+    told = [(first, again, _how_repeated(world, first, again)) for first, again in pairs]
+    repeated = tuple(_repeated(first, again, how) for first, again, how in told if how is not None)
+    return DuplicateCommitsFinding(commits_checked=len(commits), repeated=repeated)
+
+
+def _how_repeated(world: World, first: Snapshot, again: Snapshot) -> str | None:
+    if world.copies.get(again.snapshot_id) == first.snapshot_id:
+        return "same-files"
+    if (first.job_id, first.checkpoint_id) == (again.job_id, again.checkpoint_id):
+        return "same-checkpoint"
+    both = set(world.holds.get(first.snapshot_id, ())) & set(world.holds.get(again.snapshot_id, ()))
+    return "same-source-range" if both and first.job_id != again.job_id else None
+
+
+def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:
+    return RepeatedCommit.model_validate(
+        {
+            "first": first.snapshot_id,
+            "again": again.snapshot_id,
+            "how": how,
+            "job_id": again.job_id,
+            "checkpoint_id": again.checkpoint_id,
+            "rows": again.counted("added-records"),
+        }
+    )
+
+
+def _evidence(task: str, looked: Looked) -> Evidence:
+    return Evidence(
+        id=EvidenceId(task),
+        task=task,
+        task_version=1,
+        question="Is it?",
+        verdict=Verdict.RULED_OUT,
+        headline="It is not.",
+        metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
+        head=looked.head,
+        window=Window(since=None, until=looked.head),
+        at=looked.at,
+        took_ms=1,
+        bytes_read=0,
+    )
