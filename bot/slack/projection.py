@@ -11,6 +11,8 @@ from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
+from bot.slack.pictures import KIND as PICTURE
+from bot.slack.pictures import has_picture
 
 _NAME = "slack"
 
@@ -77,12 +79,16 @@ class Projection:
                 self._in_thread(incident, f"line/{entry.seq}")
 
     def _answered(self, incident: Incident, run: EvidenceId) -> None:
-        """The first look is one message, brought up to date; what somebody asked for is one of its own."""
+        """The first look is one message, brought up to date; what somebody asked for is one of its own. A ledger that
+        shows something new is there as table and picture, whoever asked."""
         if incident.runs[run].is_first_look:
             self._in_thread(incident, "first-look")
             self._outbox.touch(f"{incident.id}/first-look")
         else:
             self._in_thread(incident, f"evidence/{run}")
+        if has_picture(incident, run):
+            self._in_thread(incident, f"evidence/{run}")
+            self._in_thread(incident, f"{PICTURE}/{run}")
 
     def _in_thread(self, incident: Incident, name: str, *, of: str | None = None) -> None:
         thread = of or card_key(incident.id)

@@ -12,6 +12,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from bot.ports import Clock, Outbox, Post
 from bot.service.services import Services
 from bot.slack.limits import fit
+from bot.slack.pictures import MOST_TRIES, Pictures, instead_of, is_picture
 from bot.slack.render import render
 
 log = structlog.get_logger(__name__)
@@ -43,6 +44,7 @@ class Sender:
         self._pace = pace
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
+        self._pictures = Pictures(client, services.store)
         self._wake = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._loop, name="outbox")
@@ -82,6 +84,9 @@ class Sender:
             self._refused(post, error)
             return
         except (SlackClientError, OSError) as error:
+            if is_picture(post) and post.tries >= MOST_TRIES:
+                self._end(post, f"the upload failed {post.tries} times ({error})")
+                return
             self._outbox.postpone(post.key, self._clock.now() + _AGAIN, str(error), whole_channel=False)
             return
         except Exception as error:
@@ -95,6 +100,10 @@ class Sender:
         self._outbox.postpone(post.key, pause, "", whole_channel=True)
 
     def _call(self, post: Post) -> str | None:
+        if is_picture(post):
+            root = self._outbox.find(post.thread_of) if post.thread_of else None
+            self._pictures.send(post, root.ts if root else None, may_be_there=_answer_was_lost(post))
+            return None
         text, blocks = render(post, self._services)
         body = fit(blocks)
         if post.user is not None:
@@ -129,7 +138,7 @@ class Sender:
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
-        if code in _OURS:
+        if code in _OURS and not (is_picture(post) and code == "missing_scope"):
             log.error("slack refuses the bot", error=code, key=post.key)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
             return
@@ -144,6 +153,8 @@ class Sender:
 
     def _end(self, post: Post, problem: str) -> None:
         self._outbox.failed(post.key, problem)
+        if is_picture(post):
+            self._outbox.put(instead_of(post, problem))
         if post.user is None:
             self._on_end(post, problem)
 

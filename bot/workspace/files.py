@@ -8,6 +8,8 @@ from bot.workspace.clock import WorkspaceClock
 from bot.workspace.payload import Payload
 from bot.workspace.refusal import SlackRefusal
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+
 
 class StoredFile(BaseModel):
     """One file, with its bytes once they have arrived."""
@@ -20,6 +22,8 @@ class StoredFile(BaseModel):
     created_s: int
     content: bytes | None = None
     title: str = ""
+    alt: str = ""
+    """What a screen reader says of an image."""
 
     def on_the_wire(self, url: str) -> Payload:
         """The file as messages and answers show it; `url` is where the page finds its bytes."""
@@ -30,8 +34,14 @@ class StoredFile(BaseModel):
             "size": self.length,
             "created": self.created_s,
             "filetype": self.name.rpartition(".")[2] or "text",
+            "mimetype": self.mimetype,
             "url_private": url,
-        }
+        } | ({"alt_txt": self.alt} if self.alt else {})
+
+    @property
+    def mimetype(self) -> str:
+        """Told by the bytes, not by the name: only a PNG is shown as an image."""
+        return "image/png" if (self.content or b"").startswith(_PNG) else "application/octet-stream"
 
 
 class Files:
@@ -42,11 +52,12 @@ class Files:
         self._files: dict[str, StoredFile] = {}
         self._uploads: dict[str, str] = {}
 
-    def expect(self, name: str, length: int) -> tuple[str, StoredFile]:
+    def expect(self, name: str, length: int, alt: str = "") -> tuple[str, StoredFile]:
         """The token of an upload URL, and the file that is to come."""
         token = secrets.token_urlsafe(12)
         created_s = int(self._clock.seconds())
-        file = StoredFile(id="F0" + secrets.token_hex(4).upper(), name=name, length=length, created_s=created_s)
+        file_id = "F0" + secrets.token_hex(4).upper()
+        file = StoredFile(id=file_id, name=name, length=length, created_s=created_s, alt=alt)
         self._files[file.id] = file
         self._uploads[token] = file.id
         return token, file

@@ -48,7 +48,7 @@ def static_routes(world: World) -> list[BaseRoute]:
         if file is None or file.content is None:
             return PlainTextResponse("not found", status_code=404)
         headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
-        return Response(file.content, media_type="application/octet-stream", headers=headers)
+        return Response(file.content, media_type=file.mimetype, headers=headers)
 
     async def socket_mode(socket: WebSocket) -> None:
         await world.sockets.serve(socket)

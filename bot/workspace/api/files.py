@@ -14,7 +14,7 @@ def upload_url(world: World, call: Call) -> Payload:
     length = call.number("length", 0)
     if length == 0:
         raise SlackRefusal("invalid_arguments", ["must be greater than 0 [json-pointer:/length]"])
-    token, file = world.files.expect(name, length)
+    token, file = world.files.expect(name, length, call.text("alt_txt"))
     return {"upload_url": f"{world.url}/upload/v1/{token}", "file_id": file.id}
 
 

@@ -96,6 +96,11 @@ function content(message, host) {
     parts.push(h("div", { class: "attachment" }, attachment.blocks ? blocks(attachment.blocks, host) : mrkdwn(attachment.text ?? attachment.fallback ?? "")));
   }
   for (const file of message.files) {
+    if (file.mimetype === "image/png") {
+      parts.push(h("a", { class: "image", href: file.url_private, download: file.name, title: file.title },
+        h("img", { src: file.url_private, alt: file.alt_txt ?? file.title })));
+      continue;
+    }
     parts.push(h("a", { class: "file", href: file.url_private, download: file.name }, icon("file"),
       h("span", {}, h("strong", {}, file.title), h("small", {}, `${file.name} · ${file.size.toLocaleString("en")} bytes`))));
   }

@@ -1,0 +1,106 @@
+"""Pictures of the ledger in an incident's thread: uploaded once, looked for before they are uploaded again."""
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.domain.evidence import Evidence
+from bot.domain.findings import LedgerFinding
+from bot.domain.ids import EvidenceId
+from bot.domain.incident import Incident
+from bot.ports import Post
+from bot.service.incident_store import IncidentStore
+from bot.service.ledger_view import ledger_view
+from bot.slack.ledger_png import png
+
+KIND = "picture"
+MOST_TRIES = 5
+"""Uploads go to another host than messages, which a proxy may not let through: then the table must do."""
+_COMMENT = (
+    "Newest on top. Each shape is one writer and each number a checkpoint; hollow is no longer in the table, and a "
+    "cross means that files may be missing."
+)
+_TWICE = " Sending this was interrupted, so it may be here twice."
+
+
+def has_picture(incident: Incident, run: EvidenceId) -> bool:
+    """Whether this run answered with a ledger that has commits, and that shows something new."""
+    evidence = incident.runs[run].evidence
+    if evidence is None or not _shown(evidence):
+        return False
+    answered = [other.evidence for other in incident.runs.values() if other.run != run and other.evidence is not None]
+    earlier = [other for other in answered if isinstance(other.finding, LedgerFinding) and other.at < evidence.at]
+    before = max(earlier, key=lambda other: other.at, default=None)
+    return before is None or _shown(before) != _shown(evidence)
+
+
+def _shown(evidence: Evidence) -> list[object]:
+    """What a picture of its ledger would show; empty for any other finding."""
+    if not isinstance(evidence.finding, LedgerFinding) or not evidence.finding.ledger.rows:
+        return []
+    ledger = evidence.finding.ledger
+    return [ledger.trailing, *((row.snapshot_id, row.on_main, row.readers, row.skipped) for row in ledger.rows)]
+
+
+def is_picture(post: Post) -> bool:
+    """Whether the post is an upload and no message."""
+    return post.incident is not None and post.key.startswith(f"{post.incident}/{KIND}/")
+
+
+def instead_of(post: Post, problem: str) -> Post:
+    """Says once in the incident's thread that pictures cannot be posted, and what would mend it."""
+    mend = "Give the app the scope files:write. " if "missing_scope" in problem else ""
+    text = f"The ledger could not be posted as a picture: {problem}. {mend}The table above says the same."
+    return Post(
+        key=f"{post.incident}/no-{KIND}",
+        incident=post.incident,
+        channel=post.channel,
+        thread_of=post.thread_of,
+        text=text,
+    )
+
+
+class Pictures:
+    """Draws and uploads."""
+
+    def __init__(self, client: WebClient, store: IncidentStore) -> None:
+        self._client = client
+        self._store = store
+
+    def send(self, post: Post, thread_ts: str | None, *, may_be_there: bool) -> None:
+        """Upload the picture of the post's run. Raises what the client raises.
+
+        `may_be_there`: the last try may have arrived without an answer; then the thread is searched for the file.
+        """
+        assert post.incident is not None
+        name = _file_name(post)
+        is_there = self._is_there(post.channel, thread_ts, name) if may_be_there else False
+        if is_there:
+            return
+        incident = self._store.get(post.incident)
+        view = ledger_view(incident, EvidenceId(post.key.rsplit("/", 1)[1]))
+        assert view is not None
+        self._client.files_upload_v2(
+            channel=post.channel,
+            thread_ts=thread_ts,
+            filename=name,
+            file=png(view.picture),
+            title=f"Ledger of {incident.opened.table}",
+            alt_txt=view.picture.alt[:1000],
+            initial_comment=_COMMENT + (_TWICE if is_there is None else ""),
+        )
+
+    def _is_there(self, channel: str, thread_ts: str | None, name: str) -> bool | None:
+        """None when the thread cannot be read: that needs a scope which the bot does without unless it is given."""
+        if thread_ts is None:
+            return None
+        try:
+            answer = self._client.conversations_replies(channel=channel, ts=thread_ts, limit=200)
+        except (SlackApiError, SlackClientError, OSError):
+            return None
+        return any(file.get("name") == name for message in answer["messages"] for file in message.get("files") or [])
+
+
+def _file_name(post: Post) -> str:
+    """Tells this picture from every other of the incident."""
+    run = post.key.rsplit("/", 1)[1]
+    return f"{post.incident}-ledger-{run[-8:].lower()}.png"
