@@ -15,7 +15,7 @@ def review(incident: Incident, observation: Observation, contract: TableContract
     A term that was broken during the incident counts as broken, also when the repair has mended it since.
     """
     return (
-        *state_terms(incident, observation),
+        *state_terms(incident.trusted, observation),
         *checkpoint_terms(observation),
         *table_terms(incident, observation.table, contract),
     )

@@ -4,16 +4,15 @@ from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
-from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
 
 
-def state_terms(incident: Incident, observation: Observation) -> tuple[Finding, ...]:
-    """Restore point used, restore point kept, and how savepoints were made."""
+def state_terms(trusted: SnapshotId | None, observation: Observation) -> tuple[Finding, ...]:
+    """Restore point used, restore point kept (for the trusted snapshot), and how savepoints were made."""
     return (
         _restored_from_pair(observation),
-        _restore_point_kept(incident, observation),
+        _restore_point_kept(trusted, observation),
         _savepoints_made_by_stop(observation),
     )
 
@@ -72,18 +71,18 @@ def _carried_before(parent: SnapshotId | None, run: JobRun, table: TableState) -
     return next((s.checkpoint_id for s in ancestors if s.job_id and s.job_id != run.job_id), None)
 
 
-def _restore_point_kept(incident: Incident, observation: Observation) -> Finding:
+def _restore_point_kept(trusted_id: SnapshotId | None, observation: Observation) -> Finding:
     term = "Storage keeps a restore point that pairs with the trusted table state."
     stored = observation.checkpoints
     if isinstance(stored, NotSeen):
         return _finding(term, f"Could not look: {stored.reason}", None, stored.remedy)
-    trusted = observation.table.by_id.get(incident.trusted) if incident.trusted is not None else None
+    trusted = observation.table.by_id.get(trusted_id) if trusted_id is not None else None
     broken = [point for point in stored.values if point.problem]
     aside = f" {len(broken)} of {len(stored.values)} restore points cannot be read." if broken else ""
     if trusted is None or trusted.job_id is None or trusted.checkpoint_id is None:
         return _finding(
             term,
-            f"The trusted snapshot {short(incident.trusted)} does not name a checkpoint.{aside}",
+            f"The trusted snapshot {short(trusted_id)} does not name a checkpoint.{aside}",
             None,
             "Take a stop-with-savepoint at the next planned stop, and note the snapshot that it committed.",
         )

@@ -6,10 +6,11 @@ from itertools import pairwise
 from bot.domain.contract import TableContract
 from bot.domain.entries import Finding
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.table import TableState
 
-_SLACK = 2
+CADENCE_SLACK = 2
 """Commits may be this many times `commit_every` apart before the cadence counts as not kept."""
 
 
@@ -32,7 +33,7 @@ def table_terms(incident: Incident, table: TableState, contract: TableContract) 
             broken="Never move the table without its job; alert on holes in the positions.",
             unnamed=None if contract.position else "Name the position column in the table's contract.",
         ),
-        _cadence(incident, table, contract.commit_every),
+        cadence_term(table, incident.window.since, contract.commit_every),
     )
 
 
@@ -58,20 +59,21 @@ def _then_and_now(worst: Evidence, newest: Evidence) -> str:
     return then if newest is worst else f"{then} At {newest.at:%H:%M} UTC: {newest.headline}"
 
 
-def _cadence(incident: Incident, table: TableState, commit_every: timedelta | None) -> Finding:
+def cadence_term(table: TableState, since_id: SnapshotId | None, commit_every: timedelta | None) -> Finding:
+    """Whether main was committed to as often as promised, since the window began (None: since the first commit)."""
     term = "Commits come at their cadence."
     if commit_every is None:
         return _finding(
             term, "The contract does not say how often the table is committed to.", None, "Name commit_every in it."
         )
-    since = table.by_id.get(incident.window.since) if incident.window.since is not None else None
+    since = table.by_id.get(since_id) if since_id is not None else None
     times = [s.committed_at for s in reversed(table.chain) if since is None or s.committed_at >= since.committed_at]
     gaps = [later - earlier for earlier, later in pairwise(times)]
     expected = f"one every {commit_every.total_seconds():g} s"
     if not gaps:
         return _finding(term, f"Expected {expected}; too few commits to tell.", None, "Look again later.")
     longest = max(gaps)
-    holds = longest <= _SLACK * commit_every
+    holds = longest <= CADENCE_SLACK * commit_every
     observed = f"Expected {expected}; the longest pause since the window began was {longest.total_seconds():g} s."
     action = "Nothing to do." if holds else "Alert on the table's own commits, not only on the job being RUNNING."
     return _finding(term, observed, holds, action)

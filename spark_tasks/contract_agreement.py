@@ -1,0 +1,111 @@
+"""Do state, checkpoints and table keep what the contract promises?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from bot.domain.checkpoint_terms import checkpoint_terms
+from bot.domain.entries import Finding as ReviewFinding
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, Term
+from bot.domain.looked import NotSeen
+from bot.domain.promised_terms import promised_terms
+from bot.domain.state_terms import state_terms
+from bot.domain.table_terms import cadence_term
+from spark_tasks import freshness
+from spark_tasks._words import MAX_ROWS, counted, lasting
+
+TASK = Task(
+    name="contract_agreement",
+    title="Contract agreement",
+    question="Do the job's state, its checkpoints and the table keep what is promised and relied on?",
+    confirmed_means="some term of state, checkpoints or table does not hold",
+    needs=("table", "jobs", "checkpoints"),
+    cost="what is in hand, and manifests of the newest commits with rows",
+    reads="metadata",
+)
+_ORDER = ("state", "checkpoint", "table")
+_TAG = "waterline"
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """The terms of the contract review that need no incident, and each figure that the contract names.
+
+    Keys and positions are questions of their own. `ruled-out` needs Flink and the checkpoint storage to have been
+    asked; a term that nothing tells yet is said to be so.
+    """
+    world = ask.observation
+    trusted = ask.trusted if ask.trusted is not None else world.table.ref(_TAG)
+    promised = ask.contract
+    found = [
+        *state_terms(trusted, world),
+        *checkpoint_terms(world),
+        *promised_terms(world, promised),
+        *(
+            [cadence_term(world.table, ask.window.since, ask.contract.commit_every)]
+            if ask.contract.commit_every
+            else []
+        ),
+        *([_fresh(spark, ask)] if ask.contract.freshness else []),
+    ]
+    found.sort(key=lambda each: _ORDER.index(each.contract))
+    terms = tuple(Term(of=each.contract, promise=each.term, observed=each.observed, holds=each.holds) for each in found)
+    unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
+    verdict, headline = _judged(terms, unseen)
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="terms that hold", value=sum(term.holds is True for term in terms), unit="terms"),
+            Measure(name="terms that do not hold", value=sum(term.holds is False for term in terms), unit="terms"),
+            Measure(name="terms that cannot be told", value=sum(term.holds is None for term in terms), unit="terms"),
+        ),
+        columns=("of", "term", "holds", "observed", "what to do"),
+        rows=tuple(_row(each) for each in _broken_first(found)[:MAX_ROWS]),
+        finding=ContractAgreementFinding(terms=terms),
+        sources=tuple(s.source for s in (world.jobs, world.checkpoints) if not isinstance(s, NotSeen)),
+        could_not_look=unseen,
+    )
+
+
+def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, str]:
+    broken = [term for term in terms if term.holds is False]
+    untold = sum(term.holds is None for term in terms)
+    cannot = f"; {counted(untold, 'term')} cannot be told" if untold else ""
+    if broken:
+        does = "does" if len(broken) == 1 else "do"
+        first = f"{broken[0].promise} {broken[0].observed}".rstrip(".")
+        return (
+            Verdict.CONFIRMED,
+            f"{len(broken)} of {counted(len(terms), 'term')} {does} not hold{cannot}. The first: {first}.",
+        )
+    kept = f"{len(terms) - untold} of {counted(len(terms), 'term')} hold and none is broken"
+    if unseen:
+        return Verdict.INCONCLUSIVE, f"{kept}{cannot}: {unseen[0].reason}"
+    return Verdict.RULED_OUT, f"{kept}{cannot} yet." if untold else f"All {counted(len(terms), 'term')} hold."
+
+
+def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
+    """Freshness as its own evidence task tells it."""
+    promised = ask.contract.freshness
+    assert promised is not None
+    told = freshness.answer(spark, ask).finding
+    age = told.event_age_s if isinstance(told, FreshnessFinding) else None
+    observed = "Its age cannot be told." if age is None else f"It was {lasting(age)} old when the metadata was read."
+    return ReviewFinding(
+        contract="table",
+        term=f"The newest event is at most {lasting(promised.total_seconds())} old.",
+        observed=observed,
+        holds=None if age is None else age <= promised.total_seconds(),
+        action="Ask for the evidence `freshness`: it tells whether commits or events stay away.",
+    )
+
+
+def _broken_first(found: Sequence[ReviewFinding]) -> list[ReviewFinding]:
+    rank = {False: 0, None: 1, True: 2}
+    return sorted(found, key=lambda each: (rank[each.holds], _ORDER.index(each.contract)))
+
+
+def _row(found: ReviewFinding) -> tuple[str, ...]:
+    holds = "not known" if found.holds is None else "yes" if found.holds else "NO"
+    return (found.contract, found.term, holds, found.observed, "" if found.holds else found.action)

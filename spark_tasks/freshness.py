@@ -1,0 +1,173 @@
+"""Is the table as fresh as its contract promises?"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from pyspark.sql import SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import FreshnessFinding
+from bot.domain.ids import short
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot
+from bot.domain.table_terms import CADENCE_SLACK
+from spark_tasks._data_files import DataFile, renamed
+from spark_tasks._event_time import BELOW, by_commit, event_column, highest, newest_with_rows, timed_files
+from spark_tasks._words import at, cell, could_not, counted, lasting, moment
+
+TASK = Task(
+    name="freshness",
+    title="Freshness",
+    question="How old are the newest commit and the newest event, and do event times still rise?",
+    confirmed_means="the table is older than promised, or its event time stands still",
+    needs=("table",),
+    cost=f"manifests of the newest {BELOW} commits with rows",
+    reads="metadata",
+)
+_STUCK_AFTER = 3
+"""So many commits with rows in a row that do not raise the highest event time."""
+_SAMPLE = 10
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Ages are taken when the metadata was read, from the newest commits on main that brought rows, in the window or
+    not. Bounds of files tell the event times; rows are read only where a writer left the bounds out.
+    """
+    table = ask.observation.table
+    if table.head is None:
+        return could_not("Freshness cannot be told: the table has no snapshot.", _empty(ask))
+    commits = newest_with_rows(table, table.head, BELOW)
+    if not commits:
+        return could_not("Freshness cannot be told: no listed commit on main brought rows.", _empty(ask))
+    event = event_column(ask, "The age of events")
+    unseen: tuple[NotSeen, ...] = ()
+    files: tuple[DataFile, ...] = ()
+    if isinstance(event, Answer):
+        unseen = event.could_not_look
+    elif not (unseen := renamed(table, [event.name])):
+        files = timed_files(spark, ask, commits, event)
+    return told(ask, commits, files, unseen)
+
+
+def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unseen: tuple[NotSeen, ...]) -> Answer:
+    """The answer for these commits with rows (oldest first) and their files; `unseen`: why events are not known."""
+    finding = finding_of(ask, commits, files)
+    broken = _broken(finding)
+    promised = [p for p in (finding.promised_s, finding.promised_cadence_s) if p is not None]
+    if broken:
+        verdict, headline = Verdict.CONFIRMED, f"{'; '.join([broken[0][:1].upper() + broken[0][1:], *broken[1:]])}."
+    elif not promised:
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"{_ages(finding)}; the contract promises neither freshness nor a cadence to judge that by."
+        unseen = (*unseen, _unpromised(ask))
+    elif finding.promised_s is not None and finding.event_age_s is None:
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"{_ages(finding)}; how old the newest event is cannot be told."
+    else:
+        verdict, headline = Verdict.RULED_OUT, f"{_ages(finding)}, as promised."
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=_measures(finding),
+        columns=("snapshot", "committed", "engine", "rows", "newest event"),
+        rows=tuple(_row(commit, by_commit(files).get(commit.snapshot_id, [])) for commit in commits[-_SAMPLE:]),
+        finding=finding,
+        sources=(f"the newest {counted(len(commits), 'commit')} with rows",),
+        could_not_look=unseen,
+    )
+
+
+def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile]) -> FreshnessFinding:
+    """Ages and promises; `commits` are not empty."""
+    now, newest = ask.observation.table.read_at, commits[-1]
+    top = highest(files)
+    stuck = _stuck_at(commits, files)
+    return FreshnessFinding(
+        newest_commit=newest.snapshot_id,
+        commit_age_s=_age(now, newest.committed_at),
+        event_age_s=None if top is None else _age(now, at(top)),
+        promised_s=_seconds(ask.contract.freshness),
+        promised_cadence_s=_seconds(ask.contract.commit_every),
+        commits_checked=len(commits),
+        is_event_time_stuck=stuck is not None,
+        stuck_at=None if stuck is None else at(stuck),
+    )
+
+
+def _stuck_at(commits: Sequence[Snapshot], files: Sequence[DataFile]) -> int | None:
+    """Where the highest event time stands since the last three commits or longer; None while it rises."""
+    grouped = by_commit(files)
+    tops = [highest(grouped.get(commit.snapshot_id, ())) for commit in commits]
+    before = [top for top in tops[:-_STUCK_AFTER] if top is not None]
+    after = tops[-_STUCK_AFTER:]
+    if not before or len(after) < _STUCK_AFTER or not files:
+        return None
+    return max(before) if all(top is None or top <= max(before) for top in after) else None
+
+
+def _broken(finding: FreshnessFinding) -> list[str]:
+    """What is not as promised, each a clause."""
+    broken = []
+    if finding.promised_s is not None and (finding.event_age_s or 0) > finding.promised_s:
+        allowed = lasting(finding.promised_s)
+        broken.append(f"the newest event is {lasting(finding.event_age_s or 0)} old, promised are {allowed}")
+    age = finding.commit_age_s or 0
+    cadence = finding.promised_cadence_s
+    if cadence is not None and age > CADENCE_SLACK * cadence:
+        broken.append(f"the newest commit with rows is {lasting(age)} old, promised is one every {lasting(cadence)}")
+    elif finding.promised_s is not None and finding.event_age_s is None and age > finding.promised_s:
+        broken.append(f"the newest commit with rows is {lasting(age)} old, promised are {lasting(finding.promised_s)}")
+    if finding.is_event_time_stuck:
+        stands = f"{finding.stuck_at:%Y-%m-%d %H:%M:%S} UTC"
+        broken.append(f"the last {_STUCK_AFTER} commits with rows brought no event newer than {stands}")
+    return broken
+
+
+def _ages(finding: FreshnessFinding) -> str:
+    event = "" if finding.event_age_s is None else f" and the newest event {lasting(finding.event_age_s)}"
+    return f"The newest commit with rows is {lasting(finding.commit_age_s or 0)} old{event}"
+
+
+def _measures(finding: FreshnessFinding) -> tuple[Measure, ...]:
+    told = (
+        ("age of the newest commit", finding.commit_age_s),
+        ("age of the newest event", finding.event_age_s),
+        ("promised freshness", finding.promised_s),
+        ("promised cadence", finding.promised_cadence_s),
+    )
+    return tuple(Measure(name=name, value=round(value, 3), unit="seconds") for name, value in told if value is not None)
+
+
+def _row(commit: Snapshot, files: Sequence[DataFile]) -> tuple[str, ...]:
+    top = highest(files)
+    return (
+        short(commit.snapshot_id),
+        f"{commit.committed_at:%Y-%m-%d %H:%M:%S}",
+        commit.engine,
+        str(commit.counted("added-records")),
+        cell(None if top is None else moment(top)),
+    )
+
+
+def _age(now: datetime, then: datetime) -> float:
+    return (now - then).total_seconds()
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()
+
+
+def _empty(ask: Ask) -> NotSeen:
+    return NotSeen(
+        source=f"commits of {ask.observation.table.name}",
+        reason="No commit with rows is listed on main.",
+        remedy="Look whether the job has committed yet, and whether snapshots were expired.",
+    )
+
+
+def _unpromised(ask: Ask) -> NotSeen:
+    return NotSeen(
+        source="contract.freshness",
+        reason=f"The contract of {ask.observation.table.name} promises neither freshness nor commit_every.",
+        remedy="Name them in the table's contract.",
+    )

@@ -1,0 +1,184 @@
+"""Do table, contract and files agree about the columns?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import SchemaDifference, SchemaDriftFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.schema_terms import changes_between, contract_differences
+from bot.domain.table import Column, Snapshot, TableState
+from spark_tasks._event_time import newest_with_rows
+from spark_tasks._filled import Filling, fillings
+from spark_tasks._reading import entries
+from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
+from spark_tasks._words import MAX_ROWS, could_not, counted
+
+TASK = Task(
+    name="schema_drift",
+    title="Schema drift",
+    question="Do the table's columns agree with the contract, with what they were, and with what the job writes?",
+    confirmed_means="table, contract or files disagree about a column or the partitioning",
+    needs=("table",),
+    cost="metadata, and manifests of the window and of one commit below it",
+    reads="metadata",
+)
+PARTITIONING = "(partitioning)"
+_NULL_EVERYWHERE = "null or missing in every file"
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """What Flink's files of the window fill is told by their null counts, only for columns that were added after the
+    table was made, and for those that the contract requires. A file is asked for a column only if its commit's own
+    schema has it.
+    """
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its schema is not known.", reach)
+    table = ask.observation.table
+    flinks = [commit for commit in reach.main if commit.job_id is not None]
+    unfilled = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]
+    unfilled = [f for f in unfilled if f.files and f.without == f.files]
+    required = _required(ask)
+    nulls = [f for column in required for f in fillings(spark, _under(table, flinks, column), [column]) if f.nulls]
+    differences = (
+        *contract_differences(table.columns, ask.contract),
+        *(_not_null(filling) for filling in nulls),
+        *(_not_filled(filling) for filling in unfilled),
+        *changes_between(_earlier(table, reach), table.columns),
+        *_partitioning(spark, table, reach, flinks),
+    )
+    finding = SchemaDriftFinding(
+        differences=differences,
+        all_null=tuple(filling.column.name for filling in unfilled),
+        added_at=_added_at(table, reach),
+    )
+    return _told(ask, finding, begin_expired(ask) if is_cut(ask, reach) else None)
+
+
+def _added(table: TableState) -> list[Column]:
+    """Columns that the table's first schema did not have."""
+    if not table.schemas:
+        return []
+    first = {column.field_id for column in table.schemas[min(table.schemas)]}
+    return [column for column in table.columns if column.field_id not in first]
+
+
+def _required(ask: Ask) -> list[Column]:
+    wanted = {column.name for column in ask.contract.columns if column.required}
+    return [column for column in ask.observation.table.columns if column.name in wanted]
+
+
+def _under(table: TableState, commits: Sequence[Snapshot], column: Column) -> list[Snapshot]:
+    """The commits whose own schema has the column."""
+    return [c for c in commits if column.field_id in {each.field_id for each in _schema(table, c.schema_id)}]
+
+
+def _schema(table: TableState, schema_id: int | None) -> tuple[Column, ...]:
+    return table.schemas.get(schema_id, table.columns) if schema_id is not None else table.columns
+
+
+def _earlier(table: TableState, reach: Reach) -> tuple[Column, ...]:
+    """The columns where the window begins; at its first commit, where nothing lies below."""
+    if reach.since is not None:
+        return _schema(table, table.by_id[reach.since].schema_id)
+    return _schema(table, reach.main[0].schema_id) if reach.main else table.columns
+
+
+def _added_at(table: TableState, reach: Reach) -> SnapshotId | None:
+    """The first commit of the window under the present schema, where the one before it had another."""
+    before = _earlier(table, reach)
+    for commit in reach.main:
+        if _schema(table, commit.schema_id) == table.columns:
+            return commit.snapshot_id if before != table.columns else None
+        before = _schema(table, commit.schema_id)
+    return None
+
+
+def _partitioning(
+    spark: SparkSession, table: TableState, reach: Reach, flinks: Sequence[Snapshot]
+) -> tuple[SchemaDifference, ...]:
+    """The present partition spec against that of the newest commit below the window, and of the job's newest."""
+    if len(table.specs) < 2:
+        return ()
+    below = newest_with_rows(table, reach.since, 1)
+    newest = [commit for commit in flinks if commit.counted("added-data-files")][-1:]
+    read = entries(spark, [*below, *newest]).where("status = 1 AND content = 0")
+    used = read.groupBy("snapshot_id").agg(F.max("spec_id").alias("spec_id")).limit(2).collect()
+    specs = {SnapshotId(row["snapshot_id"]): table.specs.get(row["spec_id"], ()) for row in used}
+    now = _fields(table.partitioning)
+    was = [_fields(specs[commit.snapshot_id]) for commit in below if commit.snapshot_id in specs]
+    writes = [_fields(specs[commit.snapshot_id]) for commit in newest if commit.snapshot_id in specs]
+    earlier = [
+        SchemaDifference(column=PARTITIONING, between=("earlier-table", "table"), expected=each, found=now)
+        for each in was
+        if each != now
+    ]
+    written = [
+        SchemaDifference(column=PARTITIONING, between=("table", "files"), expected=now, found=each)
+        for each in writes
+        if each != now
+    ]
+    return (*earlier, *written)
+
+
+def _fields(spec: Sequence[str]) -> str:
+    return ", ".join(spec) or "unpartitioned"
+
+
+def _not_null(filling: Filling) -> SchemaDifference:
+    return SchemaDifference(
+        column=filling.column.name,
+        between=("contract", "files"),
+        expected="never null",
+        found=f"null in {filling.nulls:,} of {counted(filling.rows, 'row')}",
+    )
+
+
+def _not_filled(filling: Filling) -> SchemaDifference:
+    return SchemaDifference(
+        column=filling.column.name, between=("table", "files"), expected=filling.column.type, found=_NULL_EVERYWHERE
+    )
+
+
+def _told(ask: Ask, finding: SchemaDriftFinding, cut: NotSeen | None) -> Answer:
+    columns = counted(len(ask.observation.table.columns), "column")
+    unpromised = "" if ask.contract.columns else "; the contract promises no columns"
+    if finding.differences:
+        verdict, headline = Verdict.CONFIRMED, _headline(finding)
+    elif cut is not None:
+        verdict, headline = Verdict.INCONCLUSIVE, f"No drift as far as can be seen. {cut.reason}"
+    else:
+        verdict = Verdict.RULED_OUT
+        headline = f"The table's {columns} are what they were where the window begins, and are written{unpromised}."
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="differences", value=len(finding.differences), unit="columns"),
+            Measure(name="columns that no file fills", value=len(finding.all_null), unit="columns"),
+        ),
+        columns=("column", "between", "expected", "found"),
+        rows=tuple((d.column, " and ".join(d.between), d.expected, d.found) for d in finding.differences[:MAX_ROWS]),
+        finding=finding,
+        sources=("schemas and partition specs in the metadata", "null counts of the files that the job wrote"),
+        could_not_look=() if cut is None else (cut,),
+    )
+
+
+def _headline(finding: SchemaDriftFinding) -> str:
+    first = finding.differences[0]
+    told = {
+        ("contract", "table"): "the contract promises {e}, the table has {f}",
+        ("contract", "files"): "the contract says {e}, the job's files have it {f}",
+        ("table", "files"): "the table has {e}, the job's files of the window have {f}",
+        ("earlier-table", "table"): "it was {e} where the window begins and is {f} now",
+    }[first.between]
+    more = len(finding.differences) - 1
+    others = f"; {counted(more, 'more difference')}" if more else ""
+    since = f"; first commit under the present schema: {short(finding.added_at)}" if finding.added_at else ""
+    where = "The partitioning" if first.column == PARTITIONING else f"Column {first.column}"
+    return f"{where}: {told.format(e=first.expected, f=first.found)}{since}{others}."
