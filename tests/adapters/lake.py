@@ -1,5 +1,6 @@
 """The lake as other engines see and change it: a second, independent PyIceberg catalog."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,3 +55,9 @@ class Lake:
     def close(self) -> None:
         """Gives the connections back."""
         self.catalog.close()
+
+    def becomes_format_3(self) -> None:
+        """Another engine upgrades the table: PyIceberg cannot, so the newest metadata file is written anew."""
+        path = Path(self.table.metadata_location.removeprefix("file://"))
+        upgraded = json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 0}
+        path.write_text(json.dumps(upgraded))

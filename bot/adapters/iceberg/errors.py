@@ -32,7 +32,9 @@ _REFUSED = (CommitFailedException, WaitingForLockException, *MISSING)
 """The catalog decided before it wrote anything."""
 _TURNED_AWAY = (BadRequestError, UnauthorizedError, ForbiddenError, TooManyRequestsError, OAuthError)
 """The request was turned away at the door."""
-COMMIT_TROUBLE = (*_REFUSED, *TROUBLE)
+COMMIT_TROUBLE = (*_REFUSED, *TROUBLE, NotImplementedError)
+"""PyIceberg 0.12 writes no metadata of format 3: in a SQL, Hive or Glue catalog it raises NotImplementedError
+before it asks the catalog for anything."""
 
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 
@@ -72,6 +74,13 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
             f"The catalog refused the change of {name}; nothing was changed.",
             f"Expected the table as it was approved; the catalog answered: {_in_words(error)}.",
             "Collect evidence again and propose anew.",
+        )
+    if isinstance(error, NotImplementedError):
+        return CommitRefused(
+            f"Table {name} was not changed: Waterline cannot commit to a table of its format through this catalog.",
+            f"Expected a table of format 1 or 2, or a REST catalog; PyIceberg says: {error}.",
+            "Make the change with the engine that writes the table (the preview says what), or serve the table by a "
+            "REST catalog.",
         )
     if isinstance(error, _REFUSED + _TURNED_AWAY):
         return CommitRefused(
