@@ -5,6 +5,7 @@ from bot.diagnosis._case import living, runs_of, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._wrong_rows import wrong_files, wrong_rows
 from bot.diagnosis.flink_is_recovering import LOOP
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
@@ -12,12 +13,13 @@ from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.rollbacks import Sequel, rollbacks
 
 MODE = Mode(
     code="no-advance",
     name="no_snapshot_advanced",
     title="the job stands still, and the table is as it should be",
-    needs=("duplicate_rows", "leaked_manifests", "unreadable_files", "checkpoint_pairing"),
+    needs=("duplicate_rows", "missing_positions", "leaked_manifests", "unreadable_files", "checkpoint_pairing"),
     false_positives=(
         "A job that was stopped on purpose, before an upgrade for example.",
         "A bounded job that has finished.",
@@ -31,15 +33,15 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches when no run commits any more, or one only fails, and all that was looked at says the table is right."""
+    missing = lacking(case, *_LOOKED, *(("missing_positions",) if case.contract.position else ()))
     if isinstance(case.observation.jobs, NotSeen):
-        return CannotTell(missing=(*lacking(case, *_LOOKED), unseen(case.observation.jobs)))
+        return CannotTell(missing=(*missing, unseen(case.observation.jobs)))
     standstill = _standstill(case)
     if standstill is None:
         return Excluded(reason=_who_runs(case))
     wrong = _wrong(case)
     if wrong is not None:
         return Excluded(reason=f"{standstill} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
-    missing = lacking(case, *_LOOKED)
     if missing:
         return CannotTell(missing=missing)
     return _matches(case, standstill)
@@ -87,19 +89,15 @@ def _wrong(case: Case) -> str | None:
         return f"A restart looks for {missing.name}, which is not there (F7, F8, F9)."
     if newest.checkpoint_id == DRAINED:
         return f"{short(newest.snapshot_id)} is the last commit of a drained or finished job (F5)."
-    return break_in_chain(case) or _wrong_files(case)
+    return break_in_chain(case) or _uncounted_hole(case) or wrong_rows(case) or wrong_files(case)
 
 
-def _wrong_files(case: Case) -> str | None:
-    if case.duplicates is not None and case.duplicates.keys:
-        return f"{case.duplicates.keys} keys live more than once."
-    if case.gaps is not None and case.gaps.missing:
-        return f"{case.gaps.missing} source positions are missing."
-    if case.unreadable is not None and case.unreadable.count:
-        return f"{case.unreadable.count} files of the table cannot be read (F9)."
-    if case.leaked is not None and case.leaked.lost_files:
-        return f"{case.leaked.lost_rows} rows lie in Flink manifests that nothing will commit."
-    return None
+def _uncounted_hole(case: Case) -> str | None:
+    """A rollback under the running job, where the contract names no position by which its rows could be counted."""
+    table = case.observation.table
+    went_on = (r for r in rollbacks(table) if r.sequel is Sequel.WENT_ON and r.is_within(case.window, table))
+    found = next(went_on, None) if case.contract.position is None else None
+    return None if found is None else f"Main was rolled back to {short(found.target)} under the running job (F6)."
 
 
 def _matches(case: Case, standstill: str) -> Matches:

@@ -19,7 +19,7 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
-from bot.domain.rollbacks import Rollback, rollbacks
+from bot.domain.rollbacks import rollbacks
 
 MODE = Mode(
     code="F7",
@@ -102,20 +102,20 @@ def _matches(case: Case, missing: MissingManifest) -> Matches:
             f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with the head: the job restarts from there, and the "
             f"{len(lost.left)} commits that were rolled back are read again from the source."
         )
-    remedy = _remedy(lost, is_covered=bool(above), has_pair=pair is not None)
+    remedy = _remedy(is_covered=bool(above), has_pair=pair is not None)
     return Matches(
         headline=f"Run {short_job(missing.run)} cannot restart: it looks for the manifest of checkpoint {number}, "
         "whose commit was rolled back.",
         reasons=tuple(reasons),
         rows=lost.left,
-        last_good=lost.target,
+        last_good=table.head if above else lost.target,
         wrong_run=missing.run if remedy is Remedy.REWIND_TABLE_AND_JOB else None,
         remedy=remedy,
     )
 
 
-def _remedy(lost: Rollback, *, is_covered: bool, has_pair: bool) -> Remedy:
+def _remedy(*, is_covered: bool, has_pair: bool) -> Remedy:
     """A pair with the head loses nothing and touches no table; else the head goes back, if nothing is on top."""
-    if is_covered and lost.target is not None:
-        return Remedy.REWIND_TABLE_AND_JOB
-    return Remedy.FORWARD_JOB if has_pair and not is_covered else Remedy.RESTORE_LOST_COMMITS
+    if has_pair:
+        return Remedy.FORWARD_JOB
+    return Remedy.REWIND_TABLE_AND_JOB if is_covered else Remedy.RESTORE_LOST_COMMITS

@@ -52,25 +52,6 @@ def test_an_unknown_table_is_named(catalog: PyIcebergCatalog, name: str) -> None
         catalog.load(TableName(name))
 
 
-def test_missing_metadata_is_not_an_unknown_table(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """A catalog that points to a file that is gone could not be looked into."""
-    location = lake.table.metadata_location.removeprefix("file://")
-    lake.file.parent.joinpath(location).unlink()
-
-    with pytest.raises(CouldNotLook, match="could not be read"):
-        catalog.load(ORDERS)
-
-
-@pytest.mark.parametrize("content", [b"", b"not json", b'{"format-version": 2}'])
-def test_garbled_metadata_is_could_not_look(lake: Lake, catalog: PyIcebergCatalog, content: bytes) -> None:
-    """Whatever stands in the metadata file, it becomes one error of ours."""
-    location = lake.table.metadata_location.removeprefix("file://")
-    lake.file.parent.joinpath(location).write_bytes(content)
-
-    with pytest.raises(CouldNotLook):
-        catalog.load(ORDERS)
-
-
 @pytest.mark.parametrize(
     "properties",
     [

@@ -1,0 +1,120 @@
+"""F1: one checkpoint or the same files twice; at the head, buried, and what only looks like it."""
+
+from bot.diagnosis import checkpoint_committed_twice as mode
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.findings import RepeatedCommit
+from bot.domain.ids import CheckpointId, SnapshotId
+from tests.cases import Tale, job_id
+from tests.found import files_twice, point, points, repeats
+
+
+def lost_answer() -> Tale:
+    """Checkpoint 3 was committed, the answer was lost, and it was committed again."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3, 3)
+
+
+def of(tale: Tale, how: str = "same-checkpoint", *, is_cherry_pick: bool = False) -> RepeatedCommit:
+    """The two commits of checkpoint 3."""
+    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 3)
+    return RepeatedCommit.model_validate(
+        {
+            "first": first,
+            "again": again,
+            "how": how,
+            "job_id": job_id("a"),
+            "checkpoint_id": CheckpointId(3),
+            "rows": 10,
+            "is_cherry_pick": is_cherry_pick,
+        }
+    )
+
+
+def test_a_repeat_at_the_head_is_dropped_alone() -> None:
+    """The first copy carries the same checkpoint id, so table and job still pair below the second."""
+    tale = lost_answer()
+    first = SnapshotId(tale.snapshots[2].snapshot_id)
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.DROP_DUPLICATED_COMMIT, first) == (found.remedy, found.last_good)
+    assert (first, tale.head) == found.rows
+    assert any("still pair" in reason for reason in found.reasons)
+
+
+def test_a_buried_repeat_is_rewound_where_a_point_pairs_below_it() -> None:
+    """Commits above it would be lost with the head, so the job reads them again."""
+    tale = lost_answer().commits("a", 4, 5)
+    pairing = points(point(job_id("a"), 2, tale.at("a", 2)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
+
+
+def test_a_buried_repeat_without_a_point_below_it_is_deduplicated() -> None:
+    """A point that pairs above the repeat would keep it."""
+    tale = lost_answer().commits("a", 4, 5)
+    pairing = points(point(job_id("a"), 5, tale.at("a", 5)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert Remedy.DEDUPLICATE_ROWS is found.remedy
+
+
+def test_files_that_are_live_twice_are_enough() -> None:
+    """Also where the checkpoint ids differ: nothing writes one path twice but a repeated commit."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+    found = mode.examine(tale.looked_at(duplicate_files=files_twice(10, tale.at("a", 2), tale.at("a", 3))))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), tale.at("a", 3)) == found.rows
+    assert tale.at("a", 2) == found.last_good
+
+
+def test_the_lost_answer_is_told_where_flink_lists_it() -> None:
+    """The exception is the cause; without it the repeat stands on its own."""
+    tale = lost_answer()
+    thrown = tale.fails("a").runs["a"].failures[0]
+    unknown = thrown.model_copy(update={"exception": "org.apache.iceberg.exceptions.CommitStateUnknownException"})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (unknown,)})
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert any("answer to a commit was lost" in reason for reason in found.reasons)
+
+
+def test_a_replayed_range_in_other_files_is_a_neighbours() -> None:
+    """Another run that reads the same source again writes new files: F2 or F13."""
+    tale = lost_answer()
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-source-range"))))
+
+    assert isinstance(found, Excluded)
+    assert "F2" in found.reason
+
+
+def test_a_cherry_pick_is_no_repeat() -> None:
+    """It says itself where it was picked from."""
+    tale = lost_answer()
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, is_cherry_pick=True))))
+
+    assert isinstance(found, Excluded)
+    assert "cherry-picked" in found.reason
+
+
+def test_nothing_is_excluded_before_commits_and_files_were_compared() -> None:
+    """Each of the two may show what the other does not."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+
+    neither, commits_only = mode.examine(tale.case()), mode.examine(tale.case(duplicate_commits=repeats()))
+
+    assert isinstance(neither, CannotTell)
+    assert ("duplicate_commits", "duplicate_files") == neither.missing
+    assert isinstance(commits_only, CannotTell)
+    assert ("duplicate_files",) == commits_only.missing

@@ -1,0 +1,101 @@
+"""F5: a drained job, and who is concerned by its mark."""
+
+from bot.diagnosis import job_was_drained as mode
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.ids import DRAINED, OperatorId
+from tests.cases import Tale, job_id
+from tests.found import point, points
+
+
+def drained() -> Tale:
+    """As run on Flink 1.20.3 with the V1 sink: 1 and 2 committed, then stopped with `drain: true`."""
+    return Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
+
+
+def restored() -> Tale:
+    """Restored from the drained savepoint: checkpoints complete and nothing is committed."""
+    return drained().flink_runs("b", restored=3, v1=True).completes("b", 4, 5)
+
+
+def test_what_is_restored_from_a_drained_job_never_commits() -> None:
+    """The mark and the silent checkpoints are named; the drained rows themselves are right."""
+    tale = restored()
+    pairing = points(point(job_id("a"), 2, tale.at("a", 2)))
+
+    found = mode.examine(tale.looked_at(pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert (tale.head, job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (found.last_good, found.wrong_run, found.remedy)
+    assert any("completed 4 and 5" in reason for reason in found.reasons)
+
+
+def test_without_a_point_before_the_drain_the_sink_needs_a_new_uid() -> None:
+    """A rewind has nowhere to go."""
+    found = mode.examine(restored().looked_at(pairing=points()))
+
+    assert isinstance(found, Matches)
+    assert Remedy.CHANGE_OPERATOR_UID is found.remedy
+
+
+def test_a_run_that_ended_with_its_rows_uncommitted_still_counts() -> None:
+    """Somebody stopped it: what it read is in no snapshot all the same."""
+    found = mode.examine(restored().becomes("b", "CANCELED").looked_at())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_bounded_job_that_finished_is_right() -> None:
+    """The same mark, and nothing came after it."""
+    found = mode.examine(drained().looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "ended on purpose" in found.reason
+
+
+def test_further_commits_end_it() -> None:
+    """Whatever came after the drain commits, so nothing takes the mark for its own."""
+    found = mode.examine(restored().commits("b", 6).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_a_start_without_state_does_not_see_the_mark() -> None:
+    """The V1 sink asks only for the job whose state it restored."""
+    found = mode.examine(drained().flink_runs("b", v1=True).completes("b", 1).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_the_v2_sink_asks_only_for_its_own_job_id() -> None:
+    """Restored under a new id it commits; under the same id it does not."""
+    other = drained().flink_runs("b", restored=3).completes("b", 4)
+    same = drained().starts_again("a")
+
+    assert isinstance(mode.examine(other.looked_at()), Excluded)
+    assert isinstance(mode.examine(same.looked_at()), Matches)
+
+
+def test_a_new_uid_does_not_see_the_mark() -> None:
+    """That is the cure, and must not be called the fault."""
+    tale = restored()
+    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OperatorId("cc" * 16)})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_the_sink_or_flink_itself_may_be_unknown() -> None:
+    """Neither is guessed."""
+    no_graph = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
+
+    assert isinstance(mode.examine(no_graph.looked_at()), CannotTell)
+    assert isinstance(mode.examine(restored().flink_is_down().looked_at()), CannotTell)
+
+
+def test_without_the_mark_flink_need_not_be_asked() -> None:
+    """The metadata alone shows that no commit carries it."""
+    found = mode.examine(Tale().flink_runs("a").commits("a", 1, 2).flink_is_down().looked_at())
+
+    assert isinstance(found, Excluded)

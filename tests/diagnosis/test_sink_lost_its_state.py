@@ -1,0 +1,114 @@
+"""F12: the sink's uid changed, and what its old state owed was dropped."""
+
+from bot.diagnosis import sink_lost_its_state as mode
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.findings import LeakStanding
+from bot.domain.ids import OperatorId
+from tests.cases import OPERATOR, Tale
+from tests.found import leaks
+
+NEW = OperatorId("cc" * 16)
+
+
+def changed(*, v1: bool = True) -> Tale:
+    """`a` committed 3 and owed 4; `b` was restored from 4 under another uid."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).completes("a", 4).becomes("a", "CANCELED")
+    tale.leaves_manifest("a", 4).flink_runs("b", restored=4, v1=v1)
+    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": NEW})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
+    return tale.completes("b", 5)
+
+
+def commits_as_new(tale: Tale, *checkpoints: int) -> Tale:
+    """The new sink's commits carry its new operator id."""
+    for checkpoint in checkpoints:
+        tale.commits("b", checkpoint)
+        last = tale.snapshots[-1]
+        tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | {"flink.operator-id": NEW}})
+    return tale
+
+
+def lost(tale: Tale, missing_files: int = 0) -> object:
+    """Storage shows the old sink's manifest, which nothing remembers."""
+    return leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, missing_files=missing_files)
+
+
+def test_what_the_old_state_owed_is_appended() -> None:
+    """The old id's last commit and the new id's first are the rows; nothing is undone."""
+    tale = commits_as_new(changed(), 5, 6)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RECOVER_LEAKED_MANIFESTS, tale.at("a", 3), None) == (found.remedy, found.last_good, found.wrong_run)
+    assert (tale.at("a", 3), tale.at("b", 5)) == found.rows
+
+
+def test_a_manifest_without_its_files_leaves_only_the_source() -> None:
+    """There is nothing to append."""
+    tale = commits_as_new(changed(), 5)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale, missing_files=1)))
+
+    assert isinstance(found, Matches)
+    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
+
+
+def test_it_is_seen_before_the_new_sink_commits() -> None:
+    """A restored run that completes checkpoints without committing what its state owed has lost it."""
+    tale = changed()
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Matches)
+    assert "restored from checkpoint 4" in found.reasons[0]
+
+
+def test_a_change_that_owed_nothing_is_no_fault() -> None:
+    """The cure of F7 and F8 changes the uid on purpose."""
+    tale = commits_as_new(changed(), 5)
+    tale.manifests.clear()
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "on purpose" in found.reason
+
+
+def test_a_second_sink_beside_the_first_is_no_change() -> None:
+    """The old id commits on."""
+    tale = commits_as_new(changed(), 5).commits("a", 4, 5)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Excluded)
+
+
+def test_the_same_uid_commits_what_it_owes() -> None:
+    """An ordinary restore: the manifest's checkpoint is on main before anything else."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).becomes("a", "CANCELED")
+    tale.flink_runs("b", restored=4, v1=True).commits("a", 4).completes("b", 5).commits("b", 5)
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "one operator id" in found.reason
+
+
+def test_what_is_owed_is_not_guessed() -> None:
+    """Storage must have been looked at, and Flink where main shows no change."""
+    told, quiet = commits_as_new(changed(), 5), Tale().flink_runs("a").commits("a", 1, 2)
+
+    assert isinstance(mode.examine(told.case()), CannotTell)
+    assert isinstance(mode.examine(quiet.flink_is_down().looked_at()), CannotTell)
+
+
+def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
+    """The same job may write other tables into one metadata folder."""
+    tale = commits_as_new(changed(), 5)
+    tale.manifests = [m.model_copy(update={"operator_id": OperatorId("dd" * 16)}) for m in tale.manifests]
+    assert OPERATOR != tale.manifests[0].operator_id
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Excluded)
