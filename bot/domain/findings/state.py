@@ -5,7 +5,7 @@ from typing import Literal
 
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 
 
 class PairVerdict(StrEnum):
@@ -99,11 +99,18 @@ class RestoreReach(Record):
     missing_manifests: tuple[str, ...]
     """Those of them that are no longer on storage: a restore would fail with NotFoundException (F7)."""
     position_until: int | None
-    """Highest source position that its table state holds; what lies above is read again."""
+    """Highest source position that its table state holds, of all partitions of the source together, from the bounds
+    of the window's files and of the three newest commits with rows; what lies above is read again."""
     to_read_again: int | None
     """Rows on main above that table state: what a rewind would write again."""
     cannot: tuple[str, ...]
     """What no restore from here brings back, each a sentence."""
+    written_at: Utc | None = None
+    is_durable: bool = True
+    """As of its pairing: False for a checkpoint that Flink will drop soon."""
+    brings_back: bool = False
+    """Whether job and table go on from it as if nothing had happened: it pairs, or it commits first what it owes, all
+    of which is there, on top of its own run's commits."""
 
 
 class RecoveryExtentFinding(Record):

@@ -1,0 +1,160 @@
+"""What a restore from one point would bring back, from metadata in hand; pure."""
+
+import re
+from collections.abc import Mapping
+
+from bot.domain.evidence import Ask
+from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
+from bot.domain.flink import StoredCheckpoint
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._words import counted, ids, shown
+
+_NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
+
+
+def reach_of_point(
+    ask: Ask, stored: StoredCheckpoint, pair: Pairing, positions: Mapping[SnapshotId, int]
+) -> RestoreReach:
+    """`positions`: the highest source position of each paired table state, as far as it is known."""
+    table = ask.observation.table
+    above = commits_above(table, pair.snapshot_id)
+    missing = _missing(ask, stored)
+    again = sum(s.counted("added-records") for s in above if s.job_id is not None and s.operation != "replace")
+    position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
+    reach = RestoreReach(
+        path=stored.path,
+        checkpoint_id=stored.checkpoint_id,
+        checkpoint_kind=stored.kind,
+        verdict=pair.verdict,
+        snapshot_id=pair.snapshot_id,
+        operators=_operators(ask, stored),
+        state_bytes=sum(stored.state_bytes.values()) if stored.state_bytes else None,
+        pending_manifests=stored.pending_manifests,
+        missing_manifests=missing,
+        position_until=position,
+        to_read_again=again if pair.snapshot_id is not None else None,
+        cannot=(),
+        written_at=stored.written_at,
+        is_durable=pair.is_durable,
+        brings_back=_brings_back(ask, stored, pair, missing),
+    )
+    return reach.model_copy(update={"cannot": _cannot(ask, stored, pair, reach, above)})
+
+
+def commits_above(table: TableState, snapshot: SnapshotId | None) -> tuple[Snapshot, ...]:
+    """Commits on main that the table state `snapshot` does not hold, newest first; none where there is no state."""
+    if snapshot is None:
+        return ()
+    held = {s.snapshot_id for s in table.ancestors(snapshot)}
+    return tuple(s for s in table.chain if s.snapshot_id not in held)
+
+
+def _operators(ask: Ask, stored: StoredCheckpoint) -> tuple[OperatorState, ...]:
+    """The largest state first. Names come from the file, else from the graph of the run that wrote it."""
+    graph = {v.vertex_id: v.name for run in ask.observation.jobs.values if run.job_id == stored.job_id
+             for v in run.vertices}  # fmt: skip
+    found = [
+        OperatorState(
+            operator_id=operator,
+            name=stored.operator_names.get(operator) or graph.get(operator),
+            bytes=stored.state_bytes.get(operator),
+        )
+        for operator in stored.operator_ids
+    ]
+    return tuple(sorted(found, key=lambda each: each.bytes or 0, reverse=True))
+
+
+def _missing(ask: Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
+    """Owed manifests above what main has of their run, which are not on storage. Unknown storage misses none."""
+    world = ask.observation
+    if isinstance(world.flink_manifests, NotSeen):
+        return ()
+    there = {manifest.path.rsplit("/", 1)[-1] for manifest in world.flink_manifests.values}
+    gone = []
+    for name in stored.pending_manifests:
+        told = _NAME.match(name)
+        if told is None or name in there:
+            continue
+        reached = reached_on_main(world.table, JobId(told["job"]), OperatorId(told["operator"]))
+        if reached is None or int(told["checkpoint"]) > reached:
+            gone.append(name)
+    return tuple(gone)
+
+
+def reached_on_main(table: TableState, job: JobId, operator: OperatorId) -> CheckpointId | None:
+    """What a restored sink finds as already committed: of the newest ancestor of the head by this run and operator."""
+    found = (s for s in table.chain if s.job_id == job and s.operator_id in {None, operator})
+    return next((s.checkpoint_id for s in found if s.checkpoint_id is not None), None)
+
+
+def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...]) -> bool:
+    if pair.verdict is PairVerdict.PAIRED:
+        return True
+    world = ask.observation
+    newest = next((s for s in world.table.chain if s.job_id is not None), None)
+    is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
+    is_own = newest is not None and newest.job_id == stored.job_id
+    return pair.verdict is PairVerdict.AHEAD and is_known and not missing and is_own
+
+
+def _cannot(
+    ask: Ask, stored: StoredCheckpoint, pair: Pairing, reach: RestoreReach, above: tuple[Snapshot, ...]
+) -> tuple[str, ...]:
+    sentences = []
+    if not reach.brings_back:
+        sentences.append(f"Job and table do not come together from here: {pair.reason}")
+    if reach.missing_manifests:
+        sentences.append(_would_fail(pair, reach.missing_manifests))
+    if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
+        sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
+    if foreign := [s for s in above if s.job_id is None and s.operation != "replace"]:
+        rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
+        named = ids([s.snapshot_id for s in foreign])
+        sentences.append(
+            f"The job does not make again what others committed above its snapshot: {named}, "
+            f"{counted(rows, 'row')} added and {gone:,} deleted."
+        )
+    if reach.to_read_again:
+        where = ""
+        if reach.position_until is not None:
+            where = f" above position {shown(ask.contract.position or '', reach.position_until, ask.contract)}"
+        sentences.append(
+            f"Records{where} come back only if the source still holds them; that cannot be seen from here."
+        )
+    if not stored.is_committer_read:
+        sentences.append("What its committer still owes to the table is not known: that state could not be read.")
+    if stored.not_understood is not None:
+        sentences.append(stored.not_understood)
+    return (*sentences, *_left_behind(ask, stored))
+
+
+def _would_fail(pair: Pairing, missing: tuple[str, ...]) -> str:
+    gone = "1 Flink manifest is" if len(missing) == 1 else f"{len(missing)} Flink manifests are"
+    first = f" Move main to {short(pair.snapshot_id)} before." if pair.snapshot_id is not None else ""
+    return (
+        f"Started against the table as it is now, the job would fail: {gone} gone that its committer would commit "
+        f"first (F7).{first}"
+    )
+
+
+def _left_behind(ask: Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
+    """Manifests of its run at or below its checkpoint that it does not list: no restore commits them."""
+    if stored.checkpoint_id is None or not stored.is_committer_read:
+        return ()
+    listed = set(stored.pending_manifests)
+    behind = sorted(
+        manifest.checkpoint_id
+        for manifest in ask.observation.flink_manifests.values
+        if manifest.job_id == stored.job_id
+        and manifest.checkpoint_id <= stored.checkpoint_id
+        and manifest.path.rsplit("/", 1)[-1] not in listed
+    )
+    if not behind:
+        return ()
+    which = f"checkpoint {behind[0]}" if behind[0] == behind[-1] else f"checkpoints {behind[0]} to {behind[-1]}"
+    return (
+        f"It does not list {counted(len(behind), 'Flink manifest')} of its run that still lie on storage ({which}): "
+        "left over from a commit, or lost; ask for the leaked manifests.",
+    )

@@ -1,0 +1,245 @@
+"""What a restore brings back, and what it cannot."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Answer, Ask, Verdict
+from bot.domain.findings import RecoveryExtentFinding, RestoreReach
+from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint, Vertex
+from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.looked import NotSeen, Seen
+from tests.evidence.conftest import Asks
+from tests.evidence.test_ledger import run_of
+from tests.evidence.test_pairing import NOON, stored
+from tests.tables import CONTRACT, OPERATOR, OrdersTable, job, unseen
+
+SOURCE = OperatorId("cb" * 16)
+
+
+def asked(ask: Ask, *manifests: FlinkManifest, contract: TableContract = CONTRACT, seen: bool = True) -> Ask:
+    """The same with Flink manifests on storage, or without anybody having looked."""
+    listed: Seen[FlinkManifest] | NotSeen = Seen[FlinkManifest](source="the metadata folder", values=manifests)
+    looked = ask.observation.model_copy(update={"flink_manifests": listed if seen else unseen("the metadata folder")})
+    return ask.model_copy(update={"observation": looked, "contract": contract})
+
+
+def on_storage(run: JobId, *checkpoints: int) -> Iterable[FlinkManifest]:
+    """Flink manifests as `stored(…, owes=…)` names them."""
+    for checkpoint in checkpoints:
+        yield FlinkManifest(
+            path=f"file:/lake/metadata/{run}-{OPERATOR}-00000-0-{checkpoint}-00001.avro",
+            job_id=run, operator_id=OPERATOR, subtask=0, attempt=0, checkpoint_id=CheckpointId(checkpoint), number=1,
+            bytes=3000, written_at=NOON,
+        )  # fmt: skip
+
+
+def with_state(point: StoredCheckpoint, **told: Any) -> StoredCheckpoint:
+    """A committer and a source with state."""
+    sizes = {OPERATOR: 3_400, SOURCE: 400_000}
+    plain = {"state_bytes": sizes, "operator_ids": tuple(sizes), "operator_names": {SOURCE: "Source: order_events[4]"}}
+    return point.model_copy(update=plain | told)
+
+
+def points_of(answer: Answer) -> tuple[RestoreReach, ...]:
+    """The finding's points."""
+    assert isinstance(answer.finding, RecoveryExtentFinding)
+    return answer.finding.points
+
+
+def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: OrdersTable, asks: Asks) -> None:
+    """State by operator, the position of its table state, and the rows above it that the job reads again."""
+    orders.commits("a", 1, range(100))
+    good = orders.commits("a", 2, range(100, 160))
+    orders.commits("b", 3, range(160, 200))
+    orders.commits("b", 4, range(200, 230))
+    point = with_state(stored(job("a"), 2, owes=(2,)))
+
+    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    [reach] = points_of(answer)
+    assert (reach.snapshot_id, reach.position_until, reach.to_read_again) == (good, 159, 70)
+    assert [(o.operator_id, o.name, o.bytes) for o in reach.operators] == [
+        (SOURCE, "Source: order_events[4]", 400_000),
+        (OPERATOR, None, 3_400),
+    ]
+    assert (reach.state_bytes, reach.missing_manifests, reach.brings_back) == (403_400, (), True)
+    assert reach.cannot == (
+        "Records above position 159 come back only if the source still holds them; that cannot be seen from here.",
+    )
+    assert "stop savepoint 2, brings back 403 kB of state" in answer.headline
+    assert "70 rows above position 159 would be read and written again" in answer.headline
+
+
+def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTable, asks: Asks) -> None:
+    """After an earlier replay within the window the newest commit is not the one with the highest position."""
+    base = orders.commits("a", 1, range(100))
+    for checkpoint, positions in ((2, range(100, 300)), (3, range(100, 110)), (4, range(110, 120))):
+        orders.commits("a", checkpoint, positions)
+    for checkpoint in (5, 6, 7):
+        orders.commits("a", checkpoint, range(110 + checkpoint, 112 + checkpoint))
+
+    answer = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 7, owes=())])))
+
+    assert points_of(answer)[0].position_until == 299
+    assert points_of(answer)[0].to_read_again == 0
+
+
+def test_what_others_committed_above_does_not_come_back(orders: OrdersTable, asks: Asks) -> None:
+    """A backfill or a delete by another engine is taken off main by the rewind, and the job knows nothing of it."""
+    good = orders.commits("a", 2, range(100))
+    orders.deletes("order_id < 10")
+
+    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())])))
+
+    [reach] = points_of(answer)
+    assert reach.to_read_again == 0
+    assert "what others committed above its snapshot" in reach.cannot[0]
+
+
+def test_the_best_comes_first(orders: OrdersTable, asks: Asks) -> None:
+    """Paired before all else; what lasts before what Flink will drop; the newer before the older."""
+    for checkpoint in (2, 3, 4):
+        orders.commits("a", checkpoint, range(10 * checkpoint, 10 * checkpoint + 10))
+    points = [
+        stored(job("b"), 9, owes=(9,)),
+        stored(job("a"), 4, CheckpointKind.CHECKPOINT, owes=(), age=timedelta(minutes=1)),
+        stored(job("a"), 2, owes=(), age=timedelta(minutes=3)),
+        stored(job("a"), 3, owes=(), age=timedelta(minutes=2)),
+        stored(None, None, problem="Its _metadata is cut off."),
+    ]
+
+    answer = asks("recovery_extent", asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")])))
+
+    assert [(p.checkpoint_id, p.brings_back) for p in points_of(answer)] == [
+        (3, True),
+        (2, True),
+        (4, True),
+        (9, False),
+    ]
+    assert "Flink drops this checkpoint" in points_of(answer)[2].cannot[0]
+
+
+def test_a_restore_that_would_loop_is_told(orders: OrdersTable, asks: Asks) -> None:
+    """F7: main was rolled back below checkpoint 4, and the manifests that a failover would commit were deleted."""
+    good = orders.commits("a", 3, range(10))
+    lost = orders.commits("a", 4, range(10, 20))
+    orders.rolls_back_to(good)
+    point = stored(job("a"), 4, owes=(4,))
+
+    gone = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
+    there = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point]), *on_storage(job("a"), 4)))
+
+    assert points_of(gone)[0].missing_manifests == point.pending_manifests
+    assert "the job would fail: 1 Flink manifest is gone" in points_of(gone)[0].cannot[0]
+    assert f"Move main to …{str(lost)[-6:]} before" in points_of(gone)[0].cannot[0]
+    assert points_of(there)[0].missing_manifests == ()
+
+
+def test_a_committed_manifest_is_rightly_gone(orders: OrdersTable, asks: Asks) -> None:
+    """The sink deletes a manifest after its commit: a savepoint still lists it, and nothing is missing."""
+    head = orders.commits("a", 4, range(10))
+
+    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[stored(job("a"), 4, owes=(4,))])))
+
+    assert points_of(answer)[0].missing_manifests == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "seen", "writer", "expected"),
+    [
+        ((5,), True, "a", Verdict.CONFIRMED),
+        ((), True, "a", Verdict.RULED_OUT),
+        ((5,), True, "b", Verdict.RULED_OUT),
+        ((5,), False, "a", Verdict.INCONCLUSIVE),
+    ],
+    ids=["all there", "gone", "another run wrote since", "nobody looked"],
+)
+def test_a_checkpoint_ahead_of_the_table_commits_first_what_it_owes(
+    orders: OrdersTable, asks: Asks, there: tuple[int, ...], seen: bool, writer: str, expected: Verdict
+) -> None:
+    """Only if its manifests are there and nobody else wrote meanwhile; unlooked-at storage rules nothing out."""
+    orders.commits("a", 4, range(10))
+    if writer != "a":
+        orders.commits(writer, 1, range(10, 20))
+    ask = orders.ask(None, checkpoints=[stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=(5,))])
+
+    answer = asks("recovery_extent", asked(ask, *on_storage(job("a"), *there), seen=seen))
+
+    assert answer.verdict is expected
+    assert points_of(answer)[0].brings_back is (expected is Verdict.CONFIRMED)
+
+
+def test_what_the_sink_dropped_stays_lost(orders: OrdersTable, asks: Asks) -> None:
+    """Manifests of the same run below the checkpoint that its state does not list: no restore commits them."""
+    head = orders.commits("a", 8, range(10))
+    ask = orders.ask(head, checkpoints=[stored(job("a"), 8, owes=())])
+
+    answer = asks("recovery_extent", asked(ask, *on_storage(job("a"), 5, 6, 7), *on_storage(job("a"), 9)))
+
+    assert points_of(answer)[0].cannot == (
+        "It does not list 3 Flink manifests of its run that still lie on storage (checkpoints 5 to 7): "
+        "left over from a commit, or lost; ask for the leaked manifests.",
+    )
+
+
+def test_what_is_not_known_is_said(orders: OrdersTable, asks: Asks) -> None:
+    """A committer state that could not be read, a layout that was not followed: no size, no claim."""
+    head = orders.commits("a", 8, range(10))
+    point = stored(job("a"), 9, owes=None).model_copy(
+        update={"not_understood": "Which operators it holds is not known."}
+    )
+
+    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[point])))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    [reach] = points_of(answer)
+    assert reach.state_bytes is None
+    assert reach.cannot[-1] == "Which operators it holds is not known."
+    assert "could not be read" in reach.cannot[-2]
+
+
+def test_names_come_from_the_graph_where_the_file_has_none(orders: OrdersTable, asks: Asks) -> None:
+    """Flink 1.20 writes no names; its REST does."""
+    head = orders.commits("a", 8, range(10))
+    vertex = Vertex(vertex_id=OPERATOR, name="IcebergFilesCommitter", parallelism=1, status="RUNNING", attempt=0)
+    run = run_of("a").model_copy(update={"vertices": (vertex,)})
+    point = with_state(stored(job("a"), 8, owes=()), operator_names={})
+
+    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[point], jobs=[run])))
+
+    assert {o.operator_id: o.name for o in points_of(answer)[0].operators} == {
+        OPERATOR: "IcebergFilesCommitter",
+        SOURCE: None,
+    }
+
+
+def test_a_redacted_position_is_not_shown(orders: OrdersTable, asks: Asks) -> None:
+    """Neither in the sample, nor in a sentence."""
+    good = orders.commits("a", 2, range(1000, 1777))
+    orders.commits("a", 3, range(1777, 1800))
+    hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
+
+    answer = asks(
+        "recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())]), contract=hidden)
+    )
+
+    words = " ".join([answer.headline, *(cell for row in answer.rows for cell in row)])
+    assert "1776" not in words
+    assert "1,776" not in words
+
+
+def test_storage_that_is_down_and_storage_that_is_empty(orders: OrdersTable, asks: Asks) -> None:
+    """The one says nothing, the other that only a start without state is left."""
+    head = orders.commits("a", 8, range(10))
+
+    down = asks("recovery_extent", asked(orders.ask(head, checkpoints=unseen("the savepoint folder"))))
+    empty = asks("recovery_extent", asked(orders.ask(head)))
+
+    assert (down.verdict, down.finding) == (Verdict.INCONCLUSIVE, None)
+    assert empty.verdict is Verdict.RULED_OUT
+    assert "only a start without state" in empty.headline
