@@ -43,7 +43,7 @@ def files_listed(
     yet there cannot be live; the manifests of the commits that should have taken the files along; names and sizes of
     files that the table does not have.
     """
-    found = _listed(spark, table, leaks)
+    found = paths_in(spark, table, leaks)
     paths = sorted({path for files in found.values() for path, _ in files})
     known = _known(spark, table, leaks, paths) if paths else set()
     sizes = sizes_of(spark, table, [path for path in paths if path not in known])
@@ -58,7 +58,9 @@ def files_listed(
     }
 
 
-def _listed(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]) -> dict[str, list[tuple[str, int]]]:
+def paths_in(
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]
+) -> dict[str, list[tuple[str, int]]]:
     """Plain path of a manifest -> (file, rows); empty where it cannot be read: a sink writes no empty manifest.
 
     A running job deletes its manifests, also between our look and our reading: then look again.

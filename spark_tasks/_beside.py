@@ -1,0 +1,98 @@
+"""Data files that lie beside the table: on storage, and named by nothing."""
+
+from datetime import datetime, timedelta
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Ask
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
+from spark_tasks._leaked_files import paths_in
+from spark_tasks._live import live_since
+from spark_tasks._reading import entries
+from spark_tasks._storage import plain, plain_column
+from spark_tasks._window import Reach
+
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of storage and of the committer may be apart."""
+_WRITTEN_BEFORE = timedelta(hours=1)
+"""How long before its commit a file of the table's very first commits is looked for."""
+_FOLDERS = ("write.data.path", "write.folder-storage.path", "write.object-storage.path")
+_DATA_FILE = r"\.(?:parquet|avro|orc|puffin)$"
+_NAME = r"[^/]+$"
+
+
+def data_folder(table: TableState) -> str:
+    """Where the table's writers put data files now; older files may lie elsewhere."""
+    told = (table.properties.get(name) for name in _FOLDERS)
+    return next((folder for folder in told if folder), f"{table.location.rstrip('/')}/data")
+
+
+def begin_of(table: TableState, reach: Reach) -> datetime:
+    """Files written after this moment belong to the window's time."""
+    if reach.since is not None:
+        return table.by_id[reach.since].committed_at
+    first = min((commit.committed_at for commit in reach.main), default=table.read_at)
+    return first - _WRITTEN_BEFORE
+
+
+def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
+    """Every file that a listed snapshot since `begin`, on main or not, or a Flink manifest names.
+
+    Shape: path (plain), is_committed; one row per path. What an expired commit added is named as long as the head
+    has it. Cost: manifests of these commits, and Flink's.
+    """
+    table = ask.observation.table
+    recent = [commit for commit in table.snapshots if commit.committed_at >= begin - _CLOCKS]
+    named = entries(spark, recent).select("file_path")
+    if table.head is not None and recent:
+        named = named.unionByName(live_since(spark, table.by_id[table.head], _lowest(recent)).select("file_path"))
+    committed = named.select(plain_column(F.col("file_path")).alias("path"), F.lit(True).alias("is_committed"))
+    listed = paths_in(spark, table, list(ask.observation.flink_manifests.values)).values()
+    pending = [(plain(path), False) for files in listed for path, _ in files]
+    both = committed.unionByName(spark.createDataFrame(pending, "path string, is_committed boolean"))
+    return both.groupBy("path").agg(F.max("is_committed").alias("is_committed"))
+
+
+def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime) -> DataFrame:
+    """Shape: path, length, written_at, is_young, is_named, of_other_attempt; one row per data file of `listed` that
+    was written after `begin`.
+
+    `of_other_attempt`: its name is Flink's, and a committed file of the same subtask bears another attempt number.
+    """
+    inside = listed.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
+    attempts = (
+        named.where("is_committed")
+        .select(_told("path", SUBTASK_IN_FILE_NAME).alias("subtask"), _told("path", ATTEMPT_IN_FILE_NAME).alias("by"))
+        .where("by IS NOT NULL")
+        .groupBy("subtask")
+        .agg(F.collect_set("by").alias("attempts"))
+    )
+    placed = inside.withColumn("subtask", _told("path", SUBTASK_IN_FILE_NAME)).withColumn(
+        "attempt", _told("path", ATTEMPT_IN_FILE_NAME)
+    )
+    known = named.select("path", F.lit(True).alias("known"))
+    others = F.size(F.array_remove("attempts", F.col("attempt"))) > 0
+    return (
+        placed.join(known, on="path", how="left")
+        .join(attempts, on="subtask", how="left")
+        .select(
+            "path",
+            "length",
+            "written_at",
+            (F.col("written_at") > F.lit(safe_from)).alias("is_young"),
+            F.coalesce("known", F.lit(False)).alias("is_named"),
+            F.coalesce(others, F.lit(False)).alias("of_other_attempt"),
+        )
+    )
+
+
+def _told(path: str, form: str) -> Column:
+    """Group 1 of a file name as a number; null where the name has another form."""
+    found = F.regexp_extract(F.regexp_extract(path, _NAME, 0), form, 1)
+    return F.when(found != "", found.cast("int"))
+
+
+def _lowest(commits: list[Snapshot]) -> int:
+    return min(commit.sequence_number for commit in commits)

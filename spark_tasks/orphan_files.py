@@ -1,0 +1,153 @@
+"""Do data files lie on storage, written in the window's time, that nothing names?"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import OrphanFilesFinding
+from bot.domain.looked import NotSeen
+from spark_tasks._beside import begin_of, data_folder, named_since, unnamed
+from spark_tasks._standing import patience
+from spark_tasks._storage import files_under
+from spark_tasks._window import reach_of
+from spark_tasks._words import MAX_ROWS, could_not, counted
+
+TASK = Task(
+    name="orphan_files",
+    title="Orphan files",
+    question="Do data files of the window's time lie on storage that no snapshot and no Flink manifest names?",
+    confirmed_means="files were written that never reached the table; they are reported, never deleted",
+    needs=("table", "flink_manifests"),
+    cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window",
+    reads="metadata",
+)
+_SAFE_AGE = timedelta(minutes=10)
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Files from the window's beginning until now. Those younger than the safe age may be in flight and are told
+    apart: ten minutes, or five checkpoint intervals of a job that is slower.
+
+    A failed attempt leaves such files, and so does a job that was killed between two checkpoints: then their rows
+    came again with the next attempt, and nothing is lost. Another engine may be in flight for longer.
+    """
+    world, table = ask.observation, ask.observation.table
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its time is not known.", reach)
+    if isinstance(world.flink_manifests, NotSeen):
+        said = "Orphan files cannot be told from those that Flink has yet to commit: its manifests were not listed."
+        return could_not(said, world.flink_manifests)
+    folder = data_folder(table)
+    listed = files_under(spark, folder)
+    if listed is None:
+        return _no_folder(folder)
+    begin = begin_of(table, reach)
+    alive = [run for run in world.jobs.values if not run.is_terminal]
+    safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
+    named = named_since(spark, ask, begin).persist()
+    try:
+        files = unnamed(listed, named, begin, table.read_at - safe_age).persist()
+        try:
+            is_orphan = ~F.col("is_named")
+            total = files.agg(
+                F.count("*").alias("files"),
+                F.count_if(is_orphan).alias("orphans"),
+                F.sum(F.when(is_orphan, F.col("length")).otherwise(0)).alias("bytes"),
+                F.count_if(is_orphan & F.col("is_young")).alias("young"),
+                F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
+            ).first()
+            sample = files.where(is_orphan).orderBy(F.desc("written_at"), "path").limit(MAX_ROWS).collect()
+        finally:
+            files.unpersist()
+        assert total is not None
+        if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(listed, named):
+            return _other_names(folder)
+    finally:
+        named.unpersist()
+    return _told(folder, total, sample, safe_age)
+
+
+def _are_strangers(listed: DataFrame, named: DataFrame) -> bool:
+    """Whether commits name files and the folder, of whatever age its files are, has none of them; lists it again."""
+    committed = named.where("is_committed").select("path")
+    if not committed.limit(1).count():
+        return False
+    return not listed.join(committed, on="path", how="left_semi").limit(1).count()
+
+
+def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -> Answer:
+    finding = OrphanFilesFinding(
+        files_listed=int(total["files"]),
+        orphans=int(total["orphans"]),
+        bytes=int(total["bytes"] or 0),
+        young=int(total["young"]),
+        of_other_attempts=int(total["of_other_attempts"]),
+        paths=tuple(row["path"] for row in sample),
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED if finding.orphans > finding.young else Verdict.RULED_OUT,
+        headline=_headline(finding, round(safe_age.total_seconds() / 60)),
+        measures=(
+            Measure(name="orphan files", value=finding.orphans, unit="files"),
+            Measure(name="bytes in them", value=finding.bytes, unit="bytes"),
+            Measure(name="perhaps in flight", value=finding.young, unit="files"),
+            Measure(name="files of other attempts", value=finding.of_other_attempts, unit="files"),
+            Measure(name="files written in the window's time", value=finding.files_listed, unit="files"),
+        ),
+        columns=("file", "bytes", "written", "perhaps in flight"),
+        rows=tuple(
+            (
+                row["path"].rsplit("/", 1)[-1],
+                f"{row['length']:,}",
+                f"{row['written_at']:%Y-%m-%d %H:%M:%S}",
+                "yes" if row["is_young"] else "no",
+            )
+            for row in sample
+        ),
+        finding=finding,
+        sources=(f"a listing of {folder}", "manifests of the snapshots in the window's time", "Flink's manifests"),
+    )
+
+
+def _headline(finding: OrphanFilesFinding, minutes: int) -> str:
+    old = finding.orphans - finding.young
+    written = f"{counted(finding.files_listed, 'data file')} written in the window's time"
+    young = f"{counted(finding.young, 'file')} younger than {minutes} min may be in flight"
+    if not finding.orphans:
+        return f"Each of {written} is named by a snapshot or a Flink manifest."
+    if not old:
+        return f"Of {written} {young}; all others are named."
+    attempts = f", {finding.of_other_attempts:,} of them by other attempts of a writer" * bool(
+        finding.of_other_attempts
+    )
+    also = f"; {young}" if finding.young else ""
+    return (
+        f"{counted(old, 'data file')} of {written} {'is' if old == 1 else 'are'} named by nothing{attempts}{also}. "
+        "Delete none of them before the recovery is over."
+    )
+
+
+def _no_folder(folder: str) -> Answer:
+    return could_not(
+        "The table's data folder was not found, so nothing can be said of orphan files.",
+        NotSeen(
+            source=f"the data folder {folder}",
+            reason="Spark finds no such folder.",
+            remedy="Check that Spark reads the table's storage, and where `write.data.path` points.",
+        ),
+    )
+
+
+def _other_names(folder: str) -> Answer:
+    return could_not(
+        "Orphan files cannot be told: no file of the data folder bears a name that the table's commits use.",
+        NotSeen(
+            source=f"the data folder {folder}",
+            reason="The commits of the window's time name files; none of them was found in the folder.",
+            remedy="Look whether the writers use another folder or another scheme than the table's location says.",
+        ),
+    )

@@ -1,0 +1,172 @@
+"""Files that nothing names are counted; what is committed, pending or perhaps in flight is not accused."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.domain.evidence import Answer, Ask, Verdict
+from bot.domain.findings import OrphanFilesFinding
+from bot.domain.ids import SnapshotId
+from tests.evidence.conftest import Asks
+from tests.evidence.test_ledger import run_of
+from tests.tables import OrdersTable, unseen
+
+WRITER = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11"
+LATER = timedelta(minutes=30)
+
+
+def finding_of(answer: Answer) -> OrphanFilesFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, OrphanFilesFinding)
+    return answer.finding
+
+
+def ask_about(orders: OrdersTable, since: SnapshotId | None, *, later: timedelta = LATER) -> Ask:
+    """What is asked, some time after the last commit: so that the files of the test are old enough."""
+    ask = orders.ask(since, jobs=[run_of("a")], flink_manifests=orders.flink_manifests())
+    table = ask.observation.table.model_copy(update={"read_at": datetime.now(UTC) + later})
+    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+
+
+def left(orders: OrdersTable, name: str, size: int = 100) -> Path:
+    """A file in the data folder that no commit names."""
+    path = orders.data_folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"x" * size)
+    return path
+
+
+def test_a_folder_of_named_files_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+    """Committed, rolled back and replaced files are all named."""
+    before = orders.commits("a", 1, range(10))
+    second = orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(20, 30))
+    orders.rolls_back_to(second)
+    orders.deletes("order_id >= 15")
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert finding_of(answer) == OrphanFilesFinding(files_listed=3, orphans=0, bytes=0, young=0, paths=())
+
+
+def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -> None:
+    """Name, size and age; in partition folders too."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    left(orders, "lost.parquet", 70)
+    left(orders, "day=2026-11-03/also%3Alost.parquet", 30)
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    found = finding_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.files_listed, found.orphans, found.bytes, found.young) == (3, 2, 100, 0)
+    assert {Path(path).name for path in found.paths} == {"lost.parquet", "also%3Alost.parquet"}
+    assert answer.headline.startswith("2 data files of 3 data files written in the window's time are named by nothing")
+
+
+def test_young_files_may_be_in_flight(orders: OrdersTable, asks: Asks) -> None:
+    """A healthy job always has files that it will commit with its next checkpoint."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    left(orders, "open.parquet")
+
+    answer = asks("orphan_files", ask_about(orders, before, later=timedelta(minutes=1)))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert (finding_of(answer).orphans, finding_of(answer).young) == (1, 1)
+    assert "1 file younger than 10 min may be in flight" in answer.headline
+
+
+def test_orphans_after_the_last_commit_are_told_although_nothing_else_was_written(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """A job that was killed before its next commit leaves orphans alone in an empty window."""
+    head = orders.commits("a", 1, range(10))
+    left(orders, "lost.parquet")
+
+    answer = asks("orphan_files", ask_about(orders, head))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (finding_of(answer).files_listed, finding_of(answer).orphans) == (1, 1)
+
+
+def test_files_of_a_leaked_manifest_are_not_orphans(orders: OrdersTable, asks: Asks) -> None:
+    """What Flink still lists is not garbage until that is decided."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert finding_of(answer).files_listed == 2
+
+
+def test_files_from_before_the_window_are_not_its_business(orders: OrdersTable, asks: Asks) -> None:
+    """Storage is listed whole, and only what was written in the window's time is judged."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    then = datetime.now(UTC).timestamp() - 3600
+    os.utime(left(orders, "old.parquet"), (then, then))
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    assert finding_of(answer).orphans == 0
+
+
+@pytest.mark.parametrize(("attempt", "others"), [(1, 1), (0, 0)])
+def test_files_of_another_attempt_of_a_committed_subtask_are_told(
+    orders: OrdersTable, asks: Asks, attempt: int, others: int
+) -> None:
+    """A failed or speculative attempt leaves files beside those of the attempt that committed."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files("a", 2, {f"00003-0-{WRITER}-00001.parquet": range(10, 20)})
+    left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    assert finding_of(answer).orphans == 1
+    assert finding_of(answer).of_other_attempts == others
+
+
+def test_a_folder_with_other_names_than_the_commits_use_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+    """When no committed file is found, the wrong folder was listed; its files are not called orphans."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    elsewhere = left(orders, "elsewhere/x.parquet").parent
+    ask = ask_about(orders, before)
+    table = ask.observation.table.model_copy(update={"properties": {"write.data.path": f"file://{elsewhere}"}})
+
+    answer = asks(
+        "orphan_files", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    )
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "none of them was found in the folder" in answer.could_not_look[0].reason
+
+
+def test_without_flinks_manifests_nothing_is_called_an_orphan(orders: OrdersTable, asks: Asks) -> None:
+    """Files that are yet to be committed look the same."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("orphan_files", orders.ask(before, flink_manifests=unseen("the metadata folder")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_missing_data_folder_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+    """A folder that is not found was not looked at."""
+    before = orders.commits("a", 1, range(10))
+    ask = ask_about(orders, before)
+    table = ask.observation.table.model_copy(update={"properties": {"write.data.path": "file:///no/such/folder"}})
+
+    answer = asks(
+        "orphan_files", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    )
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "/no/such/folder" in answer.could_not_look[0].source
