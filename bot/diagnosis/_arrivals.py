@@ -31,7 +31,8 @@ def silence(case: Case, run: JobRun) -> str | None:
             "committed (F4, F15)."
         )
     base = newest.checkpoint_id
-    ahead = max(_completed(run), default=base) - base
+    restored = run.restored.checkpoint_id if run.restored is not None else base
+    ahead = max([*_completed(run), restored]) - base
     if ahead > longest_silence(case.observation.table):
         return (
             f"Flink completed {ahead} checkpoints of run {short_job(run.job_id)} since {base}, and none of them was "
@@ -73,28 +74,23 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 
 
 def _overdue(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
-    """Completed ids above what is committed, old enough that their commit should be there, rising. What the run was
-    restored from was complete before."""
+    """Completed ids whose commit should be there by now, rising: those above what is committed, and every one that
+    the run took itself while it has no commit on main. What the run was restored from was complete before."""
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
     until = case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
-    base = _committed(case)
-    late = {i for i, at in _completed(run).items() if at <= until}
-    if run.restored is not None:
+    newest = next(iter(reversed(flink_commits(case.observation.table))), None)
+    base = newest.checkpoint_id or CheckpointId(0) if newest else CheckpointId(0)
+    own = base if newest is not None and newest.job_id == run.job_id else CheckpointId(0)
+    late = {i for i, at in _completed(run).items() if at <= until and i > own}
+    if run.restored is not None and run.restored.checkpoint_id > base:
         late.add(run.restored.checkpoint_id)
-    return tuple(sorted(i for i in late if i > base))
+    return tuple(sorted(late))
 
 
 def _completed(run: JobRun) -> dict[CheckpointId, datetime]:
-    """What the run completed, and what it was restored from, with the time."""
-    done = {
+    """What the run completed itself, with the time."""
+    return {
         c.checkpoint_id: c.triggered_at
         for c in run.checkpoints
         if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT
     }
-    return done if run.restored is None else {run.restored.checkpoint_id: run.restored.at} | done
-
-
-def _committed(case: Case) -> CheckpointId:
-    """The newest id on main: a run that was restored below it, or not at all, is excluded before this matters."""
-    commits = flink_commits(case.observation.table)
-    return commits[-1].checkpoint_id or CheckpointId(0) if commits else CheckpointId(0)

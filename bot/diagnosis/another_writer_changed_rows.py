@@ -20,7 +20,7 @@ MODE = Mode(
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
         "Rows that a responder put back: a cherry-pick names its source and keeps no job id.",
     ),
-    neighbours=("F1", "F6", "F13", "F18"),
+    neighbours=("F1", "F6", "F13", "F18", "F23"),
     act=Act.CONTAIN,
     remedies=(Remedy.STOP_CULPRIT,),
 )
@@ -52,7 +52,8 @@ def _matches(case: Case, foreign: list[Snapshot]) -> Matches:
         reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
     later = [s for s in in_window(case) if s.job_id and s.sequence_number > first.sequence_number]
     if later:
-        reasons.append(f"The job committed {len(later)} times on top of it, so going back means to write these again.")
+        came = "1 commit of the job came" if len(later) == 1 else f"{len(later)} commits of the job came"
+        reasons.append(f"{came} on top of it, so going back means to write these rows again.")
     commits = "commit" if len(foreign) == 1 else "commits"
     return Matches(
         headline=f"{len(foreign)} {commits} in the window changed rows and {'is' if len(foreign) == 1 else 'are'} not "
@@ -94,7 +95,7 @@ def _why_not(commits: tuple[Snapshot, ...]) -> str:
     compactions = [s for s in commits if s.operation == "replace"]
     if compactions:
         return (
-            f"Apart from {len(compactions)} compactions, which kept their rows, every commit in the window carries a "
-            "Flink job id."
+            f"Every commit in the window carries a Flink job id, apart from compactions ({len(compactions)}), which kept "
+            "their rows."
         )
     return f"Every one of the {len(commits)} commits in the window carries a Flink job id."

@@ -12,7 +12,7 @@ MODE = Mode(
     title="files of a second attempt were left behind",
     needs=("orphan_files",),
     false_positives=("Files that a running attempt has not committed yet: they look the same until they are old.",),
-    neighbours=("F9", "F19", "healthy"),
+    neighbours=("F19", "healthy"),
     act=Act.NOTE,
     remedies=(Remedy.REMOVE_ORPHAN_FILES, Remedy.NOTHING),
 )

@@ -11,7 +11,7 @@ MODE = Mode(
     title="commits come, but the newest event gets no newer",
     needs=("freshness",),
     false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
-    neighbours=("no-advance", "F11", "healthy"),
+    neighbours=("no-advance", "healthy"),
     act=Act.NOTE,
     remedies=(Remedy.TELL_CONSUMERS,),
 )

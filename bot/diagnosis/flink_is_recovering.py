@@ -21,7 +21,7 @@ MODE = Mode(
     title="Flink is recovering the job now",
     needs=(),
     false_positives=("A restart loop: the job fails again and again with the same exception.",),
-    neighbours=("healthy", "F3", "F20"),
+    neighbours=("healthy", "no-advance", "F3", "F20"),
     act=Act.WAIT,
     remedies=(Remedy.WAIT,),
 )

@@ -18,7 +18,7 @@ MODE = Mode(
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
     ),
-    neighbours=("F2", "F3", "F7", "F18", "F21", "healthy"),
+    neighbours=("F2", "F3", "F7", "F10", "F18", "F21", "healthy"),
     act=Act.CONTAIN,
     remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )

@@ -19,7 +19,7 @@ MODE = Mode(
         "A table that keeps one row of a key in each partition by design.",
         "A partition field that changes over a key's life, as a status does.",
     ),
-    neighbours=("F2", "F16", "F19"),
+    neighbours=("F1", "F16", "F19"),
     act=Act.REPAIR,
     remedies=(Remedy.DEDUPLICATE_ROWS,),
 )

@@ -151,9 +151,11 @@ class World:
         return rows
 
     def lost(self, finished: Iterable[int]) -> set[int]:
-        """Positions up to the highest finished one that are not at the head, from the lowest live one on."""
+        """Positions up to the highest finished one that are not at the head, from the lowest live one on, and that
+        the job will not read again."""
         live = set(self.live())
-        return set(range(min(live, default=0), max(finished, default=-1) + 1)) - live
+        until = min(max(finished, default=-1) + 1, self.position)
+        return set(range(min(live, default=0), until)) - live
 
     def doubled(self, until: SnapshotId | None) -> set[int]:
         """Positions in two live rows at this commit."""

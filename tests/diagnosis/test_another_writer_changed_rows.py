@@ -1,0 +1,91 @@
+"""F21: commits that are not the job's, compactions and cherry-picks apart."""
+
+import pytest
+
+from bot.diagnosis import another_writer_changed_rows
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from tests.cases import Tale
+
+
+def compacted(**counts: str) -> Tale:
+    """Two commits of the job, then a compaction with these counters."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace")
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": {"engine-name": "spark", "added-records": "20"} | counts}
+    )
+    return tale
+
+
+@pytest.mark.parametrize("operation", ["append", "delete", "overwrite"])
+def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
+    """The last good commit is the one below it, and no run of the job is to be undone."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation=operation).commits("a", 3)
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), None, Remedy.STOP_CULPRIT) == (found.last_good, found.wrong_run, found.remedy)
+    assert "1 commit of the job came on top" in found.reasons[-1]
+
+
+def test_the_writer_is_named() -> None:
+    """The application id leads to whoever started it."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete")
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": {"engine-name": "spark", "spark.app.id": "local-17", "added-position-deletes": "40"}}
+    )
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "spark application local-17" in found.headline
+    assert "40 rows deleted by position" in found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [{}, {"deleted-records": "20"}, {"deleted-records": "25", "removed-position-deletes": "5"}],
+    ids=["without counters", "rows kept", "deletes worked in"],
+)
+def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -> None:
+    """The same rows in other files; rows that were deleted before may go."""
+    found = another_writer_changed_rows.examine(compacted(**counts).looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "compactions (1), which kept" in found.reason
+
+
+def test_a_compaction_that_lost_rows_is_told() -> None:
+    """It read more rows than it wrote, and removed no deletes that would explain it."""
+    found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
+
+    assert isinstance(found, Matches)
+    assert "a compaction that lost 5 rows" in found.reasons[0]
+
+
+def test_a_cherry_pick_is_no_change_of_its_own() -> None:
+    """A responder puts a rolled-back commit back; its summary names the source and no job."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
+    source = {"source-snapshot-id": str(tale.at("a", 2))}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": source})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "cherry-pick" in found.reason
+
+
+def test_a_table_without_any_job_id_has_no_other_writer() -> None:
+    """Flink CDC leaves no job id: nobody can tell who should write."""
+    found = another_writer_changed_rows.examine(Tale().commits(None).commits(None).looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_change_below_the_window_is_not_todays() -> None:
+    """The window's lower edge is exclusive."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2, 3)
+
+    found = another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2)))
+
+    assert isinstance(found, Excluded)

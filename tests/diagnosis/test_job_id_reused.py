@@ -1,0 +1,57 @@
+"""F14: job ids that no submission draws by itself, and ids with more than one start."""
+
+import pytest
+
+from bot.diagnosis import job_id_reused
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.ids import JobId
+from tests.cases import Tale
+
+
+def under_id(job: str) -> Tale:
+    """A job that has run under this id from its first commit on."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    tale.snapshots = [s.model_copy(update={"summary": s.summary | {"flink.job-id": job}}) for s in tale.snapshots]
+    tale.runs = {"a": tale.runs["a"].model_copy(update={"job_id": JobId(job)})}
+    return tale
+
+
+@pytest.mark.parametrize("job", ["0" * 32, "000000005f3c21aa" + "0" * 16, "ffffffff8f3c21aa" + "0" * 16])
+def test_an_id_that_is_hashed_from_the_cluster_is_told(job: str) -> None:
+    """Zero, and a 32-bit hash of either sign in the upper half."""
+    found = job_id_reused.examine(under_id(job).looked_at())
+
+    assert isinstance(found, Matches)
+    assert job in found.reasons[0]
+    assert (None, Remedy.NOTHING) == (found.last_good, found.remedy)
+
+
+def test_a_drawn_id_is_no_hash() -> None:
+    """An id with digits in its lower half was drawn for one submission."""
+    found = job_id_reused.examine(under_id("00000000" + "5f3c21aa" * 3).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_an_id_that_started_again_is_told_by_the_time() -> None:
+    """The table has commits by the id from before the start that Flink shows."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", restored=2)
+
+    found = job_id_reused.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "the table has commits by it since 2026-11-21 12:00:20 UTC" in found.reasons[0]
+
+
+def test_a_failover_is_no_new_start() -> None:
+    """Flink keeps the start time of a run that failed over."""
+    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_runs("a", restored=1).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_start_times_cannot_be_told_without_flink() -> None:
+    """Only Flink knows when a run started."""
+    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_is_down().looked_at())
+
+    assert isinstance(found, CannotTell)

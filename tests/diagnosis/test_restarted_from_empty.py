@@ -1,0 +1,116 @@
+"""F15: a start without state, told by Flink or by ids that begin at 1; what it did to the rows decides the cure."""
+
+import pytest
+
+from bot.diagnosis import commits_dropped_after_empty_start, restarted_from_empty, restored_from_older_savepoint
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.ids import DRAINED
+from tests.cases import Tale, job_id
+from tests.found import hole, twice
+
+
+def started_empty() -> Tale:
+    """Run a had committed 1 to 5; run b starts with no restore and commits 1 and 2."""
+    return Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
+
+
+@pytest.mark.parametrize(("duplicates", "missing"), [(20, 0), (0, 20)])
+def test_a_start_without_state_that_harmed_rows_is_rewound(duplicates: int, missing: int) -> None:
+    """Rows twice: the source began too early. Rows missing: too late. Both are cured by the newest checkpoint."""
+    tale = started_empty()
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicates=duplicates, missing=missing))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 5), job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
+
+
+def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:
+    """Its source began in the right place; its windows and aggregates did not."""
+    found = restarted_from_empty.examine(started_empty().looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.TELL_CONSUMERS
+    assert "aggregates began at nothing" in found.reasons[-1]
+
+
+@pytest.mark.parametrize(("duplicates", "gaps"), [(None, hole(0)), (twice(0), None)])
+def test_rows_that_nobody_counted_are_not_called_right(duplicates: object, gaps: object) -> None:
+    """Without both counts the cure is the careful one."""
+    case = started_empty().looked_at().model_copy(update={"duplicates": duplicates, "gaps": gaps})
+
+    found = restarted_from_empty.examine(case)
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    assert found.reasons[-1].startswith("Not known yet")
+
+
+def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
+    """After any restore the first id is higher."""
+    found = restarted_from_empty.examine(started_empty().flink_is_down().looked_at())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_silent_start_cannot_be_seen_without_flink() -> None:
+    """Only Flink knows of a run that has committed nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").flink_is_down()
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+@pytest.mark.parametrize(("v1", "expected"), [(True, Matches), (False, Excluded)])
+def test_under_one_job_id_the_sink_decides(v1: bool, expected: type) -> None:
+    """The V1 sink commits what follows; the V2 sink drops it, which is F4."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 6)).forgets("a").flink_runs("a", v1=v1)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, expected)
+
+
+def test_under_one_job_id_an_unknown_sink_leaves_it_open() -> None:
+    """Without the operators nobody can say whether commits will come or be dropped."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", vertices=False)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_neither_a_restore_nor_the_first_run_is_a_start_without_state() -> None:
+    """A run that Flink restored, and a run on a table without commits of the job."""
+    restored = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
+    first = Tale().commits(None).flink_runs("a").commits("a", 1)
+
+    found = [restarted_from_empty.examine(tale.looked_at()) for tale in (restored.commits("b", 3), first)]
+
+    assert [Excluded, Excluded] == [type(one) for one in found]
+
+
+def test_a_run_after_a_batch_job_is_none() -> None:
+    """A drained commit ends a job on purpose: the next one has nothing to restore."""
+    tale = Tale().flink_runs("a").commits("a", DRAINED).becomes("a", "FINISHED").flink_runs("b").commits("b", 1)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_its_neighbours_leave_it_alone() -> None:
+    """Neither a restore from an older point (F2) nor dropped commits (F4)."""
+    case = started_empty().looked_at(duplicates=20)
+
+    found = [
+        restored_from_older_savepoint.examine(case),
+        commits_dropped_after_empty_start.examine(case),
+    ]
+
+    assert [Excluded, Excluded] == [type(one) for one in found]

@@ -1,0 +1,58 @@
+"""F23: columns that the table has and the running job does not write."""
+
+from typing import Any
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself, schema_changed_under_the_job
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.findings import SchemaDifference
+from tests.cases import Tale
+from tests.found import schema
+
+APART = SchemaDifference(column="discount", between=("table", "files"), expected="double", found="nothing")
+
+
+def table() -> Tale:
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+def test_a_column_that_was_added_under_the_job_asks_for_a_restart() -> None:
+    """What lies below the change is complete; the job's commits since then are not."""
+    tale = table()
+
+    found = schema_changed_under_the_job.examine(
+        tale.looked_at(schema_drift=schema(all_null=("discount",), added_at=tale.at("a", 2)))
+    )
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), (tale.at("a", 2), tale.at("a", 3))) == (found.last_good, found.rows)
+    assert found.remedy is Remedy.RESTART_FROM_STOP_SAVEPOINT
+
+
+def test_files_that_lack_the_column_show_an_older_change() -> None:
+    """The change may lie below the window: table and files disagree all the same."""
+    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
+
+    assert isinstance(found, Matches)
+    assert "For column discount, the table's columns say double" in found.reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("drift", "expected"),
+    [(schema(), Excluded), (schema(all_null=("discount",)), CannotTell), (None, CannotTell)],
+    ids=["filled", "null without a change", "not looked at"],
+)
+def test_a_null_column_alone_is_no_proof(drift: Any, expected: type) -> None:
+    """The source may leave it empty; and nobody may say so before the files were looked at."""
+    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
+
+    assert isinstance(found, expected)
+
+
+def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:
+    """Its rows are there, and not whole."""
+    found = recovered_by_itself.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
+
+    assert isinstance(found, Excluded)
+    assert "(F23)" in found.reason

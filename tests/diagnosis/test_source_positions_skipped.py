@@ -1,0 +1,95 @@
+"""F18: positions that nobody ever wrote, apart from those that were written and taken away again."""
+
+from bot.diagnosis import source_positions_skipped
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.ledger import Ledger
+from tests.cases import Tale
+from tests.found import hole, leaks
+
+GAP = GapsFinding(lowest=0, highest=99, positions=80, missing=20, gaps=(PositionGap(first=50, last=69),))
+
+
+def jumped() -> Tale:
+    """Run a commits up to position 49; run b starts without state and goes on at 70."""
+    return Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").commits("b", 1, 2)
+
+
+def with_bounds(case: Case) -> Case:
+    """The ledger's rows hold 25 positions each, with 20 left out in the middle."""
+    assert case.ledger is not None
+    starts = (0, 25, 70, 95)
+    rows = tuple(
+        row.model_copy(update={"position_from": start, "position_until": start + 24})
+        for row, start in zip(case.ledger.rows, starts, strict=True)
+    )
+    return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
+
+
+def test_a_jump_of_the_source_is_replayed_from_below_it() -> None:
+    """The two commits beside the gap show it, and the run that began too late is named."""
+    tale = jumped()
+
+    found = source_positions_skipped.examine(with_bounds(tale.looked_at(gaps=GAP)))
+
+    assert isinstance(found, Matches)
+    assert ((tale.at("a", 2), tale.at("b", 1)), tale.at("a", 2)) == (found.rows, found.last_good)
+    assert found.remedy is Remedy.REPLAY_SOURCE_RANGE
+    assert "first commit of run bbbbbb, which started without state (F15)" in found.reasons[2]
+
+
+def test_without_bounds_only_the_windows_edge_is_trusted() -> None:
+    """No bound tells which commit is the first above the gap."""
+    tale = jumped()
+
+    found = source_positions_skipped.examine(tale.looked_at(gaps=GAP, since=tale.at("a", 1)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), ()) == (found.last_good, found.rows)
+
+
+def test_rows_that_were_rolled_back_were_not_skipped() -> None:
+    """They were written once, and the rollback is the fault (F6)."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 2).commits("a", 6)
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=30))
+
+    assert isinstance(found, Excluded)
+    assert "(F6)" in found.reason
+
+
+def test_rows_that_another_writer_deleted_were_not_skipped() -> None:
+    """They were written once, and the deletion is the fault (F21)."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=30))
+
+    assert isinstance(found, Excluded)
+    assert "(F21)" in found.reason
+
+
+def test_rows_in_a_dropped_manifest_were_not_skipped() -> None:
+    """The source gave them, and the sink lost them."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 2).commits("a", 3)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(missing=30, leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
+    )
+
+    assert isinstance(found, Excluded)
+    assert "never committed" in found.reason
+
+
+def test_before_manifests_were_listed_it_stays_open() -> None:
+    """The missing rows may wait in files on storage."""
+    found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))
+
+    assert isinstance(found, CannotTell)
+    assert ("leaked_manifests",) == found.missing
+
+
+def test_complete_positions_exclude_it() -> None:
+    """Evidence that looked and found none missing."""
+    found = source_positions_skipped.examine(jumped().looked_at(gaps=hole(0)))
+
+    assert isinstance(found, Excluded)

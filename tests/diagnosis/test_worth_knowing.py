@@ -1,0 +1,162 @@
+"""F19, F20, F22 and F24: what looks alarming, changes no row, and comes after what says whether rows are right."""
+
+from typing import Any
+
+import pytest
+
+import bot.diagnosis
+from bot.diagnosis import checkpoints_failed, concurrent_attempts, event_time_stuck, parallelism_changed
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import scan
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
+from tests.cases import Tale
+from tests.found import newest_event, orphans
+
+MODES = scan(bot.diagnosis)
+
+
+def scaled(before: int, after: int) -> Tale:
+    """Run a ran with one parallelism, and run b goes on from its stop-savepoint with another."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
+    for run, parallelism in (("a", before), ("b", after)):
+        vertices = tuple(v.model_copy(update={"parallelism": parallelism}) for v in tale.runs[run].vertices)
+        tale.runs[run] = tale.runs[run].model_copy(update={"vertices": vertices})
+    return tale.commits("b", 3)
+
+
+def with_subtasks(case: Case, *subtasks: int) -> Case:
+    """The first commit's files were written by these subtasks."""
+    assert case.ledger is not None
+    first, *rest = case.ledger.rows
+    rows = (first.model_copy(update={"subtasks": subtasks}), *rest)
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+
+
+def failing(*failed: int, completed: tuple[int, ...] = ()) -> Tale:
+    """Checkpoints 1 and 2 are committed; then these fail, and these complete."""
+    tale = Tale().flink_runs("a").completes("a", 1, 2).commits("a", 1, 2).completes("a", *failed)
+    listed = tuple(
+        c.model_copy(update={"status": "FAILED", "failure": "Checkpoint expired."}) if c.checkpoint_id in failed else c
+        for c in tale.runs["a"].checkpoints
+    )
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": listed, "failed_count": len(failed)})
+    return tale.completes("a", *completed)
+
+
+def test_a_rescale_is_told_beside_health() -> None:
+    """Rows are right, and that comes first."""
+    diagnosis = diagnose(scaled(2, 4).looked_at(), MODES)
+
+    assert ("healthy", "F19") == diagnosis.codes
+    assert "ran 2 times in run aaaaaa and runs 4 times in run bbbbbb" in diagnosis.matches[1][1].reasons[0]
+
+
+def test_a_rescale_while_running_shows_in_file_names() -> None:
+    """Subtask 3 wrote files, and no operator has more than one subtask now."""
+    case = with_subtasks(Tale().flink_runs("a").commits("a", 1, 2).looked_at(), 0, 3)
+
+    found = parallelism_changed.examine(case)
+
+    assert isinstance(found, Matches)
+    assert "by subtask 3" in found.reasons[0]
+
+
+def test_one_parallelism_throughout_is_no_rescale() -> None:
+    """The same operators, as often as before, and only subtasks that there are."""
+    found = parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1))
+
+    assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize("tale", [scaled(2, 2).flink_is_down(), Tale().flink_runs("a", vertices=False).commits("a", 1)])
+def test_a_rescale_cannot_be_excluded_without_operators(tale: Tale) -> None:
+    """Flink does not answer, or lists no operators."""
+    found = parallelism_changed.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_failed_checkpoints_are_told_beside_health() -> None:
+    """The next one brought their files; no row is lost."""
+    diagnosis = diagnose(failing(3, completed=(4,)).commits("a", 4).looked_at(), MODES)
+
+    assert ("healthy", "F20") == diagnosis.codes
+    assert Remedy.NOTHING is diagnosis.matches[1][1].remedy
+
+
+@pytest.mark.parametrize(("failed", "remedy"), [((3, 4), Remedy.NOTHING), ((3, 4, 5), Remedy.TELL_CONSUMERS)])
+def test_checkpoints_that_fail_one_after_the_other_hold_the_table(failed: tuple[int, ...], remedy: Remedy) -> None:
+    """From the third on consumers are told, because nothing reaches the table."""
+    found = checkpoints_failed.examine(failing(*failed).looked_at())
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+
+
+def test_no_failed_checkpoint_excludes_it() -> None:
+    """Flink counts none."""
+    found = checkpoints_failed.examine(Tale().flink_runs("a").completes("a", 1).commits("a", 1).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize(("young", "remedy"), [(0, Remedy.REMOVE_ORPHAN_FILES), (4, Remedy.NOTHING)])
+def test_files_of_another_attempt_may_go_once_they_are_old(young: int, remedy: Remedy) -> None:
+    """A young file may still be in flight."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(orphans=orphans(4, young=young, of_other_attempts=3))
+
+    found = concurrent_attempts.examine(case)
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+
+
+@pytest.mark.parametrize(("found", "expected"), [(orphans(4), Excluded), (None, CannotTell)])
+def test_other_orphans_are_not_of_an_attempt(found: Any, expected: type) -> None:
+    """A crash leaves orphans too; and nobody may say so before the files were listed."""
+    answer = concurrent_attempts.examine(Tale().flink_runs("a").commits("a", 1).looked_at(orphans=found))
+
+    assert isinstance(answer, expected)
+
+
+def test_events_that_stand_still_are_told_to_consumers() -> None:
+    """Commits with rows come, and the highest event time does not rise."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(30.0, is_event_time_stuck=True))
+
+    found = event_time_stuck.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (Remedy.TELL_CONSUMERS, None) == (found.remedy, found.last_good)
+
+
+@pytest.mark.parametrize(("commit_age_s", "expected"), [(10.0, Matches), (4000.0, Excluded)])
+def test_old_events_are_the_sources_only_while_commits_come(commit_age_s: float, expected: type) -> None:
+    """Where commits stay away, that is the reason, and another mode's."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(5000.0, commit_age_s=commit_age_s))
+
+    found = event_time_stuck.examine(case)
+
+    assert isinstance(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("freshness", "expected"), [(newest_event(5.0), Excluded), (newest_event(None), CannotTell), (None, CannotTell)]
+)
+def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expected: type) -> None:
+    """Without a column of event time nobody can tell."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=freshness)
+    timeless = case.model_copy(update={"contract": TableContract(key=("id",))})
+
+    found = event_time_stuck.examine(timeless)
+
+    assert isinstance(found, expected)
+
+
+@pytest.mark.parametrize("code", ["F14", "F19", "F20", "F22", "F24"])
+def test_notes_come_last_and_trust_no_snapshot(code: str) -> None:
+    """Nobody pins consumers, or ends an incident, on the word of a note."""
+    mode = MODES[code].mode
+
+    assert Act.NOTE is mode.act
+    assert set(mode.remedies) <= {Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.REMOVE_ORPHAN_FILES}
