@@ -14,7 +14,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
 from spark_tasks._code_version import code_version_of
 from spark_tasks._commit_files import files_by_commit, moment_of, range_columns
-from spark_tasks._ledger_cells import COLUMNS, cells
+from spark_tasks._ledger_cells import COLUMNS, lines_of
 from spark_tasks._missing_commits import missing_after, missing_before
 from spark_tasks._sinks import Sinks
 from spark_tasks._window import reach_of
@@ -64,7 +64,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         headline=headline,
         measures=_measures(ledger),
         columns=COLUMNS,
-        rows=tuple(cells(row) for row in telling(ledger.rows)),
+        rows=lines_of(telling(ledger.rows)),
         finding=LedgerFinding(ledger=ledger),
         sources=_sources(world, commits),
         could_not_look=tuple(source for source in asked if isinstance(source, NotSeen)),

@@ -1,27 +1,72 @@
-"""The ledger as a table of the terminal: one line a commit."""
+"""The ledger as tables of the terminal: one line a commit, and what never became one."""
 
 from rich.table import Table as Grid
 
 from bot.domain.ids import short, short_job
-from bot.domain.ledger import LedgerRow
+from bot.domain.ledger import Ledger, LedgerRow
+
+_COLUMNS = (
+    "at (UTC)", "snapshot", "parent", "op", "writer", "run", "checkpoint", "no commit before", "att", "sub", "files",
+    "deletes", "rows", "event time", "positions", "schema", "spec", "refs", "code", "read by",
+)  # fmt: skip
 
 
-def ledger_grid(rows: tuple[LedgerRow, ...]) -> Grid:
-    """Oldest first."""
-    grid = Grid("at (UTC)", "snapshot", "parent", "op", "run", "checkpoint", "att", "files", "rows", "code", "read by")
-    for row in rows:
-        checkpoint = "" if row.checkpoint_id is None else f"{row.checkpoint_id} {row.checkpoint_kind.value}"
-        grid.add_row(
-            f"{row.committed_at:%H:%M:%S}",
-            ("" if row.on_main else "rolled back ") + str(row.snapshot_id),
-            short(row.parent_id),
-            row.operation,
-            short_job(row.job_id) if row.job_id else row.engine,
-            checkpoint,
-            ",".join(map(str, row.attempts)) if row.attempts is not None else "?",
-            str(row.added_files),
-            str(row.added_rows),
-            row.code_version or "?",
-            ", ".join(sorted({reader.consumer for reader in row.readers})),
-        )
+def ledger_grid(ledger: Ledger) -> Grid:
+    """Oldest first. A column in which nothing stands is left out."""
+    lines = [_line(row, readers_known=ledger.readers_known) for row in ledger.rows]
+    kept = [n for n in range(len(_COLUMNS)) if any(line[n] for line in lines)]
+    grid = Grid(*(_COLUMNS[n] for n in kept))
+    for line in lines:
+        grid.add_row(*(line[n] for n in kept))
     return grid
+
+
+def missing_grid(ledger: Ledger) -> Grid | None:
+    """Checkpoint ids that have no commit on main, each with its reason; None without any."""
+    between = [each for row in ledger.rows for each in row.skipped]
+    if not between and not ledger.trailing:
+        return None
+    grid = Grid("run", "checkpoints", "why", "what shows it", title="without a commit on main", title_justify="left")
+    for each in (*between, *ledger.trailing):
+        style = "bold" if each.is_fault else None
+        grid.add_row(short_job(each.job_id), each.ids, each.reason.value, each.detail, style=style)
+    return grid
+
+
+def _line(row: LedgerRow, *, readers_known: bool) -> tuple[str, ...]:
+    """As many cells as `_COLUMNS`; `?` where no source tells."""
+    kind = row.checkpoint_kind.value
+    return (
+        f"{row.committed_at:%H:%M:%S}",
+        ("" if row.on_main else "rolled back ") + str(row.snapshot_id),
+        short(row.parent_id),
+        row.operation,
+        row.sink.value,
+        short_job(row.job_id) if row.job_id else row.engine,
+        "" if row.checkpoint_id is None else f"{row.checkpoint_id} {kind if kind != 'unknown' else ''}".strip(),
+        ", ".join(each.words for each in row.skipped),
+        _numbers(row.attempts),
+        _numbers(row.subtasks),
+        _change(row.added_files, row.removed_files),
+        _change(row.added_delete_files, row.removed_delete_files) if _has_deletes(row) else "",
+        _change(row.added_rows, row.removed_rows),
+        f"{row.event_from:%H:%M:%S}–{row.event_until:%H:%M:%S}" if row.event_from and row.event_until else "",
+        "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
+        "" if row.schema_id is None else str(row.schema_id),
+        ",".join(map(str, row.spec_ids)),
+        ", ".join(row.refs),
+        row.code_version or "?",
+        ", ".join(sorted({reader.consumer for reader in row.readers})) if readers_known else "?",
+    )
+
+
+def _numbers(told: tuple[int, ...] | None) -> str:
+    return "?" if told is None else ",".join(map(str, told))
+
+
+def _change(added: int, removed: int) -> str:
+    return f"{added} -{removed}" if removed else str(added)
+
+
+def _has_deletes(row: LedgerRow) -> bool:
+    return bool(row.added_delete_files or row.removed_delete_files)

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 import spark_tasks
 from bot.bootstrap import build
-from bot.cli.ledger_grid import ledger_grid
+from bot.cli.ledger_grid import ledger_grid, missing_grid
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.domain.evidence import Evidence
@@ -31,7 +31,7 @@ def ledger(
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Print one line per commit of the window: checkpoint, run, attempt, rows, code version, readers."""
+    """Print one line per commit of the window, and each checkpoint that has no commit with its reason."""
     with services_for(config) as services:
         found = services.examiner.collect(TableName(table), "ledger", chosen(window))
     if as_json:
@@ -39,7 +39,10 @@ def ledger(
         return
     print_evidence(found)
     if isinstance(found.finding, LedgerFinding):
-        console.print(ledger_grid(found.finding.ledger.rows))
+        console.print(ledger_grid(found.finding.ledger))
+        missing = missing_grid(found.finding.ledger)
+        if missing is not None:
+            console.print(missing)
 
 
 def evidence(

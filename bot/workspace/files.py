@@ -36,7 +36,14 @@ class StoredFile(BaseModel):
             "filetype": self.name.rpartition(".")[2] or "text",
             "mimetype": self.mimetype,
             "url_private": url,
-        } | ({"alt_txt": self.alt} if self.alt else {})
+        } | self._as_image()
+
+    def _as_image(self) -> Payload:
+        """What Slack adds of an image: its size, which a PNG states at a fixed place, and what is said of it."""
+        if self.content is None or self.mimetype != "image/png":
+            return {}
+        wide, high = (int.from_bytes(self.content[at : at + 4], "big") for at in (16, 20))
+        return {"original_w": wide, "original_h": high, "alt_txt": self.alt}
 
     @property
     def mimetype(self) -> str:

@@ -98,7 +98,7 @@ function content(message, host) {
   for (const file of message.files) {
     if (file.mimetype === "image/png") {
       parts.push(h("a", { class: "image", href: file.url_private, download: file.name, title: file.title },
-        h("img", { src: file.url_private, alt: file.alt_txt ?? file.title })));
+        h("img", { src: file.url_private, alt: file.alt_txt || file.title, width: file.original_w, height: file.original_h })));
       continue;
     }
     parts.push(h("a", { class: "file", href: file.url_private, download: file.name }, icon("file"),

@@ -1,0 +1,62 @@
+"""`waterline ledger` in the terminal: one line a commit, and every checkpoint id that has none."""
+
+from rich.console import Console
+from rich.table import Table
+
+from bot.cli.ledger_grid import ledger_grid, missing_grid
+from bot.domain.ids import CheckpointId
+from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
+from tests import orders_table as orders
+
+
+def printed(grid: Table | None) -> str:
+    """What a wide terminal shows."""
+    wide = Console(width=300, highlight=False)
+    with wide.capture() as told:
+        wide.print(grid)
+    return told.get()
+
+
+def with_gaps() -> Ledger:
+    """Run B's checkpoint 8 leaked, and Flink completed 12 to 13 that the sink refuses."""
+    leaked = SkippedCheckpoint(
+        first=CheckpointId(8), last=CheckpointId(8), reason=SkipReason.LEAKED, detail="its manifest is there",
+        job_id=orders.RUN_B,
+    )  # fmt: skip
+    refused = leaked.model_copy(
+        update={"first": 12, "last": 13, "reason": SkipReason.SKIPPED, "detail": "the table carries more"}
+    )
+    plain = orders.ledger()
+    newest = plain.rows[-1].model_copy(update={"skipped": (leaked,), "refs": ("main", "wl-1-left")})
+    return Ledger(rows=(*plain.rows[:-1], newest), readers_known=True, trailing=(refused,))
+
+
+def test_missing_checkpoints_stand_beside_their_commit_and_by_themselves() -> None:
+    """With the reason, with what showed it, and with the run; refs are named."""
+    ledger = with_gaps()
+
+    rows, missing = printed(ledger_grid(ledger)), printed(missing_grid(ledger))
+
+    assert "8 leaked" in rows
+    assert "main, wl-1-left" in rows
+    assert ["b92e04", "8", "leaked", "its manifest is there"] == _cells(missing, "leaked")
+    assert ["b92e04", "12–13", "skipped", "the table carries more"] == _cells(missing, "skipped")
+
+
+def test_a_chain_without_gaps_has_no_second_table() -> None:
+    """And no empty columns."""
+    ledger = orders.ledger()
+
+    assert missing_grid(ledger) is None
+    assert "no commit before" not in printed(ledger_grid(ledger))
+
+
+def test_readers_that_nobody_could_ask_for_are_not_told_as_none() -> None:
+    """A question mark is not an empty cell."""
+    assert "?" in _cells(printed(ledger_grid(orders.ledger(readers_known=False))), "377421")[-1]
+
+
+def _cells(table: str, holding: str) -> list[str]:
+    """The cells of the one line that holds the text."""
+    [line] = [line for line in table.splitlines() if holding in line.split("…")[0]]
+    return [cell.strip() for cell in line.strip("│┃ ").split("│")]
