@@ -153,6 +153,72 @@ def test_of_a_repeated_commit_the_first_is_the_partner(orders: OrdersTable) -> N
     assert "2 commits on main carry this checkpoint" in found.reason
 
 
+def test_under_a_job_id_that_never_changes_each_life_pairs_with_its_own_commit(orders: OrdersTable) -> None:
+    """A start without state counts from 1 again (F14): two commits carry checkpoint 2, told apart by time."""
+    for checkpoint in (1, 2, 5):
+        orders.commits("a", checkpoint, range(10))
+    first = committed(orders.state(), job("a"), 2)
+    for checkpoint in (1, 2, 3):
+        orders.commits("a", checkpoint, range(10))
+    table = orders.state()
+    second = next(s for s in reversed(table.snapshots) if s.checkpoint_id == 2)
+    point = stored(job("a"), 2, owes=())
+
+    old = judged(point.model_copy(update={"written_at": table.by_id[first].committed_at}), table)
+    new = judged(point.model_copy(update={"written_at": second.committed_at}), table)
+
+    assert (old.snapshot_id, new.snapshot_id) == (first, second.snapshot_id)
+    assert "commits on main carry" not in new.reason
+
+
+def test_two_sinks_of_a_run_are_whole_after_the_later_commit(orders: OrdersTable) -> None:
+    """A job that writes one table by two sinks commits a checkpoint twice, rightly."""
+    other = OperatorId("f" * 32)
+    orders.commits("a", 3, range(10))
+    later = orders.commits("a", 3, range(10, 20), summary={"flink.operator-id": other})
+
+    found = judged(stored(job("a"), 3, owes=(3,), operators=(OPERATOR, other)), orders.state())
+
+    assert (found.verdict, found.snapshot_id) == (PairVerdict.PAIRED, later)
+    assert "the last of 2, one for each sink" in found.reason
+
+
+def test_a_drained_savepoint_is_behind_even_if_a_commit_carries_its_id(orders: OrdersTable) -> None:
+    """Nobody may be led to restore from it; it is not unreadable either."""
+    orders.commits("a", 3, range(10))
+    drained = stored(job("a"), 3, owes=(), problem="It was taken with drain: true.")
+    point = drained.model_copy(update={"is_drained": True})
+
+    found = judged(point, orders.state())
+
+    assert (found.verdict, found.snapshot_id) == (PairVerdict.BEHIND, None)
+    assert "drain: true" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("owes", "says"),
+    [((5,), "commits it first, if its Flink manifests are still on storage"), (None, "state could not be read")],
+)
+def test_what_a_point_ahead_owes_is_said(orders: OrdersTable, owes: tuple[int, ...] | None, says: str) -> None:
+    """A crash between checkpoint and commit mends itself; a state that nobody could read promises nothing."""
+    orders.commits("a", 4, range(10))
+
+    found = judged(stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=owes), orders.state())
+
+    assert found.verdict is PairVerdict.AHEAD
+    assert says in found.reason
+
+
+def test_a_withheld_runs_point_says_what_waits(orders: OrdersTable) -> None:
+    """A V1 run that was restored below its maximum has committed nothing under its own id yet (F3)."""
+    orders.commits("a", 9, range(10))
+
+    found = judged(stored(job("b"), 7, CheckpointKind.CHECKPOINT, owes=(5, 6, 7)), orders.state())
+
+    assert found.verdict is PairVerdict.UNPAIRABLE
+    assert found.reason.endswith("its committer still owes checkpoints 5 to 7.")
+
+
 def test_only_commits_of_the_same_run_count(orders: OrdersTable) -> None:
     """The same checkpoint id of another run is another state."""
     orders.commits("a", 3, range(10))
