@@ -107,7 +107,7 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
         )
     newer = _newer_than(case, until)
     if newer:
-        said.append(f"{newer} commits by the job came after the evidence and are not counted yet.")
+        said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
 
 
