@@ -1,0 +1,112 @@
+"""What the observer makes of a cluster and its history server, and how far back it looks for readers."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.flink_history import FlinkHistory
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.lineage import AllLineage
+from bot.adapters.table_files import FolderOfTable
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.contract import TableContract
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId, TableName, UserId
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.setup import TableSetup
+from bot.domain.table import Window
+from bot.service.observing import JobPorts, Observer, readers_since
+from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
+from tests.adapters.history_archive import ENDED, archived_pages
+from tests.adapters.lake import Lake
+from tests.adapters.serving import unused_address
+from tests.adapters.test_flink_reading import F21, RUN_21
+
+ORDERS = TableName("sales.orders")
+JOB = "orders-to-iceberg"
+
+
+@pytest.fixture
+def archive() -> Iterator[str]:
+    """The address of a history server that knows one run that ended."""
+    with flink_wire() as up:
+        for path, page in archived_pages():
+            up.says(f"GET {path}", page)
+        yield up.url
+
+
+@pytest.fixture
+def cluster(wire: Wire) -> str:
+    """The address of a cluster with one living run."""
+    wire.says("GET /jobs/overview", {"jobs": body(F21, "jobs_overview")["jobs"][:1]})
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    return wire.url
+
+
+def seen_at(catalog: PyIcebergCatalog, cluster: str, history: str | None) -> Seen[JobRun] | NotSeen:
+    """The runs that one look sees."""
+    flink = FlinkRest(cluster)
+    past = FlinkHistory(history) if history is not None else None
+    setup = TableSetup(
+        name=ORDERS, job=JOB, contract=TableContract(key=("order_id",)), consumers=(),
+        policies={"default": ApprovalPolicy(users=(UserId("U0BEN00001"),))}, next_update_minutes=30,
+    )  # fmt: skip
+    ports = JobPorts(flink, CheckpointFiles(None, None), past)
+    observer = Observer(catalog, {ORDERS: setup}, {JOB: ports}, reads=AllLineage([]), files=FolderOfTable())
+    jobs = observer.observe(ORDERS).jobs
+    flink.close()
+    if past is not None:
+        past.close()
+    return jobs
+
+
+def test_runs_that_ended_stand_beside_those_that_live(catalog: PyIcebergCatalog, cluster: str, archive: str) -> None:
+    """Newest first; where each comes from is marked, and the source names both."""
+    jobs = seen_at(catalog, cluster, archive)
+
+    assert {(run.job_id, run.from_history) for run in jobs.values} == {(RUN_21, False), (ENDED, True)}
+    assert [run.started_at for run in jobs.values] == sorted((r.started_at for r in jobs.values), reverse=True)
+    assert jobs.source == "Flink, job orders-to-iceberg, and its history server"
+
+
+def test_a_history_server_that_is_down_hides_nothing_and_is_said(catalog: PyIcebergCatalog, cluster: str) -> None:
+    """The cluster's word stays; the reader of the card sees what was not asked."""
+    jobs = seen_at(catalog, cluster, unused_address())
+
+    assert isinstance(jobs, Seen)
+    assert [run.job_id for run in jobs.values] == [RUN_21]
+    assert "not its history server: The Flink history server at" in jobs.source
+
+
+def test_a_cluster_that_is_down_is_not_replaced_by_its_past(catalog: PyIcebergCatalog, archive: str) -> None:
+    """What runs now is not known; that the history knows a run that ended is part of the reason, no more."""
+    jobs = seen_at(catalog, unused_address(), archive)
+
+    assert isinstance(jobs, NotSeen)
+    assert "Its history server knows of 1 that ended; the newest, run c10907, is FINISHED." in jobs.reason
+
+
+def test_without_a_history_server_none_is_missed(catalog: PyIcebergCatalog, cluster: str) -> None:
+    """Not configured is not down."""
+    assert seen_at(catalog, cluster, None).source == "Flink, job orders-to-iceberg"
+
+
+@pytest.mark.parametrize(
+    ("since", "place"),
+    [(lambda _ids: None, 0), (lambda ids: Window(since=ids[1], until=ids[2]), 1),
+     (lambda ids: Window(since=None, until=ids[2]), 0), (lambda ids: Window(since=SnapshotId(404), until=ids[2]), 0)],
+    ids=["no window", "a window", "a window from the beginning", "a beginning that has expired"],
+)  # fmt: skip
+def test_readers_are_looked_for_since_the_window_began(
+    lake: Lake, catalog: PyIcebergCatalog, since: Callable[[list[SnapshotId]], Window | None], place: int
+) -> None:
+    """Nobody can have read a commit before it was made; clocks may differ by five minutes."""
+    table = catalog.load(ORDERS)
+    ids = [s.snapshot_id for s in table.snapshots]
+
+    edge = readers_since(table, since(ids))
+
+    assert edge == table.snapshots[place].committed_at - timedelta(minutes=5)
