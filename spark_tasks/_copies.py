@@ -14,6 +14,7 @@ from spark_tasks._window import Reach
 
 FILE = "_file"
 IN_WINDOW = "_in_window"
+PARTITION = "_lies_in"
 _NARROW = ("int", "long", "date", "timestamp", "decimal")
 """Iceberg types whose range says much about a row; ids in text are spread over the whole range."""
 
@@ -23,8 +24,8 @@ class Copies:
     """The window's live rows, and older live rows that may repeat them."""
 
     frame: DataFrame
-    """Shape: `keys`, `_file`, `_in_window`; one row per live row. Rows below the window that no row of the
-    window can repeat are left out."""
+    """Shape: `keys`, `_file`, `_in_window`, `_lies_in` (its partition as text; null where the table has none); one row
+    per live row. Rows below the window that no row of the window can repeat are left out."""
     keys: tuple[str, ...]
     """Names of the key columns in `frame`, in the contract's order: its own could be those of our columns."""
     window_rows: int
@@ -64,18 +65,18 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     """
     names = _names(ask)
     keys = tuple(names)[: len(ask.contract.key)]
-    chosen = [column(name).alias(alias) for alias, name in names.items()]
+    chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE), _partition(ask)]
     if reach.since is None or operations(reach.main) != {"append"}:
-        live = rows_at(spark, ask.observation.table, reach.until).select(*chosen, FILE)
+        live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
         return _at_the_end(live, keys, written)
-    inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen, FILE)
-    older = rows_at(spark, ask.observation.table, reach.since).select(*chosen, FILE)
+    inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen)
+    older = rows_at(spark, ask.observation.table, reach.since).select(*chosen)
     older, bounds, window_rows = in_range_of(inside, older, tuple(names))
     older = with_key_in(older, inside.select(*keys).distinct(), keys)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
     within = f" with {' and '.join(names[bound] for bound in bounds)} in the window's range" if bounds else ""
     return Copies(
-        frame=both.select(*keys, FILE, IN_WINDOW),
+        frame=both.select(*keys, FILE, PARTITION, IN_WINDOW),
         keys=keys,
         window_rows=window_rows,
         sources=("rows that the window appended", f"older rows{within}"),
@@ -85,7 +86,7 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
 def _at_the_end(live: DataFrame, keys: tuple[str, ...], written: DataFrame) -> Copies:
     files = F.broadcast(written.select(F.col("file_path").alias("_written")).distinct())
     marked = live.join(files, F.col(FILE) == F.col("_written"), "left").select(
-        *keys, FILE, F.col("_written").isNotNull().alias(IN_WINDOW)
+        *keys, FILE, PARTITION, F.col("_written").isNotNull().alias(IN_WINDOW)
     )
     return Copies(
         frame=marked,
@@ -93,6 +94,12 @@ def _at_the_end(live: DataFrame, keys: tuple[str, ...], written: DataFrame) -> C
         window_rows=marked.where(F.col(IN_WINDOW)).count(),
         sources=("all live rows, because the window does more than append or begins with the table",),
     )
+
+
+def _partition(ask: Ask) -> Column:
+    table = ask.observation.table
+    is_partitioned = any(table.specs.values()) or bool(table.partitioning)
+    return (F.col("_partition").cast("string") if is_partitioned else F.lit(None).cast("string")).alias(PARTITION)
 
 
 def _names(ask: Ask) -> dict[str, str]:

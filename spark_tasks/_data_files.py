@@ -164,7 +164,7 @@ def _told(name: str, kind: str) -> Column:
 
 
 def _empty(asked: StructType) -> StructType:
-    known = StructType().add("snapshot_id", "bigint").add("file_path", "string")
+    known = StructType().add("snapshot_id", "long").add("file_path", "string")
     return StructType([*known.fields, *asked.fields])
 
 

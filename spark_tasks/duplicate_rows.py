@@ -7,10 +7,11 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, with_key_in
+from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, Copies, copies_of, with_key_in
+from spark_tasks._file_names import SUBTASK_IN_FILE_NAME
 from spark_tasks._reading import entries, local_ids, writers_of
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
 
 TASK = Task(
     name="duplicate_rows",
@@ -25,8 +26,9 @@ MAX_PAIRS = 500
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Counts are exact for rows that are live at the window's end; the sample and the pairs are the largest."""
-    key = ask.contract.key
-    if missing := absent_columns(ask, *key, ask.contract.event_time, ask.contract.position):
+    if (unfit := without_key(ask, "Duplicates")) is not None:
+        return unfit
+    if missing := absent_columns(ask, ask.contract.event_time, ask.contract.position):
         return could_not(f"Duplicates cannot be counted: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
@@ -56,7 +58,8 @@ def repeated_keys(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
 
 
 def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Shape: the key columns, commits (array of snapshot_id, oldest copy first); one row per key.
+    """Shape: the key columns, commits (array of snapshot_id, oldest copy first), subtasks and partitions (int, how
+    many different ones the copies have); one row per key.
 
     `written` has one row per file, `order` one per snapshot: no join repeats a copy. A file whose commit is
     no longer listed counts as the oldest.
@@ -65,8 +68,26 @@ def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, k
         F.broadcast(order), on="snapshot_id", how="left"
     )
     one = F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.coalesce("snapshot_id", F.lit(0)).alias("id"))
-    listed = placed.groupBy(*keys).agg(F.array_sort(F.collect_list(one)).alias("found"))
-    return listed.select(*keys, F.transform("found", lambda each: each["id"]).alias("commits"))
+    subtask = F.regexp_extract(F.regexp_extract(FILE, r"[^/]+$", 0), SUBTASK_IN_FILE_NAME, 1)
+    listed = placed.groupBy(*keys).agg(
+        F.array_sort(F.collect_list(one)).alias("found"),
+        F.size(F.collect_set(F.when(subtask != "", subtask))).alias("subtasks"),
+        F.size(F.collect_set(PARTITION)).alias("partitions"),
+    )
+    return listed.select(
+        *keys, F.transform("found", lambda each: each["id"]).alias("commits"), "subtasks", "partitions"
+    )
+
+
+def shares_of(commits: DataFrame) -> DataFrame:
+    """Shape: one row: within, partitions, subtasks (bigint): keys with two copies by one commit, with copies in
+    different partitions, and by different subtasks. A copy whose commit is not known is not one of two by it."""
+    known = F.filter("commits", lambda each: each != 0)
+    return commits.agg(
+        F.count_if(F.size(known) > F.size(F.array_distinct(known))).alias("within"),
+        F.count_if(F.col("partitions") > 1).alias("partitions"),
+        F.count_if(F.col("subtasks") > 1).alias("subtasks"),
+    )
 
 
 def pairs_of(commits: DataFrame) -> DataFrame:
@@ -95,11 +116,13 @@ def _some(
         commits = commits_of_copies(found, written, order, copies.keys).persist()
         try:
             pairs = pairs_of(commits).limit(MAX_PAIRS).collect()
+            shares = shares_of(commits).first()
             sample = commits.orderBy(F.desc(F.size("commits")), *copies.keys).limit(MAX_ROWS).collect()
         finally:
             commits.unpersist()
     finally:
         found.unpersist()
+    assert shares is not None
     keys, extra = int(total["keys"]), int(total["extra"])
     finding = DuplicatesFinding(
         rows_checked=copies.window_rows,
@@ -108,6 +131,9 @@ def _some(
         pairs=tuple(
             DuplicatePair(first=SnapshotId(p["first"]), second=SnapshotId(p["second"]), keys=p["keys"]) for p in pairs
         ),
+        within_commit=int(shares["within"]),
+        across_partitions=int(shares["partitions"]),
+        across_subtasks=int(shares["subtasks"]),
     )
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -116,8 +142,11 @@ def _some(
             Measure(name="keys with more than one live row", value=keys, unit="keys"),
             Measure(name="extra rows", value=extra, unit="rows"),
             Measure(name="rows of the window", value=copies.window_rows, unit="rows"),
+            Measure(name="keys with two copies by one commit", value=finding.within_commit, unit="keys"),
+            Measure(name="keys with copies in different partitions", value=finding.across_partitions, unit="keys"),
+            Measure(name="keys with copies by different subtasks", value=finding.across_subtasks, unit="keys"),
         ),
-        columns=(*ask.contract.key, "live rows", "commits"),
+        columns=(*ask.contract.key, "live rows", "commits (the later copy is the replay)"),
         rows=tuple(_row(ask, copies.keys, row) for row in sample),
         finding=finding,
         sources=copies.sources,

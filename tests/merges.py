@@ -40,9 +40,15 @@ class MergedTable:
 
     def inserts(self, first: int, last: int) -> SnapshotId:
         """New orders `first` to `last` (exclusive)."""
+        rows = _ROW.format(customer="concat('customer-', id)", first=first, last=last)
+        self._spark.sql(f"INSERT INTO {self._name} {rows}")
+        return self.head
+
+    def merges(self, first: int, last: int, customer: str) -> SnapshotId:
+        """Orders `first` to `last` (exclusive) belong to `customer`; those that are not there are added."""
         rows = _ROW.format(customer=f"'{customer}'", first=first, last=last)
         self._spark.sql(
-            f"MERGE INTO {self._name} t USING ({rows}) s ON t.order_id = s.order_id "  # noqa: S608
+            f"MERGE INTO {self._name} t USING ({rows}) s ON t.order_id = s.order_id "
             "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         return self.head

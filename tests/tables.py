@@ -19,6 +19,7 @@ from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifes
 from pyiceberg.table import TableProperties
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+from pyiceberg.transforms import DayTransform
 from pyiceberg.types import IcebergType, StringType
 
 from bot.adapters.iceberg.reading import table_state
@@ -207,6 +208,23 @@ class OrdersTable:
         self._table.refresh()
         with self._table.update_schema() as change:
             change.add_column(name, kind or StringType())
+
+    def tags(self, name: str, snapshot: SnapshotId) -> None:
+        """A tag is put on a snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_tag(snapshot, name).commit()
+
+    def renames_column(self, name: str, to: str) -> None:
+        """`ALTER TABLE … RENAME COLUMN`."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.rename_column(name, to)
+
+    def partitions_by_day(self, name: str) -> None:
+        """The partition spec evolves; files that are there stay as they are."""
+        self._table.refresh()
+        with self._table.update_spec() as change:
+            change.add_field(name, DayTransform(), f"{name}_day")
 
     def rolls_back_to(self, snapshot: SnapshotId) -> None:
         """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""

@@ -178,3 +178,52 @@ def test_a_window_that_begins_at_a_rolled_back_commit_is_read_from_where_main_le
 
     assert duplicates_of(answer).rows_checked == 40
     assert duplicates_of(answer).keys == 10
+
+
+def test_copies_by_one_commit_are_counted_apart(orders: OrdersTable, asks: Asks) -> None:
+    """Two copies by one commit, in one file or two, are what its own equality deletes cannot undo (F16)."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 120), orders=[7, 7, *range(102, 120)])
+    orders.commits("a", 3, range(200, 210), orders=range(110, 120))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert (duplicates_of(answer).keys, duplicates_of(answer).within_commit) == (11, 1)
+
+
+def test_copies_by_different_subtasks_are_counted(orders: OrdersTable, asks: Asks) -> None:
+    """As far as file names tell; two files of one subtask are one writer (F17)."""
+    uuid = "11111111-2222-3333-4444-555555555555"
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files("a", 2, {f"00000-0-{uuid}-00001.parquet": range(10, 30)})
+    orders.commits_files("a", 3, {f"00000-0-{uuid}-00002.parquet": range(10, 15)})
+    orders.commits_files("a", 4, {f"00001-0-{uuid}-00001.parquet": range(15, 22)})
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert (duplicates_of(answer).keys, duplicates_of(answer).across_subtasks) == (12, 7)
+    assert duplicates_of(answer).across_partitions == 0
+
+
+def test_copies_in_different_partitions_are_counted(orders: OrdersTable, asks: Asks) -> None:
+    """A key whose partition changed lives in both (F17); also where rows are told apart by their files."""
+    orders.partitions_by_day("event_time")
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, [*range(90_000, 90_004), 5], orders=range(1, 6))
+
+    appended = asks("duplicate_rows", orders.ask(before))
+    orders.deletes("order_id = 9")
+    rewritten = asks("duplicate_rows", orders.ask(before))
+
+    assert (duplicates_of(appended).keys, duplicates_of(appended).across_partitions) == (5, 4)
+    assert duplicates_of(rewritten).across_partitions == 4
+
+
+def test_without_a_key_no_row_is_a_duplicate(orders: OrdersTable, asks: Asks) -> None:
+    """A contract that names no key makes the question unanswerable: all rows are not one fact."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=TableContract()))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == "contract.key"

@@ -1,0 +1,171 @@
+"""Each promise is held against what was observed; what nobody looked at is never kept."""
+
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.contract import ContractColumn, TableContract
+from bot.domain.evidence import Answer, Verdict
+from bot.domain.findings import ContractAgreementFinding
+from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
+from bot.domain.ids import CheckpointId
+from tests.evidence.conftest import Asks
+from tests.tables import OrdersTable, job, unseen
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
+PROMISE = TableContract(
+    key=("order_id",),
+    checkpoint_every=timedelta(minutes=1),
+    columns=(ContractColumn(name="order_id", type="long"),),
+    keep_snapshots=timedelta(days=5),
+)
+
+
+def terms_of(answer: Answer) -> dict[str, bool | None]:
+    """Every promise, and whether it holds."""
+    assert isinstance(answer.finding, ContractAgreementFinding)
+    return {term.promise: term.holds for term in answer.finding.terms}
+
+
+def run(
+    *, interval_s: int = 60, mode: str | None = "exactly_once", survives: bool | None = True, failed: int = 0
+) -> JobRun:
+    """Run `a`: three checkpoints on object storage, an interval apart; the third is in the table."""
+    checkpoints = tuple(
+        CompletedCheckpoint(
+            checkpoint_id=CheckpointId(number),
+            kind=CheckpointKind.CHECKPOINT,
+            status="COMPLETED",
+            triggered_at=NOON + number * timedelta(seconds=interval_s),
+            path=f"s3://state/{job('a')}/chk-{number}",
+            discarded=False,
+        )
+        for number in (3, 2, 1)
+    )
+    return JobRun(
+        job_id=job("a"),
+        name="orders",
+        state="RUNNING",
+        started_at=NOON,
+        ended_at=None,
+        checkpoint_interval_ms=interval_s * 1000,
+        checkpoints=checkpoints,
+        completed_count=3,
+        failed_count=failed,
+        restored_count=0,
+        restored=None,
+        failures=(),
+        vertices=(),
+        code_version=None,
+        settings=CheckpointSettings(mode=mode, survives_cancel=survives),
+    )
+
+
+def savepoint(checkpoint: int) -> StoredCheckpoint:
+    """A stop-with-savepoint of run `a`."""
+    return StoredCheckpoint(
+        path=f"s3://state/savepoint-{checkpoint}",
+        kind=CheckpointKind.STOP_SAVEPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job("a"),
+        written_at=NOON,
+    )
+
+
+def test_terms_that_are_kept_are_all_told(orders: OrdersTable, asks: Asks) -> None:
+    """State, checkpoint and table in this order; what cannot be told yet is counted, and breaks nothing."""
+    before = orders.commits("a", 1, range(10))
+    trusted = orders.commits("a", 3, range(10, 20))
+    ask = orders.ask(before, contract=PROMISE, jobs=[run()], checkpoints=[savepoint(3)])
+
+    answer = asks("contract_agreement", ask.model_copy(update={"trusted": trusted}))
+
+    told = terms_of(answer)
+    assert answer.verdict is Verdict.RULED_OUT
+    assert False not in told.values()
+    assert told["A checkpoint every 1 min."] is True
+    assert told["Checkpoints are exactly-once."] is True
+    assert told["State outlives a run that is cancelled."] is True
+    assert told["The 1 promised columns are there."] is True
+    assert told["Snapshots stay readable for 5 d."] is True
+    assert told["Storage keeps a restore point that pairs with the trusted table state."] is True
+
+
+def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, asks: Asks) -> None:
+    """Interval, mode, state that dies with its run, a column, and an expiry that takes too much."""
+    orders.sets({"history.expire.max-snapshot-age-ms": "3600000"})
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 3, range(10, 20))
+    wrong = run(interval_s=300, mode="at_least_once", survives=False)
+    contract = PROMISE.model_copy(update={"columns": (ContractColumn(name="amount", type="long"),)})
+
+    answer = asks("contract_agreement", orders.ask(before, contract=contract, jobs=[wrong], checkpoints=[savepoint(3)]))
+
+    broken = {promise for promise, holds in terms_of(answer).items() if holds is False}
+    assert answer.verdict is Verdict.CONFIRMED
+    assert broken == {
+        "A checkpoint every 1 min.",
+        "Checkpoints are exactly-once.",
+        "State outlives a run that is cancelled.",
+        "The 1 promised columns are there.",
+        "Snapshots stay readable for 5 d.",
+    }
+    assert answer.rows[0][2] == "NO"
+
+
+def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, asks: Asks) -> None:
+    """Whatever the table is set to: what is gone is gone."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(20, 30))
+    ask = orders.ask(before, contract=PROMISE, jobs=[run()], checkpoints=[savepoint(3)])
+    table = ask.observation.table
+    expired = table.model_copy(update={"snapshots": table.snapshots[1:]})
+    world = ask.observation.model_copy(update={"table": expired})
+
+    answer = asks("contract_agreement", ask.model_copy(update={"observation": world}))
+
+    assert terms_of(answer)["Snapshots stay readable for 5 d."] is False
+
+
+def test_promises_are_held_against_each_other(orders: OrdersTable, asks: Asks) -> None:
+    """A commit comes with a checkpoint: it cannot be promised more often."""
+    before = orders.commits("a", 1, range(10))
+    contract = TableContract(
+        key=("order_id",), checkpoint_every=timedelta(minutes=10), commit_every=timedelta(minutes=1)
+    )
+    ask = orders.ask(before, contract=contract, jobs=[run()], checkpoints=[savepoint(1)])
+
+    answer = asks("contract_agreement", ask)
+
+    assert terms_of(answer)["commit_every can be kept with checkpoint_every."] is False
+
+
+def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, asks: Asks) -> None:
+    """As the evidence task of freshness tells it."""
+    before = orders.commits("a", 1, range(10))
+    contract = PROMISE.model_copy(update={"event_time": "event_time", "freshness": timedelta(minutes=15)})
+    ask = orders.ask(before, contract=contract, jobs=[run()], checkpoints=[savepoint(1)])
+
+    def read_at(minutes: int) -> Answer:
+        at = datetime(2026, 11, 3, tzinfo=UTC) + timedelta(minutes=minutes)
+        table = ask.observation.table.model_copy(update={"read_at": at})
+        world = ask.observation.model_copy(update={"table": table})
+        return asks("contract_agreement", ask.model_copy(update={"observation": world}))
+
+    fresh, stale = read_at(10), read_at(20)
+
+    promise = "The newest event is at most 15 min old."
+    assert (terms_of(fresh)[promise], terms_of(stale)[promise]) == (True, False)
+
+
+def test_sources_that_are_down_keep_no_promise(orders: OrdersTable, asks: Asks) -> None:
+    """Could not look is not kept."""
+    before = orders.commits("a", 1, range(10))
+    ask = orders.ask(before, contract=PROMISE, jobs=unseen("Flink"), checkpoints=unseen("the checkpoint folder"))
+
+    answer = asks("contract_agreement", ask)
+
+    told = terms_of(answer)
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told["Checkpoints are exactly-once."] is None
+    assert told["A checkpoint every 1 min."] is None
+    assert {source.source for source in answer.could_not_look} == {"Flink", "the checkpoint folder"}
