@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._case import listed
+from bot.diagnosis._case import counted, listed
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
@@ -34,6 +34,7 @@ def in_words(leaks: Sequence[LeakedManifest]) -> str:
     if unread:
         tail = f"{unread} of them could not be read"
     return (
-        f"{len(leaks)} Flink manifests of run {short_job(leaks[0].job_id)}, of checkpoints {listed(ids)}, are still on "
-        f"storage with {rows} rows that were not committed; {tail}."
+        f"{counted(len(leaks), 'Flink manifest')} of run {short_job(leaks[0].job_id)}, of "
+        f"{'checkpoint' if len(ids) == 1 else 'checkpoints'} {listed(ids)}, still on storage with "
+        f"{counted(rows, 'row')} never committed; {tail}."
     )

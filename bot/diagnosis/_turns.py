@@ -39,8 +39,8 @@ def turns(case: Case) -> tuple[Turn, ...]:
 
 
 def writing(case: Case) -> tuple[JobRun, ...]:
-    """The runs that are alive and not about to end, oldest first."""
-    return tuple(run for run in living(case) if run.state not in _LEAVING)
+    """The runs that are alive and not about to end, oldest first, one of each job id."""
+    return tuple({run.job_id: run for run in living(case) if run.state not in _LEAVING}.values())
 
 
 def _turn(commit: Snapshot, before: Snapshot) -> Turn:

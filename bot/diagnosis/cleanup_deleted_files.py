@@ -3,7 +3,7 @@
 A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
 """
 
-from bot.diagnosis._case import living, not_asked, unseen
+from bot.diagnosis._case import counted, living, not_asked, unseen
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -94,7 +94,7 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         else "No listed snapshot lies below them, so no older state can be read either."
     )
     return Matches(
-        headline=f"{found.count} files that the table needs are gone from storage, with {found.rows} rows.",
+        headline=f"{counted(found.count, 'file')} of the table cannot be read, with {counted(found.rows, 'row')}.",
         reasons=tuple(reasons),
         rows=tuple(c for c in commits if c in case.observation.table.by_id),
         last_good=last,
@@ -118,7 +118,11 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
         cure = f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with the head: from there nothing is lost."
     elif can_rewind_to(case, head) is not False:
         remedy = Remedy.REWIND_TABLE_AND_JOB
-        cure = "No restore point is known to pair with the head: table and job go back together to an older one."
+        cure = (
+            "Nobody has looked yet which restore points pair: one that pairs with the head spares the table."
+            if case.pairing is None
+            else "No restore point pairs with the head: table and job go back together to an older one."
+        )
     else:
         remedy = Remedy.REPLAY_SOURCE_RANGE
         cure = "No restore point pairs with main: what the checkpoint held must be read again from the source."
@@ -150,7 +154,8 @@ def _hollow(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:
     alive = bool(living(case)) and any(leak.standing is LeakStanding.PENDING for leak in hollow)
     files = sum(leak.missing_files for leak in hollow)
     return Matches(
-        headline=f"{files} data files of {len(hollow)} Flink manifests that are not committed are gone from storage.",
+        headline=f"Gone from storage: {counted(files, 'data file')} of "
+        f"{counted(len(hollow), 'uncommitted Flink manifest')}.",
         reasons=(
             f"The manifest {hollow[0].path} lists files that are no longer there: a cleanup took them for orphans.",
             "Should the sink still commit that manifest, the table names files that nobody can read: stop the job "

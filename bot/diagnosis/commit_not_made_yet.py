@@ -4,7 +4,7 @@ Flink's notification of a completed checkpoint may be lost, or the commit may fa
 lost: the next notification or a restart commits everything that waits, so nothing may clean it up (facts F11).
 """
 
-from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, unseen
+from bot.diagnosis._case import counted, listed, living, longest_silence, rewinds_in, unseen
 from bot.diagnosis._empty_starts import empty_starts
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
@@ -44,6 +44,8 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"Flink's newest completed checkpoint of run {short_job(run.job_id)} is {newest}, and {base} is in "
             "the table or was restored: nothing waits for long."
+            if newest
+            else f"Flink lists no checkpoint that run {short_job(run.job_id)} completed since its start."
         )
     listing = case.observation.flink_manifests
     if isinstance(listing, NotSeen):
@@ -105,8 +107,8 @@ def _matches(case: Case, run: JobRun, base: CheckpointId, newest: CheckpointId, 
         else "The next completed checkpoint may commit all of it; look again then."
     )
     return Matches(
-        headline=f"{len(waiting)} completed checkpoints of run {short_job(run.job_id)} wait for their commit; nothing "
-        "is lost.",
+        headline=f"The files of {counted(len(waiting), 'completed checkpoint')} of run {short_job(run.job_id)} wait "
+        "for their commit; nothing is lost.",
         reasons=tuple(reasons),
         rows=(head,) if head is not None else (),
         last_good=head,

@@ -83,10 +83,10 @@ def _wrong(case: Case) -> str | None:
     """The first thing that is wrong with the table, or that keeps the job from being restored as it is."""
     newest = next(reversed(flink_commits(case.observation.table)), None)
     missing = missing_manifest(case)
-    if newest is None:
-        return "The job has never committed to this table."
     if missing is not None:
         return f"A restart looks for {missing.name}, which is not there (F7, F8, F9)."
+    if newest is None:
+        return "The table lists no commit of the job."
     if newest.checkpoint_id == DRAINED:
         return f"{short(newest.snapshot_id)} is the last commit of a drained or finished job (F5)."
     return break_in_chain(case) or _uncounted_hole(case) or wrong_rows(case) or wrong_files(case)

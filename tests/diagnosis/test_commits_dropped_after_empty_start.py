@@ -26,7 +26,7 @@ def test_a_silent_v2_sink_after_an_empty_start_matches() -> None:
         found.remedy,
     )
     assert any("completed 1, 2, 3 and 4" in reason for reason in found.reasons)
-    assert any("40 rows that were not committed" in reason for reason in found.reasons)
+    assert any("40 rows never committed" in reason for reason in found.reasons)
 
 
 def test_it_matches_before_a_checkpoint_completed() -> None:
