@@ -31,20 +31,22 @@ def missing_before(
     oldest_first = tuple(reversed(world.table.chain))
     begins_listed = bool(oldest_first) and oldest_first[0].parent_id is None
     for commit in oldest_first:
-        if commit.job_id is None or commit.checkpoint_id is None or commit.checkpoint_id == DRAINED:
+        job, checkpoint = commit.job_id, commit.checkpoint_id  # looked up once: there may be 50,000 commits
+        if job is None or checkpoint is None or checkpoint == DRAINED:
             continue
-        writer = (commit.job_id, commit.operator_id)
-        is_first = writer not in last and (begins_listed or any(job != commit.job_id for job, _ in last))
+        operator = commit.operator_id
+        writer = (job, operator)
+        is_first = writer not in last and (begins_listed or any(other != job for other, _ in last))
         if commit.snapshot_id in wanted:
-            run = runs.get(commit.job_id)
+            run = runs.get(job)
             restored = run.restored.checkpoint_id if is_first and run is not None and run.restored else None
             stretch = _stretch(commit, last.get(writer, restored), sinks.of(commit))
             if stretch is not None:
-                edge = carried.get(commit.operator_id) if is_first else None
+                edge = carried.get(operator) if is_first else None
                 stretch = stretch if edge is None else _withholding(stretch, edge)
                 found[commit.snapshot_id] = explained(stretch, known_of(world, *writer))
-        last[writer] = commit.checkpoint_id
-        carried[commit.operator_id] = max(commit.checkpoint_id, carried.get(commit.operator_id, commit.checkpoint_id))
+        last[writer] = checkpoint
+        carried[operator] = max(checkpoint, carried.get(operator, checkpoint))
     return found
 
 
@@ -85,9 +87,7 @@ def missing_after(world: Observation, sinks: Sinks, window: Window) -> tuple[Ski
     return tuple(found)
 
 
-def _after(
-    world: Observation, sinks: Sinks, run: JobRun, newest: Mapping[JobId, Snapshot]
-) -> list[SkippedCheckpoint]:
+def _after(world: Observation, sinks: Sinks, run: JobRun, newest: Mapping[JobId, Snapshot]) -> list[SkippedCheckpoint]:
     own = newest.get(run.job_id)
     carried = own.checkpoint_id if own is not None else None
     late = [c for c in run.checkpoints if c.status == "COMPLETED" and _is_beyond(c, own)]

@@ -1,0 +1,122 @@
+"""`python -m tests.bench.scale [--full]`: does cost follow the window? Prints ours and theirs side by side."""
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.lab.jars import spark_jars
+from tests.bench.entries_table import Size, entries_table
+from tests.bench.memory import Held, held
+from tests.bench.row_cost import RowCosts, row_costs
+from tests.bench.rows_table import rows_table, size_of
+from tests.bench.window_cost import (
+    ALL_BY_PATH,
+    BY_COMMIT,
+    BY_PATH,
+    ENTRIES,
+    FILES,
+    LOAD,
+    TASKS,
+    Costs,
+    window_costs,
+)
+
+SIZES = (Size(1_000, 500), Size(10_000, 2_000), Size(100_000, 10_000))
+LARGEST = Size(1_000_000, 50_000)
+ROWS, MOST_ROWS = 10_000_000, 100_000_000
+PAIRS = {"ledger": (ENTRIES, BY_COMMIT), "duplicate_files": (FILES, BY_PATH)}
+"""Task -> what a PyIceberg user and a Spark user would ask instead."""
+MEMORY_AIM_MB = 250
+_KEEP_BYTES = 3 * 1024**3
+_console = Console(highlight=False, width=118)
+
+
+def main(*, full: bool) -> None:
+    """Measure and print."""
+    began = time.monotonic()
+    sizes = (*SIZES, LARGEST) if full else SIZES
+    with _spark() as spark:
+        costs = [window_costs(spark, size) for size in sizes]
+        rows = [row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))]
+    memory = [(size, held(entries_table(size))) for size in sizes]
+    _print_costs(costs)
+    _print_ratios(costs)
+    _print_rows(rows)
+    _print_memory(memory)
+    if full and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
+        shutil.rmtree(rows_table(MOST_ROWS))
+    _console.print(f"Measured in {time.monotonic() - began:.0f} s; every answer was the same on both sides.")
+
+
+@contextmanager
+def _spark() -> Iterator[SparkSession]:
+    """The embedded server as Waterline starts it."""
+    server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars())))
+    try:
+        session = SparkSession.builder.remote(server.url).getOrCreate()
+        yield session
+        session.stop()
+    finally:
+        server.stop()
+
+
+def _name(size: Size) -> str:
+    return f"{size.entries:,} files, {size.snapshots:,} snapshots"
+
+
+def _print_costs(costs: Sequence[Costs]) -> None:
+    grid = Table(title="Seconds for one window of 20 commits, best of several (—: not asked, it would take too long)")
+    grid.add_column("question")
+    for cost in costs:
+        grid.add_column(_name(cost.size), justify="right")
+    for question in (LOAD, *TASKS, BY_COMMIT, BY_PATH, ALL_BY_PATH, ENTRIES, FILES):
+        times = (cost.seconds.get(question) for cost in costs)
+        grid.add_row(question, *("—" if seconds is None else f"{seconds:.2f}" for seconds in times))
+    _console.print(grid)
+
+
+def _print_ratios(costs: Sequence[Costs]) -> None:
+    grid = Table(title="How many times faster (aims at 100,000: 20 × PyIceberg, 5 × Spark; and growing)")
+    grid.add_column("ours to theirs")
+    for cost in costs:
+        grid.add_column(_name(cost.size), justify="right")
+    for task, others in PAIRS.items():
+        for other in others:
+            found = ((cost.seconds.get(other), cost.seconds[task]) for cost in costs)
+            grid.add_row(f"{task} to {other}", *("—" if them is None else f"{them / us:.1f} ×" for them, us in found))
+    smallest = costs[0].seconds
+    for task in TASKS:
+        ratios = (cost.seconds[task] / smallest[task] for cost in costs)
+        grid.add_row(f"{task}, to itself on the smallest table", *(f"{ratio:.2f} ×" for ratio in ratios))
+    _console.print(grid)
+
+
+def _print_rows(costs: Sequence[RowCosts]) -> None:
+    grid = Table(title="Duplicate rows of a 1 % window (aim: 10 × at 100,000,000)")
+    for column in ("rows of the table", "rows too many", "duplicate_rows s", "group-by over the table s", "faster"):
+        grid.add_column(column, justify="right")
+    for cost in costs:
+        ratio = f"{cost.group_by_s / cost.ours_s:.1f} ×"
+        grid.add_row(f"{cost.rows:,}", f"{cost.extra_rows:,}", f"{cost.ours_s:.2f}", f"{cost.group_by_s:.2f}", ratio)
+    _console.print(grid)
+
+
+def _print_memory(found: Sequence[tuple[Size, Held]]) -> None:
+    grid = Table(title=f"Resident memory of the bot's process in MB (aim: below {MEMORY_AIM_MB})")
+    for column in ("table", "nothing loaded", "table held", "peak", "seconds to load"):
+        grid.add_column(column, justify="left" if column == "table" else "right")
+    for size, each in found:
+        numbers = (each.before_mb, each.after_mb, each.peak_mb)
+        grid.add_row(_name(size), *(f"{number:.0f}" for number in numbers), f"{each.load_s:.2f}")
+    _console.print(grid)
+
+
+if __name__ == "__main__":
+    main(full="--full" in sys.argv[1:])
