@@ -6,7 +6,9 @@ lost: the next notification or a restart commits everything that waits, so nothi
 
 from bot.diagnosis._case import counted, listed, living, longest_silence, rewinds_in, unseen
 from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._leaks import leaks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
@@ -52,12 +54,18 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(listing),))
     waiting = sorted({m.checkpoint_id for m in listing.values if m.job_id == run.job_id and base < m.checkpoint_id})
     old = [checkpoint for checkpoint in waiting if checkpoint < newest]
-    if len(old) < _ENOUGH:
+    if len(old) < _ENOUGH and not _is_overdue(case, run, base):
         return Excluded(
             reason=f"Flink completed {newest - base} checkpoints of run {short_job(run.job_id)} since {base}, and "
             f"{'only ' + str(len(waiting)) if waiting else 'no'} Flink manifest waits on storage: they carried no rows."
         )
     return _matches(case, run, base, newest, waiting)
+
+
+def _is_overdue(case: Case, run: JobRun, base: CheckpointId) -> bool:
+    """Whether evidence found a manifest that waits for longer than a healthy job lets it wait."""
+    pending = leaks_of(case, run.job_id, LeakStanding.PENDING)
+    return any(leak.is_overdue and leak.checkpoint_id > base for leak in pending)
 
 
 def _other_cause(case: Case, run: JobRun) -> str | None:

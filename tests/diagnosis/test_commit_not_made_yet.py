@@ -6,6 +6,7 @@ from bot.diagnosis import commit_not_made_yet as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.ids import DRAINED
 from tests.cases import Tale
+from tests.found import leaks
 
 
 def waiting(upto: int) -> Tale:
@@ -42,6 +43,19 @@ def test_a_quiet_source_leaves_no_manifest() -> None:
 
     assert isinstance(found, Excluded)
     assert "carried no rows" in found.reason
+
+
+def test_one_manifest_that_waits_for_too_long_is_enough() -> None:
+    """A busy source may complete few checkpoints; evidence knows how long the manifest has waited."""
+    tale = waiting(4)
+    found = leaks(*tale.manifests)
+    late = found.manifests[0].model_copy(update={"is_overdue": True})
+
+    young = mode.examine(tale.looked_at())
+    old = mode.examine(tale.looked_at(leaked=found.model_copy(update={"manifests": (late,)})))
+
+    assert isinstance(young, Excluded)
+    assert isinstance(old, Matches)
 
 
 def test_manifests_of_another_run_are_not_this_runs() -> None:
