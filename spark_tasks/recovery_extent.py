@@ -1,6 +1,7 @@
 """What would a restore bring back, and what not?"""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from pyspark.sql import SparkSession
 
@@ -29,8 +30,8 @@ MAX_POINTS = 50
 _BELOW = 3
 _WHOLE = {"int", "long"}
 _COLUMNS = (
-    "restore point", "checkpoint", "verdict", "snapshot", "taken", "state", "owes", "gone", "position",
-    "rows to read again", "cannot bring back",
+    "restore point", "checkpoint", "verdict", "snapshot", "state", "owes", "position", "rows again",
+    "cannot bring back",
 )  # fmt: skip
 
 
@@ -132,20 +133,23 @@ def _measures(good: Sequence[RestoreReach], count: int) -> tuple[Measure, ...]:
 
 
 def _row(ask: Ask, point: RestoreReach) -> tuple[str, ...]:
-    age = None if point.written_at is None else ask.observation.table.read_at - point.written_at
+    age = "" if point.written_at is None else f", {_age(ask, point.written_at)} ago"
+    gone = f", {len(point.missing_manifests)} gone" if point.missing_manifests else ""
     return (
         point.path,
-        f"{cell(point.checkpoint_id)} ({point.checkpoint_kind.value})",
+        f"{cell(point.checkpoint_id)} ({point.checkpoint_kind.value}{age})",
         point.verdict.value,
         short(point.snapshot_id),
-        "unknown" if age is None else f"{lasting(age.total_seconds())} ago",
         "unknown" if point.state_bytes is None else size(point.state_bytes),
-        str(len(point.pending_manifests)),
-        str(len(point.missing_manifests)),
+        f"{len(point.pending_manifests)}{gone}",
         shown(ask.contract.position or "", point.position_until, ask.contract),
         cell(point.to_read_again),
         " ".join(point.cannot) or "nothing that is known",
     )
+
+
+def _age(ask: Ask, written_at: datetime) -> str:
+    return lasting(max((ask.observation.table.read_at - written_at).total_seconds(), 0))
 
 
 def size(count: int) -> str:

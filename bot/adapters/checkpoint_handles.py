@@ -1,10 +1,12 @@
 """State handles in a `_metadata` file: where a piece of state lies and how large it is."""
 
+from dataclasses import dataclass
+
 from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood
-from bot.domain.record import Record
 
 
-class Handle(Record):
+@dataclass(frozen=True, slots=True)
+class Handle:
     """One piece of state: inline, or in a file."""
 
     size: int
@@ -19,7 +21,8 @@ class Handle(Record):
 _NOTHING = Handle(size=0, inline=b"")
 
 
-class OperatorList(Record):
+@dataclass(frozen=True, slots=True)
+class OperatorList:
     """List states that one subtask keeps in one handle."""
 
     names: tuple[str, ...]
