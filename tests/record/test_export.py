@@ -8,7 +8,8 @@ import pytest
 
 from bot.domain.entries import Body, EvidenceRequested, ExecutionStarted, NoteAdded, ProposalEnded
 from bot.domain.evidence import Verdict
-from bot.domain.ids import EvidenceId
+from bot.domain.ids import CheckpointId, EvidenceId
+from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
 from bot.domain.timeline import sentence
 from bot.service.record import Records
 from tests import orders_table as orders
@@ -203,6 +204,24 @@ def test_the_picture_draws_the_waterline_between_good_and_wrong(story: Story, re
     assert " hollow" not in before
     assert "waterline at opening …377421" in after
     assert "waterline …377421" in before
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_checkpoints_without_a_commit_are_told_with_their_reason(story: Story, records: Records, form: str) -> None:
+    """Those between two commits beside the later one, those after the last by themselves."""
+    told = orders.ledger()
+    leaked = SkippedCheckpoint(
+        first=CheckpointId(6), last=CheckpointId(7), reason=SkipReason.LEAKED, detail="its manifest is there",
+        job_id=orders.RUN_B,
+    )  # fmt: skip
+    refused = leaked.model_copy(update={"first": 12, "last": 12, "reason": SkipReason.SKIPPED})
+    rows = (*told.rows[:-1], told.rows[-1].model_copy(update={"skipped": (leaked,)}))
+
+    story.opens().draws_the_ledger(Ledger(rows=rows, readers_known=True, trailing=(refused,)))
+    text = _written(records, story, form)
+
+    assert "6–7 leaked" in text
+    assert re.search(r"b92e04.*12.*skipped.*its manifest is there", text)
 
 
 def test_evidence_that_could_not_look_names_the_source(story: Story, records: Records) -> None:
