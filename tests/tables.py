@@ -19,8 +19,6 @@ from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifes
 from pyiceberg.table import TableProperties
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
-from pyiceberg.transforms import DayTransform
-from pyiceberg.types import IcebergType, StringType
 
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.table_files import FolderOfTable
@@ -31,6 +29,7 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
+from tests.altering import AlteredTable
 
 T = TypeVar("T")
 ORDERS = TableName("sales.orders")
@@ -82,7 +81,7 @@ def rows(
     )
 
 
-class OrdersTable:
+class OrdersTable(AlteredTable):
     """`sales.orders` in a SQLite catalog of its own."""
 
     def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
@@ -196,35 +195,6 @@ class OrdersTable:
         self._table.refresh()
         self._table.overwrite(table, overwrite_filter=where, snapshot_properties={"engine-name": "spark"})
         return self.head
-
-    def sets(self, properties: Mapping[str, str]) -> None:
-        """Table properties are changed; no snapshot is made."""
-        self._table.refresh()
-        with self._table.transaction() as change:
-            change.set_properties(dict(properties))
-
-    def adds_column(self, name: str, kind: IcebergType | None = None) -> None:
-        """`ALTER TABLE … ADD COLUMN`: no snapshot is made."""
-        self._table.refresh()
-        with self._table.update_schema() as change:
-            change.add_column(name, kind or StringType())
-
-    def tags(self, name: str, snapshot: SnapshotId) -> None:
-        """A tag is put on a snapshot."""
-        self._table.refresh()
-        self._table.manage_snapshots().create_tag(snapshot, name).commit()
-
-    def renames_column(self, name: str, to: str) -> None:
-        """`ALTER TABLE … RENAME COLUMN`."""
-        self._table.refresh()
-        with self._table.update_schema() as change:
-            change.rename_column(name, to)
-
-    def partitions_by_day(self, name: str) -> None:
-        """The partition spec evolves; files that are there stay as they are."""
-        self._table.refresh()
-        with self._table.update_spec() as change:
-            change.add_field(name, DayTransform(), f"{name}_day")
 
     def rolls_back_to(self, snapshot: SnapshotId) -> None:
         """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""

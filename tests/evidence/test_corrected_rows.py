@@ -13,6 +13,7 @@ from bot.domain.findings import CorrectedRowsFinding
 from tests.evidence.conftest import Asks
 from tests.merges import MergedTable
 from tests.tables import OrdersTable, rows
+from tests.upserts import upserts
 
 
 def corrected_of(answer: Answer) -> CorrectedRowsFinding:
@@ -74,6 +75,29 @@ def test_new_rows_among_copied_ones_keep_lateness_undecided(session: SparkSessio
 
     assert (late.verdict, replayed.verdict) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
     assert "rewrote 1 file" in late.headline
+
+
+def test_an_upsert_changes_what_its_equality_deletes_replace(orders: OrdersTable, asks: Asks) -> None:
+    """A row that is replaced is changed, one that is only deleted is gone, a new one is neither."""
+    before = orders.commits("a", 1, range(100))
+    upserts(orders, "a", 2, [200, 201, 202], keys=[7, 8, 300], deletes=[9])
+
+    answer = asks("corrected_rows", orders.ask(before))
+
+    found = corrected_of(answer)
+    assert (found.keys, found.gone) == (2, 1)
+    assert found.columns == {"event_time": 2, "source_position": 2}
+
+
+def test_equality_deletes_by_another_column_tell_no_key(orders: OrdersTable, asks: Asks) -> None:
+    """Which keys they touched is not in them, so nothing is ruled out."""
+    before = orders.commits("a", 1, range(100))
+    upserts(orders, "a", 2, [], keys=[], deletes=[5], by="source_position")
+
+    answer = asks("corrected_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "do not name the key" in answer.headline
 
 
 def test_an_append_only_window_corrects_nothing(orders: OrdersTable, asks: Asks) -> None:
