@@ -7,7 +7,7 @@ from bot.diagnosis._case import listed, longest_silence
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 
 ON_ITS_WAY = timedelta(seconds=10)
@@ -41,13 +41,14 @@ def silence(case: Case, run: JobRun) -> str | None:
     return _waiting(case, run)
 
 
-def unaccounted(case: Case, run: JobRun) -> str | None:
+def unaccounted(case: Case, run: JobRun, checked: SnapshotId | None) -> str | None:
     """What is missing to know that completed checkpoints without a commit carried no rows; None: nothing is.
 
+    Those up to `checked` are vouched for by the evidence, which would have found their positions missing.
     A commit that was taken away with every trace in the metadata leaves its files behind, so a listing of the
     files without an orphan shows that there was none.
     """
-    overdue = _overdue(case, run)
+    overdue = _overdue(case, run, checked)
     if not overdue:
         return None
     ids = f"checkpoints {listed(overdue)}" if overdue[1:] else f"checkpoint {overdue[0]}"
@@ -62,7 +63,7 @@ def unaccounted(case: Case, run: JobRun) -> str | None:
 
 def _waiting(case: Case, run: JobRun) -> str | None:
     """Manifests that should have been committed long since (F11)."""
-    overdue = set(_overdue(case, run))
+    overdue = set(_overdue(case, run, case.observation.table.head))
     waiting = [m for m in (case.leaked.of(LeakStanding.PENDING) if case.leaked else ()) if m.checkpoint_id in overdue]
     if not waiting:
         return None
@@ -73,17 +74,21 @@ def _waiting(case: Case, run: JobRun) -> str | None:
     )
 
 
-def _overdue(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
-    """Completed ids whose commit should be there by now, rising: those above what is committed, and every one that
-    the run took itself while it has no commit on main. What the run was restored from was complete before."""
+def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[CheckpointId, ...]:
+    """Completed ids above `checked` that no commit carries although there was time, rising: those of the run, every
+    one while it has no commit up to there, and what it was restored from."""
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
     until = case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
-    newest = next(iter(reversed(flink_commits(case.observation.table))), None)
+    commits = flink_commits(case.observation.table)
+    below = {s.snapshot_id for s in case.observation.table.ancestors(checked)}
+    newest = next((c for c in reversed(commits) if c.snapshot_id in below), None)
     base = newest.checkpoint_id or CheckpointId(0) if newest else CheckpointId(0)
     own = base if newest is not None and newest.job_id == run.job_id else CheckpointId(0)
-    late = {i for i, at in _completed(run).items() if at <= until and i > own}
-    if run.restored is not None and run.restored.checkpoint_id > base:
-        late.add(run.restored.checkpoint_id)
+    mine = {c.checkpoint_id for c in commits if c.job_id == run.job_id}
+    late = {i for i, at in _completed(run).items() if at <= until and i > own and i not in mine}
+    restored = run.restored.checkpoint_id if run.restored is not None else base
+    if restored > base and restored not in {c.checkpoint_id for c in commits}:
+        late.add(restored)
     return tuple(sorted(late))
 
 

@@ -50,11 +50,24 @@ def _failed(run: JobRun) -> list[int]:
     return sorted(c.checkpoint_id for c in run.checkpoints if c.status == "FAILED")
 
 
+def _newest_completed(run: JobRun) -> int | None:
+    return max((c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED"), default=None)
+
+
+def _failed_since(run: JobRun) -> list[int]:
+    newest = _newest_completed(run)
+    return [i for i in _failed(run) if newest is None or i > newest]
+
+
+def fails_in_a_row(run: JobRun) -> bool:
+    """Whether a run that goes on has failed so many checkpoints since its newest completed one that it stands still."""
+    return len(_failed_since(run)) >= IN_A_ROW and not run.is_terminal
+
+
 def _matches(case: Case, run: JobRun) -> Matches:
     failed = _failed(run)
-    newest = max((c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED"), default=None)
-    since = [i for i in failed if newest is None or i > newest]
-    goes_on = len(since) >= IN_A_ROW and not run.is_terminal
+    newest, since = _newest_completed(run), _failed_since(run)
+    goes_on = fails_in_a_row(run)
     count = max(run.failed_count, len(failed))
     reasons = [f"Flink counts {count} failed and {run.completed_count} completed checkpoints of the run."]
     if failed:

@@ -3,8 +3,8 @@
 This is the one mode that says that nothing is to be done, so everything that it rests on must have been looked at, and
 must still hold of the table. It says no more than was looked at: the table is complete up to the newest commit that
 all the evidence covers, between the lowest and the highest source position there. Without a column of source positions
-nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale or a failed
-checkpoint beside it changes nothing (F19, F20).
+nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale beside it, or
+checkpoints that failed and were followed by one that completed, change nothing (F19, F20).
 """
 
 from bot.diagnosis import _unbroken
@@ -12,6 +12,7 @@ from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import checked_until, lacking
 from bot.diagnosis._case import in_window, living, unseen
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
+from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
@@ -53,11 +54,12 @@ def examine(case: Case) -> Examined:
     if isinstance(case.observation.jobs, NotSeen):
         missing.append(unseen(case.observation.jobs))
     alive = living(case)
+    until = checked_until(case, *MODE.needs)
     if not missing and alive:
-        missing += [what for what in (unaccounted(case, alive[-1]), repeats_unexplained(case)) if what is not None]
+        unsaid = (unaccounted(case, alive[-1], until), repeats_unexplained(case))
+        missing += [what for what in unsaid if what is not None]
     if missing or not alive:
         return CannotTell(missing=tuple(missing))
-    until = checked_until(case, *MODE.needs)
     return Matches(
         headline=f"Nothing is wrong: run {short_job(alive[-1].job_id)} goes on, and the table is complete "
         f"up to {short(until)}.",
@@ -81,6 +83,8 @@ def _wrong_run(case: Case) -> str | None:
     run = alive[0]
     if is_recovering(run, case.observation.table.read_at):
         return f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
+    if fails_in_a_row(run):
+        return f"The checkpoints of run {short_job(run.job_id)} fail one after the other: nothing arrives (F20)."
     return silence(case, run)
 
 

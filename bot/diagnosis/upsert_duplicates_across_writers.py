@@ -48,11 +48,12 @@ def examine(case: Case) -> Examined:
 
 def _matches(case: Case, found: DuplicatesFinding, upsert: str) -> Matches:
     reasons = [upsert]
-    partitioning = ", ".join(case.observation.table.partitioning) or "nothing"
+    fields = ", ".join(case.observation.table.partitioning)
+    spec = f"is partitioned by {fields}" if fields else "has no partition fields now"
     if found.across_partitions:
         reasons.append(
-            f"The copies of {found.across_partitions} keys lie in different partitions (the table is partitioned by "
-            f"{partitioning}, its key is {', '.join(case.contract.key)}): a delete stays within its partition."
+            f"The copies of {found.across_partitions} keys lie in different partitions (the table {spec}, its key is "
+            f"{', '.join(case.contract.key)}): a delete stays within its partition."
         )
     if found.across_subtasks:
         reasons.append(

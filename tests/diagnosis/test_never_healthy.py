@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
@@ -176,4 +177,50 @@ def test_without_a_source_nothing_is_healthy(story: Story, without: str | None) 
 
     found = recovered_by_itself.examine(case_of(*story, [without] if without else []))
 
+    assert not isinstance(found, Matches)
+
+
+def _erased_before_the_job_went_on() -> Story:
+    """The newest commit goes without a trace, evidence looks, and the next checkpoint is committed on top."""
+    world = World()
+    world.reads(2)
+    world.reads(2)
+    world.erases(world.chain()[-1].snapshot_id)
+    looked = look(world)
+    world.reads(1)
+    return Story(world, looked)
+
+
+def _erased_under_a_run_with_low_ids() -> Story:
+    """A run that was restored from the very beginning has the ids that the table has from the run before."""
+    world = World()
+    world.reads(2)
+    world.restarts(world.points[0], position=0)
+    world.position += 2
+    world.reads(2)
+    world.fails_over()
+    world.erases(world.chain()[-1].snapshot_id)
+    return Story(world, look(world))
+
+
+def _erased_below_a_compaction() -> Story:
+    """The only commit of the job goes from under a compaction, and the run was restored a moment ago."""
+    world = World()
+    world.reads(2)
+    world.another_commits("replace")
+    world.fails_over()
+    world.erases(world.chain()[0].snapshot_id)
+    return Story(world, look(world))
+
+
+@pytest.mark.parametrize(
+    "story", [_erased_before_the_job_went_on, _erased_under_a_run_with_low_ids, _erased_below_a_compaction]
+)
+def test_what_the_search_once_found_stays_found(story: Callable[[], Story]) -> None:
+    """Histories that were called healthy once although rows were lost."""
+    told = story()
+
+    found = recovered_by_itself.examine(case_of(*told))
+
+    assert told.world.lost(told.looked.finished)
     assert not isinstance(found, Matches)

@@ -88,10 +88,11 @@ def test_failed_checkpoints_are_told_beside_health() -> None:
 @pytest.mark.parametrize(("failed", "remedy"), [((3, 4), Remedy.NOTHING), ((3, 4, 5), Remedy.TELL_CONSUMERS)])
 def test_checkpoints_that_fail_one_after_the_other_hold_the_table(failed: tuple[int, ...], remedy: Remedy) -> None:
     """From the third on consumers are told, because nothing reaches the table."""
-    found = checkpoints_failed.examine(failing(*failed).looked_at())
+    diagnosis = diagnose(failing(*failed).looked_at(), MODES)
 
-    assert isinstance(found, Matches)
-    assert remedy is found.remedy
+    found = {mode.code: match for mode, match in diagnosis.matches}
+    assert remedy is found["F20"].remedy
+    assert (remedy is Remedy.NOTHING) == ("healthy" in found)
 
 
 def test_no_failed_checkpoint_excludes_it() -> None:
