@@ -128,8 +128,7 @@ def _calm(finding: LeakedManifestsFinding) -> str:
         told.append(f"{counted(len(waiting), 'Flink manifest')} may still be committed ({_checkpoints(waiting)})")
     if left:
         told.append(f"{counted(len(left), 'Flink manifest')} of files that are in the table")
-    lost = f"{counted(len(finding.of(*_LOST)), 'lost one')}"
-    return " and ".join(told) if told else lost
+    return " and ".join(told)
 
 
 def _checkpoints(leaks: Sequence[LeakedManifest]) -> str:
