@@ -101,6 +101,19 @@ def test_a_manifest_that_is_listed_shows_an_outage() -> None:
     assert "storage was out" in found.reason
 
 
+def test_a_listed_manifest_was_not_cleaned_up() -> None:
+    """F9 needs the listing: with the file there it was an outage, and without a listing nobody knows."""
+    tale = cleaned_up()
+    path = tale.runs["a"].failures[0].message.rsplit(" ", 1)[-1]
+    tale.leaves_manifest("a", 4)
+    tale.manifests[-1] = tale.manifests[-1].model_copy(update={"path": path})
+    blind = cleaned_up()
+    blind.storage_down = True
+
+    assert isinstance(f9.examine(tale.looked_at()), Excluded)
+    assert isinstance(f9.examine(blind.looked_at()), CannotTell)
+
+
 @pytest.mark.parametrize("tale", [rolled_back(), expired(), cleaned_up()])
 def test_a_completed_checkpoint_ends_it(tale: Tale) -> None:
     """Failures from before it are history."""

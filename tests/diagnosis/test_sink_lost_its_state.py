@@ -112,3 +112,14 @@ def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
     found = mode.examine(tale.looked_at(leaked=lost(tale)))
 
     assert isinstance(found, Excluded)
+
+
+def test_what_its_last_commit_covers_is_not_owed() -> None:
+    """A manifest at or below the old id's last commit was passed over, not lost with the state (F3)."""
+    tale = commits_as_new(changed(), 5)
+    tale.manifests.clear()
+    tale.leaves_manifest("a", 3)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Excluded)
