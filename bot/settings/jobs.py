@@ -79,7 +79,8 @@ class JobSettings(Record):
     )
     checkpoint_dir: Folder | None = Field(
         default=None,
-        description="Flink's `execution.checkpointing.dir`, readable from here, without the job id.",
+        description="Flink's `execution.checkpointing.dir`, readable from here, without the job id. For `s3:`, "
+        "endpoint, region and credentials come from the environment (`AWS_ENDPOINT_URL`, `AWS_REGION`, …).",
         examples=["s3://flink-state/checkpoints"],
     )
     savepoint_dir: Folder | None = Field(
