@@ -4,10 +4,10 @@ import pytest
 
 from bot.diagnosis import cleanup_deleted_files, last_commit_expired, restore_misses_flink_manifest
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import LastCommit, LeakStanding, UnreadableFile
+from bot.domain.findings import LastCommit
 from bot.domain.ids import CheckpointId
 from tests.cases import OPERATOR, Tale, job_id
-from tests.found import hole, leaks, point, points, retention, unreadable
+from tests.found import point, points, retention
 
 f7, f8, f9 = restore_misses_flink_manifest, last_commit_expired, cleanup_deleted_files
 
@@ -199,76 +199,3 @@ def test_without_a_point_to_go_to_the_source_is_read_again() -> None:
 
     assert isinstance(found, Matches)
     assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
-
-
-def missing(tale: Tale, checkpoint: int, what: str = "data") -> UnreadableFile:
-    """One file of that commit is gone."""
-    return UnreadableFile.model_validate(
-        {
-            "path": f"s3://lake/sales/orders/data/{checkpoint}.parquet",
-            "what": what,
-            "snapshot_id": tale.at("a", checkpoint),
-            "rows": 10,
-            "problem": "It is not on storage.",
-        }
-    )
-
-
-def test_readers_go_below_the_oldest_missing_file() -> None:
-    """A file is named by every snapshot from its commit on."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 4), missing(tale, 3))))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.REPAIR_UNREADABLE_FILES, tale.at("a", 2)) == (found.remedy, found.last_good)
-    assert {tale.at("a", 3), tale.at("a", 4)} == set(found.rows)
-
-
-def test_a_missing_file_of_the_first_commit_leaves_nothing_to_trust() -> None:
-    """There is no snapshot below it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 1))))
-
-    assert isinstance(found, Matches)
-    assert found.last_good is None
-
-
-def test_a_storage_that_gives_nothing_at_all_is_not_called_a_deletion() -> None:
-    """Rights and outages look like missing files, all of them at once."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 2), missing(tale, 3), checked=2)))
-
-    assert isinstance(found, CannotTell)
-    assert "the storage itself" in found.missing[0]
-
-
-@pytest.mark.parametrize(
-    ("standing", "lost", "expected"),
-    [
-        (LeakStanding.PENDING, 0, Matches),
-        (LeakStanding.DROPPED, 10, Matches),
-        (LeakStanding.DROPPED, 0, Excluded),
-        (LeakStanding.LEFT_OVER, 10, Excluded),
-    ],
-)
-def test_manifests_whose_files_are_gone_count_while_their_rows_matter(
-    standing: LeakStanding, lost: int, expected: type
-) -> None:
-    """A pending one would commit files that nobody can read; a dropped one matters while positions are missing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
-    hollow = leaks(*tale.manifests, standing=standing, missing_files=1)
-
-    found = f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost)))
-
-    assert isinstance(found, expected)
-
-
-def test_files_are_not_excluded_before_they_were_looked_for() -> None:
-    """Neither without the evidence nor without Flink, which alone tells of a failing restart."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(f9.examine(tale.case()), CannotTell)
-    assert isinstance(f9.examine(tale.flink_is_down().looked_at()), CannotTell)
