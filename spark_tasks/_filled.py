@@ -60,7 +60,8 @@ def _counted(files: DataFrame, columns: Sequence[TableColumn]) -> DataFrame:
     for each in columns:
         nulls = _of("null_value_counts", each)
         is_there = nulls.isNotNull() | _of("value_counts", each).isNotNull() | _of("column_sizes", each).isNotNull()
-        is_lacking = ~is_there & (F.size(F.coalesce("column_sizes", "value_counts")) > 0)
+        keeps_counts = F.coalesce(F.size(F.coalesce("column_sizes", "value_counts")), F.lit(0)) > 0
+        is_lacking = ~is_there & keeps_counts
         is_null = is_lacking | (nulls == F.col("record_count"))
         told += [
             F.count_if(F.coalesce(is_null, F.lit(False))).alias(f"without_{each.field_id}"),

@@ -133,7 +133,7 @@ def _some(
 
 def _headline(old: Sequence[Snapshot], rows: int, low: int | None, high: int | None, overlapping: int | None) -> str:
     span = f", with events from {moment(low)} until {moment(high)}" if low is not None and high is not None else ""
-    known = "" if overlapping is None else f"; {counted(overlapping, 'key')} of them lived in the table before"
+    known = "" if overlapping is None else f"; {overlapping:,} of its keys lived in the table before"
     which = f"Commit {short(old[0].snapshot_id)} looks" if len(old) == 1 else (
         f"{counted(len(old), 'commit')} from {short(old[0].snapshot_id)} to {short(old[-1].snapshot_id)} look"
     )  # fmt: skip

@@ -110,13 +110,14 @@ def _broken(finding: FreshnessFinding) -> list[str]:
     broken = []
     if finding.promised_s is not None and (finding.event_age_s or 0) > finding.promised_s:
         allowed = lasting(finding.promised_s)
-        broken.append(f"the newest event is {lasting(finding.event_age_s or 0)} old, promised are {allowed}")
+        broken.append(f"the newest event is {lasting(finding.event_age_s or 0)} old, the contract promises {allowed}")
     age = finding.commit_age_s or 0
     cadence = finding.promised_cadence_s
+    old = f"the newest commit with rows is {lasting(age)} old, the contract promises"
     if cadence is not None and age > CADENCE_SLACK * cadence:
-        broken.append(f"the newest commit with rows is {lasting(age)} old, promised is one every {lasting(cadence)}")
+        broken.append(f"{old} one every {lasting(cadence)}")
     elif finding.promised_s is not None and finding.event_age_s is None and age > finding.promised_s:
-        broken.append(f"the newest commit with rows is {lasting(age)} old, promised are {lasting(finding.promised_s)}")
+        broken.append(f"{old} {lasting(finding.promised_s)}")
     if finding.is_event_time_stuck:
         stands = f"{finding.stuck_at:%Y-%m-%d %H:%M:%S} UTC"
         broken.append(f"the last {_STUCK_AFTER} commits with rows brought no event newer than {stands}")

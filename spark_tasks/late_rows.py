@@ -143,9 +143,11 @@ def _told(
 
 def _headline(finding: LateRowsFinding, commits: int) -> str:
     where = ids([each.snapshot_id for each in finding.commits])
-    allowed = f"allowed are {lasting(finding.allowed_s)}" if finding.allowed_s else "the contract names no allowance"
+    allowed = (
+        f"the contract allows {lasting(finding.allowed_s)}" if finding.allowed_s else "the contract names no allowance"
+    )
     return (
-        f"{counted(finding.late, 'row')} of {counted(finding.rows_checked, 'row')} came late, in "
+        f"{finding.late:,} of {counted(finding.rows_checked, 'row')} came late, in "
         f"{counted(commits, 'commit')} ({where}): up to {lasting(finding.worst_s or 0)} below the newest event "
         f"that was there; {allowed}."
     )

@@ -47,7 +47,8 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
         headline = f"No run is known to have read above {short(trusted)}, but {_unclear(unclear)}."
     else:
         verdict = Verdict.RULED_OUT
-        headline = f"None of {counted(finding.runs_checked, 'observed run')} read above {short(trusted)}."
+        runs = counted(finding.runs_checked, "observed run")
+        headline = f"None of {runs} read above {short(trusted)}." if looked.values else "No run is known to read it."
     return Answer(
         verdict=verdict,
         headline=headline,

@@ -114,7 +114,7 @@ def _headline(ask: Ask, finding: ReplayedRowsFinding) -> str:
     largest = finding.pairs[0]
     changed = f"{finding.changed:,} of them with other values" if finding.changed else "all with the same values"
     return (
-        f"{counted(finding.replayed, 'row')} of {counted(finding.rows_checked, 'row')} came again{positions}, "
+        f"{finding.replayed:,} of {counted(finding.rows_checked, 'row')} came again{positions}, "
         f"{changed}; most were brought by {short(largest.first)} first and by {short(largest.second)} again."
     )
 

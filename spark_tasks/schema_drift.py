@@ -40,8 +40,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not("The window's end is no longer listed, so its schema is not known.", reach)
     table = ask.observation.table
     flinks = [commit for commit in reach.main if commit.job_id is not None]
-    unfilled = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]
-    unfilled = [f for f in unfilled if f.files and f.without == f.files]
+    added = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]
+    unfilled = [f for f in added if f.files and f.without == f.files]
+    untold = [f for f in added if f.untold and f.without + f.untold == f.files]
     required = _required(ask)
     nulls = [f for column in required for f in fillings(spark, _under(table, flinks, column), [column]) if f.nulls]
     differences = (
@@ -54,9 +55,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     finding = SchemaDriftFinding(
         differences=differences,
         all_null=tuple(filling.column.name for filling in unfilled),
+        untold=tuple(filling.column.name for filling in untold),
         added_at=_added_at(table, reach),
     )
-    return _told(ask, finding, begin_expired(ask) if is_cut(ask, reach) else None)
+    return _told(ask, finding, (*map(_no_counts, untold), *((begin_expired(ask),) if is_cut(ask, reach) else ())))
 
 
 def _added(table: TableState) -> list[Column]:
@@ -144,13 +146,21 @@ def _not_filled(filling: Filling) -> SchemaDifference:
     )
 
 
-def _told(ask: Ask, finding: SchemaDriftFinding, cut: NotSeen | None) -> Answer:
+def _no_counts(filling: Filling) -> NotSeen:
+    return NotSeen(
+        source=f"null counts of column {filling.column.name}",
+        reason=f"The job's writer kept no counts of column {filling.column.name}, so whether it fills it is not known.",
+        remedy="Count its nulls with a query, or keep metrics of the column (write.metadata.metrics.column).",
+    )
+
+
+def _told(ask: Ask, finding: SchemaDriftFinding, unseen: tuple[NotSeen, ...]) -> Answer:
     columns = counted(len(ask.observation.table.columns), "column")
     unpromised = "" if ask.contract.columns else "; the contract promises no columns"
     if finding.differences:
         verdict, headline = Verdict.CONFIRMED, _headline(finding)
-    elif cut is not None:
-        verdict, headline = Verdict.INCONCLUSIVE, f"No drift as far as can be seen. {cut.reason}"
+    elif unseen:
+        verdict, headline = Verdict.INCONCLUSIVE, f"No drift as far as can be seen. {unseen[0].reason}"
     else:
         verdict = Verdict.RULED_OUT
         headline = f"The table's {columns} are what they were where the window begins, and are written{unpromised}."
@@ -165,7 +175,7 @@ def _told(ask: Ask, finding: SchemaDriftFinding, cut: NotSeen | None) -> Answer:
         rows=tuple((d.column, " and ".join(d.between), d.expected, d.found) for d in finding.differences[:MAX_ROWS]),
         finding=finding,
         sources=("schemas and partition specs in the metadata", "null counts of the files that the job wrote"),
-        could_not_look=() if cut is None else (cut,),
+        could_not_look=unseen,
     )
 
 

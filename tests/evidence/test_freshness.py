@@ -36,7 +36,7 @@ def test_the_newest_event_is_told_from_the_bounds_of_files(orders: OrdersTable, 
 
     assert (fresh.verdict, fresh_of(fresh).event_age_s) == (Verdict.RULED_OUT, 300)
     assert (stale.verdict, fresh_of(stale).event_age_s) == (Verdict.CONFIRMED, 301)
-    assert stale.headline.startswith("The newest event is 5 min 1 s old, promised are 5 min")
+    assert stale.headline.startswith("The newest event is 5 min 1 s old, the contract promises 5 min")
 
 
 def test_commits_that_stay_away_are_told_against_the_cadence(orders: OrdersTable, asks: Asks) -> None:

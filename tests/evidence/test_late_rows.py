@@ -29,7 +29,7 @@ def test_rows_far_below_the_newest_event_before_them_are_late(orders: OrdersTabl
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.rows_checked, found.late, found.worst_s, found.allowed_s) == (210, 9, 309, 300)
     assert [(each.snapshot_id, each.late) for each in found.commits] == [(late, 9)]
-    assert "allowed are 5 min" in answer.headline
+    assert "the contract allows 5 min" in answer.headline
 
 
 def test_rows_within_what_the_contract_allows_are_not_late(orders: OrdersTable, asks: Asks) -> None:

@@ -5,6 +5,7 @@ from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import SchemaDriftFinding
 from tests.evidence.conftest import Asks
 from tests.tables import CONTRACT, OrdersTable, rows
+from tests.upserts import upserts
 
 
 def drift_of(answer: Answer) -> SchemaDriftFinding:
@@ -132,3 +133,18 @@ def test_a_window_whose_beginning_is_gone_is_not_ruled_out(orders: OrdersTable, 
     answer = asks("schema_drift", cut)
 
     assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_file_without_counts_does_not_exclude_anything(orders: OrdersTable, asks: Asks) -> None:
+    """Whether the job fills the new column cannot be seen, so it is neither told as empty nor as filled."""
+    before = orders.commits("a", 1, range(10))
+    orders.adds_column("city")
+    start = upserts(orders, "a", 2, [20], keys=[20])
+    upserts(orders, "a", 3, [30], keys=[30])
+
+    changed = asks("schema_drift", orders.ask(before))
+    later = asks("schema_drift", orders.ask(start))
+
+    assert (drift_of(changed).all_null, drift_of(changed).untold) == ((), ("city",))
+    assert later.verdict is Verdict.INCONCLUSIVE
+    assert "kept no counts of column city" in later.headline

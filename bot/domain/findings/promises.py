@@ -42,7 +42,10 @@ class SchemaDriftFinding(Record):
     kind: Literal["schema-drift"] = "schema-drift"
     differences: tuple[SchemaDifference, ...]
     all_null: tuple[str, ...]
-    """Columns of the table that every file of the window by Flink leaves null or does not have."""
+    """Columns that were added after the table was made and that every file of the window by Flink leaves null or does
+    not have, of the commits whose own schema has the column."""
+    untold: tuple[str, ...] = ()
+    """Such columns that no file is known to fill, because a writer kept no counts: not seen, so not excluded."""
     added_at: SnapshotId | None
     """First commit of the window under the present schema; None when the schema did not change within it."""
 
