@@ -142,8 +142,8 @@ def assemble(
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected."""
     modes = failure_modes()
-    first = [task for task in tasks_needed(modes) if look_first and collector.task(task).reads != "rows"]
-    desk = EvidenceDesk(incidents, observer, collector, first)
+    cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
+    desk = EvidenceDesk(incidents, observer, collector, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
     walker = Walker(incidents, diagnostician)

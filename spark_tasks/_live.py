@@ -29,13 +29,6 @@ def live_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -
     return entries_in(spark, listed.where(is_inside).unionByName(below)).where("status != 2")
 
 
-def live_of(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> DataFrame:
-    """Entries that are live at `at` and were added by these commits; shape and cost as above, nothing below."""
-    ids = [int(commit.snapshot_id) for commit in window]
-    listed = manifests_of(spark, [at.manifest_list]).where(F.col("added_snapshot_id").isin(ids))
-    return entries_in(spark, listed).where(F.col("snapshot_id").isin(ids) & (F.col("status") != 2))
-
-
 def live_since(spark: SparkSession, at: Snapshot, sequence_number: int) -> DataFrame:
     """Entries that are live at `at`, in manifests written at this sequence number or later.
 

@@ -22,7 +22,7 @@ TASK = Task(
     confirmed_means="files were written that never reached the table; they are reported, never deleted",
     needs=("table", "flink_manifests"),
     cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window",
-    reads="metadata",
+    reads="listing",
 )
 _SAFE_AGE = timedelta(minutes=10)
 

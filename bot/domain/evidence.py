@@ -36,9 +36,9 @@ class Task(Record):
     """Sources without which it is inconclusive: `table`, `jobs`, `checkpoints`, `reads`, `contract.key`, …"""
     cost: str
     """What it reads, in words: `manifests of the window`, `rows of the window, two columns`."""
-    reads: Literal["nothing", "metadata", "rows"] = "rows"
-    """The dearest thing that it reads: nothing but what is in hand, manifests and file listings, or rows. What reads
-    no rows is collected without being asked for, before Flink forgets."""
+    reads: Literal["nothing", "metadata", "listing", "rows"] = "rows"
+    """The dearest thing that it reads: nothing but what is in hand, manifests of the window, a listing of the whole
+    table's folder, or rows. The first two are collected without being asked for, before Flink forgets."""
     version: int = 1
     confirmed_is: Literal["trouble", "relief"] = "trouble"
     """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief."""

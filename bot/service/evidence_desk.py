@@ -99,7 +99,7 @@ class EvidenceDesk:
         incident = self._store.get(incident_id)
         if not incident.is_open or not self._first_tasks:
             return
-        ask = self._ask(incident.opened.table, incident.window, incident.trusted, self._first_tasks)
+        ask = self._ask(incident.opened.table, incident.window, incident.trusted)
         pinned = ask.observation.table.metadata_location
         for task in self._first_tasks:
             run = EvidenceId(str(ULID()))
@@ -136,9 +136,8 @@ class EvidenceDesk:
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None, tasks: Sequence[str]) -> Ask:
-        needs = frozenset(need for task in tasks for need in self._collector.task(task).needs)
-        observation = self._observer.observe(table, needs, window=window)
+    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None) -> Ask:
+        observation = self._observer.observe(table, window=window)
         head = observation.table.head
         until = head if head is not None else window.until
         return Ask(
@@ -156,7 +155,7 @@ class EvidenceDesk:
                 return
             body: Body
             try:
-                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, (view.task,))
+                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted)
                 evidence = self._collector.collect(
                     view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
                 )

@@ -1,6 +1,6 @@
 """One table, looked at once, without an incident: every evidence that diagnosis needs, and what it amounts to."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from ulid import ULID
@@ -40,7 +40,7 @@ class Examiner:
     def collect(self, table: TableName, task: str, choose: ChooseWindow | None = None) -> Evidence:
         """One task. Raises Refused (unknown task or window), UnknownTable, CouldNotLook, EvidenceFailed."""
         self._collector.task(task)
-        return self._run(task, self._ask(table, (task,), choose))
+        return self._run(task, self._ask(table, choose))
 
     def examine(self, table: TableName, choose: ChooseWindow | None = None) -> Examination:
         """All of it, two tasks at a time. A task that fails makes its modes say what is missing, no more.
@@ -48,7 +48,7 @@ class Examiner:
         Raises Refused (window), UnknownTable, CouldNotLook (the table itself).
         """
         tasks = tasks_needed(self._modes)
-        ask = self._ask(table, tasks, choose)
+        ask = self._ask(table, choose)
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="examine") as pool:
             evidence = tuple(pool.map(lambda task: self._answer(task, ask), tasks))
         case = build_case(self._observer.setup(table), ask.observation, ask.window, evidence)
@@ -58,9 +58,8 @@ class Examiner:
         """The same case, put to the modes of this version."""
         return diagnose(case, self._modes)
 
-    def _ask(self, table: TableName, tasks: Sequence[str], choose: ChooseWindow | None) -> Ask:
-        needs = frozenset(need for task in tasks for need in self._collector.task(task).needs)
-        observation = self._observer.observe(table, needs)
+    def _ask(self, table: TableName, choose: ChooseWindow | None) -> Ask:
+        observation = self._observer.observe(table)
         state = observation.table
         window = choose(state) if choose else propose_window(state, observation.jobs).window
         return Ask(

@@ -1,6 +1,6 @@
 """Looks at the outside world once, and keeps apart what was not seen from what is not there."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -64,11 +64,10 @@ class Observer:
         self.setup(table)
         return self.catalog.load(table)
 
-    def observe(self, table: TableName, needs: Collection[str] = (), *, window: Window | None = None) -> Observation:
+    def observe(self, table: TableName, *, window: Window | None = None) -> Observation:
         """Everything, the sources asked at the same time. Raises only when the table itself cannot be read.
 
-        `needs` names what is dear and only looked at when a task declares it. `window`, where it is known, bounds
-        how far back readers are looked for.
+        `window`, where it is known, bounds how far back readers are looked for.
         """
         setup = self.setup(table)
         state = self.catalog.load(table)
