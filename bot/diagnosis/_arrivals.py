@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import listed, longest_silence
+from bot.diagnosis._case import in_window, listed, longest_silence, runs_of
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -41,16 +41,17 @@ def silence(case: Case, run: JobRun) -> str | None:
     return _waiting(case, run)
 
 
-def unaccounted(case: Case, run: JobRun, checked: SnapshotId | None) -> str | None:
+def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
     """What is missing to know that completed checkpoints without a commit carried no rows; None: nothing is.
 
-    Those up to `checked` are vouched for by the evidence, which would have found their positions missing.
-    A commit that was taken away with every trace in the metadata leaves its files behind, so a listing of the
-    files without an orphan shows that there was none.
+    Those up to `checked` are vouched for by the evidence, which would have found their positions missing. A commit
+    that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
+    orphan shows that there was none. Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
-    overdue = _overdue(case, run, checked)
-    if not overdue:
+    told = [(run, overdue) for run in runs_of(case) if (overdue := _overdue(case, run, checked))]
+    if not told:
         return None
+    run, overdue = told[-1]
     ids = f"checkpoints {listed(overdue)}" if overdue[1:] else f"checkpoint {overdue[0]}"
     why = f"Flink completed {ids} of run {short_job(run.job_id)}, and no commit carries them"
     if missing := lacking(case, "orphan_files"):
@@ -75,18 +76,21 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 
 
 def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[CheckpointId, ...]:
-    """Completed ids above `checked` that no commit carries although there was time, rising: those of the run, every
-    one while it has no commit up to there, and what it was restored from."""
+    """Completed ids above `checked` that no listed commit carries although there was time, rising: those that the run
+    took itself since the window began, and what a living run was restored from."""
+    table = case.observation.table
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
-    until = case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
-    commits = flink_commits(case.observation.table)
-    below = {s.snapshot_id for s in case.observation.table.ancestors(checked)}
-    newest = next((c for c in reversed(commits) if c.snapshot_id in below), None)
-    base = newest.checkpoint_id or CheckpointId(0) if newest else CheckpointId(0)
-    own = base if newest is not None and newest.job_id == run.job_id else CheckpointId(0)
-    mine = {c.checkpoint_id for c in commits if c.job_id == run.job_id}
-    late = {i for i, at in _completed(run).items() if at <= until and i > own and i not in mine}
-    restored = run.restored.checkpoint_id if run.restored is not None else base
+    until = table.read_at - max(2 * interval, ON_ITS_WAY)
+    window = in_window(case)
+    since = window[0].committed_at if window and run.is_terminal else run.started_at
+    above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
+    mine = [s for s in table.snapshots if s.job_id == run.job_id and s.checkpoint_id is not None]
+    own = max((s.checkpoint_id or 0 for s in mine if s.snapshot_id not in above), default=0)
+    carried = {s.checkpoint_id for s in mine}
+    late = {i for i, at in _completed(run).items() if since < at <= until and i > own and i not in carried}
+    commits = flink_commits(table)
+    base = next((c.checkpoint_id or 0 for c in reversed(commits) if c.snapshot_id not in above), 0)
+    restored = run.restored.checkpoint_id if run.restored is not None and not run.is_terminal else CheckpointId(0)
     if restored > base and restored not in {c.checkpoint_id for c in commits}:
         late.add(restored)
     return tuple(sorted(late))

@@ -56,7 +56,7 @@ def examine(case: Case) -> Examined:
     alive = living(case)
     until = checked_until(case, *MODE.needs)
     if not missing and alive:
-        unsaid = (unaccounted(case, alive[-1], until), repeats_unexplained(case))
+        unsaid = (unaccounted(case, until), repeats_unexplained(case))
         missing += [what for what in unsaid if what is not None]
     if missing or not alive:
         return CannotTell(missing=tuple(missing))

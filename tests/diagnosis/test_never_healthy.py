@@ -213,8 +213,26 @@ def _erased_below_a_compaction() -> Story:
     return Story(world, look(world))
 
 
+def _erased_before_the_next_run() -> Story:
+    """A run ends, its only commit goes, and the next run is restored from an id that an older run has on the table."""
+    world = World()
+    world.reads(2)
+    world.restarts(world.points[0])
+    world.position = 2
+    world.reads(1)
+    world.erases(world.chain()[-1].snapshot_id)
+    world.restarts(world.points[-1])
+    return Story(world, look(world))
+
+
 @pytest.mark.parametrize(
-    "story", [_erased_before_the_job_went_on, _erased_under_a_run_with_low_ids, _erased_below_a_compaction]
+    "story",
+    [
+        _erased_before_the_next_run,
+        _erased_before_the_job_went_on,
+        _erased_under_a_run_with_low_ids,
+        _erased_below_a_compaction,
+    ],
 )
 def test_what_the_search_once_found_stays_found(story: Callable[[], Story]) -> None:
     """Histories that were called healthy once although rows were lost."""
