@@ -36,7 +36,7 @@ def _cells(row: LedgerRow, form: str) -> tuple[str, ...]:
         "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
         ", ".join(name for name in row.refs if name != "main"),
         row.code_version or "unknown",
-        "unknown" if row.attempts is None else ", ".join(map(str, row.attempts)),
+        _attempts(row),
         "" if row.schema_id is None else str(row.schema_id),
         ", ".join(map(str, row.spec_ids)),
     )
@@ -47,6 +47,12 @@ def _checkpoint(row: LedgerRow) -> str:
         return row.operation
     is_plain = row.checkpoint_kind in (CheckpointKind.CHECKPOINT, CheckpointKind.UNKNOWN)
     return str(row.checkpoint_id) if is_plain else f"{row.checkpoint_id} {row.checkpoint_kind.value}"
+
+
+def _attempts(row: LedgerRow) -> str:
+    if row.attempts is None:
+        return "unknown" if row.added_files or row.added_delete_files else ""
+    return ", ".join(map(str, row.attempts))
 
 
 def _change(added: int, removed: int) -> str:
