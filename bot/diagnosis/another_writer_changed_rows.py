@@ -95,7 +95,7 @@ def _why_not(commits: tuple[Snapshot, ...]) -> str:
     compactions = [s for s in commits if s.operation == "replace"]
     if compactions:
         return (
-            f"Every commit in the window carries a Flink job id, apart from compactions ({len(compactions)}), which kept "
-            "their rows."
+            f"Every commit in the window carries a Flink job id, apart from compactions ({len(compactions)}), which "
+            "kept their rows."
         )
     return f"Every one of the {len(commits)} commits in the window carries a Flink job id."

@@ -39,6 +39,8 @@ def examine(case: Case) -> Examined:
     found = case.schema_drift
     assert found is not None
     columns = unwritten(found)
+    if not columns and found.untold:
+        return CannotTell(missing=(f"null counts of column {', '.join(found.untold)}: no file of the window has them",))
     if not columns and not found.all_null:
         return Excluded(reason=_why_not(case, found))
     if not columns:

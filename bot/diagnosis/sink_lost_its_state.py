@@ -94,12 +94,12 @@ def _silent_change(case: Case) -> Change | None:
     went_on = any(c.status == "COMPLETED" and c.triggered_at > restored.at for c in run.checkpoints)
     if newest.committed_at > restored.at or not went_on or newest.job_id == run.job_id:
         return None
-    committer = next((v.vertex_id for v in run.vertices if "IcebergFilesCommitter" in v.name), None)
-    if committer == newest.operator_id:
+    committers = committer_ids(case, run)
+    if newest.operator_id in committers:
         return None
     return Change(
         before=newest.operator_id,
-        after=committer,
+        after=next(iter(committers), None),
         last=newest.snapshot_id,
         first=None,
         shown_by=f"Run {short_job(run.job_id)} was restored from checkpoint {restored.checkpoint_id} and has completed "

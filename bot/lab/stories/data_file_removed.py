@@ -9,8 +9,9 @@ SUMMARY = "A data file of a committed snapshot disappears from storage: readers 
 def tell(world: World, early: bool) -> None:
     """Ends with the job committing on. `early`: returns right after the deletion."""
     job = world.running_job()
-    commits = world.await_commits(job, 4)
+    world.await_commits(job, 4)
     world.await_first_reads()
+    commits = world.commits_of(job)
     hurt = next(link for link in reversed(commits[:-1]) if link.added_rows > 0)
     gone = world.hands.remove_data_file(hurt.snapshot_id)
     world.note(

@@ -18,7 +18,7 @@ def tell(world: World, early: bool) -> None:
     first, good = world.stop_with_rows(first)
     paired = world.commits_of(first)[-1]
     world.hands.sql(
-        "INSERT INTO {table} SELECT 'backfill-1', event_time, customer, amount, 1000000 FROM {table} LIMIT 1",
+        "INSERT INTO {table} SELECT 'backfill-1', event_time, customer, amount, 0 FROM {table} LIMIT 1",
         "CALL {catalog}.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 1)",
     )
     second = world.start_job(from_path=good.path)

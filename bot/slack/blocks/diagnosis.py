@@ -49,11 +49,16 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"Last good snapshot: {short(match.last_good)} · What to do: {match.remedy.words}",
+            f"{_last_good(match)}What to do: {match.remedy.words}",
             *([f"Shown by the commits {rows}{more}"] if rows else []),
             *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
         ),
     ]
+
+
+def _last_good(match: Matches) -> str:
+    """Nothing for what is only worth knowing: it says nothing of what to trust."""
+    return f"Last good snapshot: {short(match.last_good)} · " if match.last_good is not None else ""
 
 
 def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
