@@ -40,8 +40,13 @@ def test_files_that_lack_the_column_show_an_older_change() -> None:
 
 @pytest.mark.parametrize(
     ("drift", "expected"),
-    [(schema(), Excluded), (schema(all_null=("discount",)), CannotTell), (None, CannotTell)],
-    ids=["filled", "null without a change", "not looked at"],
+    [
+        (schema(), Excluded),
+        (schema(all_null=("discount",)), CannotTell),
+        (schema().model_copy(update={"untold": ("discount",)}), CannotTell),
+        (None, CannotTell),
+    ],
+    ids=["filled", "null without a change", "files without null counts", "not looked at"],
 )
 def test_a_null_column_alone_is_no_proof(drift: Any, expected: type) -> None:
     """The source may leave it empty; and nobody may say so before the files were looked at."""
