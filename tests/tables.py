@@ -4,6 +4,7 @@ A table of orders is written by PyIceberg into a folder of the test, with the su
 writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -218,6 +219,12 @@ class OrdersTable(AlteredTable):
         assert found is not None
         written = [m for m in found.manifests(self._table.io) if m.added_snapshot_id == snapshot]
         return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in written]
+
+    def becomes_format_3(self) -> None:
+        """Another engine upgrades the table: PyIceberg cannot, so the newest metadata file is written anew."""
+        self._table.refresh()
+        path = Path(self._table.metadata_location.removeprefix("file://"))
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 0}))
 
     @property
     def head(self) -> SnapshotId:

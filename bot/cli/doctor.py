@@ -23,6 +23,10 @@ Line = tuple[str, bool, str, str]
 """(what, is it good, what was found, what to do)."""
 
 
+_NEWEST_WRITTEN = 2
+"""The newest table format of which PyIceberg 0.12 writes metadata."""
+
+
 def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Look at everything that Waterline needs. Changes nothing. Exit code 1 if something is missing."""
     console = Console(soft_wrap=True, highlight=False)
@@ -30,7 +34,8 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
     with build(settings, NobodyThere(), keep_record=False) as built:
-        lines += [*_tables(built.services), *_jobs(built.services)]
+        can_write_3 = settings.catalog.properties.get("type") == "rest"
+        lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
@@ -46,7 +51,8 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         raise typer.Exit(code=1)
 
 
-def _tables(services: Services) -> Iterator[Line]:
+def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:
+    """`can_write_3`: whether the catalog itself writes metadata, so that PyIceberg need not."""
     for name in services.observer.tables:
         try:
             seen = services.observer.observe(name)
@@ -54,6 +60,13 @@ def _tables(services: Services) -> Iterator[Line]:
             yield f"table {name}", False, f"{error.happened} {error.found}", error.remedy
             continue
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
+        if seen.table.format_version > _NEWEST_WRITTEN and not can_write_3:
+            yield (
+                f"commits to {name}",
+                False,
+                "a table of format 3 in a catalog whose metadata PyIceberg must write, which it cannot yet",
+                "Evidence and diagnosis work; move the table by hand, or serve it by a REST catalog.",
+            )
         if isinstance(seen.reads, NotSeen):
             yield seen.reads.source, False, seen.reads.reason, seen.reads.remedy
         else:

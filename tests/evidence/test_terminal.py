@@ -64,6 +64,19 @@ def test_the_tasks_are_listed_with_question_and_cost() -> None:
     assert "  confirmed: " in told.stdout
 
 
+def test_the_doctor_names_a_table_that_can_be_read_and_not_committed_to(config: str, orders: OrdersTable) -> None:
+    """PyIceberg reads format 3 and does not write it: nobody should learn that when a rewind is approved."""
+    before = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"}).stdout
+    orders.becomes_format_3()
+
+    after = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"})
+
+    assert "format 2, 3 snapshots" in before
+    assert "commits to sales.orders" not in before
+    assert "commits to sales.orders" in after.stdout
+    assert 1 == after.exit_code
+
+
 def test_a_saved_case_is_diagnosed_the_same_without_any_source(config: str, tmp_path: Path) -> None:
     """The other machine has neither catalog nor Spark nor Flink."""
     path = str(tmp_path / "orders.case")
