@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
@@ -55,36 +55,32 @@ def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
     return both.groupBy("path").agg(F.max("is_committed").alias("is_committed"))
 
 
-def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime) -> DataFrame:
+def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime, head_at: datetime) -> DataFrame:
     """Shape: path, length, written_at, is_young, is_named, of_other_attempt; one row per data file of `listed` that
     was written after `begin`.
 
-    `of_other_attempt`: its name is Flink's, and a committed file of the same subtask bears another attempt number.
+    `of_other_attempt`: its name is Flink's, it is older than the head's commit (`head_at`), and another attempt of its
+    subtask has written since what is committed. A higher number may be the failover's, whose commit is yet to come:
+    it counts only once the file is old, as the loser of a speculative execution.
     """
     inside = listed.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
-    attempts = (
-        named.where("is_committed")
-        .select(_told("path", SUBTASK_IN_FILE_NAME).alias("subtask"), _told("path", ATTEMPT_IN_FILE_NAME).alias("by"))
-        .where("by IS NOT NULL")
-        .groupBy("subtask")
-        .agg(F.collect_set("by").alias("attempts"))
+    known = named.select("path", F.lit(True).alias("known"), "is_committed")
+    subtask, attempt = _told("path", SUBTASK_IN_FILE_NAME), _told("path", ATTEMPT_IN_FILE_NAME)
+    placed = (
+        inside.join(known, on="path", how="left")
+        .withColumns({"subtask": subtask, "attempt": attempt})
+        .withColumn("by", F.when(F.col("is_committed"), F.col("attempt")))
     )
-    placed = inside.withColumn("subtask", _told("path", SUBTASK_IN_FILE_NAME)).withColumn(
-        "attempt", _told("path", ATTEMPT_IN_FILE_NAME)
-    )
-    known = named.select("path", F.lit(True).alias("known"))
-    others = F.size(F.array_remove("attempts", F.col("attempt"))) > 0
-    return (
-        placed.join(known, on="path", how="left")
-        .join(attempts, on="subtask", how="left")
-        .select(
-            "path",
-            "length",
-            "written_at",
-            (F.col("written_at") > F.lit(safe_from)).alias("is_young"),
-            F.coalesce("known", F.lit(False)).alias("is_named"),
-            F.coalesce(others, F.lit(False)).alias("of_other_attempt"),
-        )
+    since = Window.partitionBy("subtask").orderBy(F.desc("written_at")).rangeBetween(Window.unboundedPreceding, 0)
+    is_young = F.col("written_at") > F.lit(safe_from)
+    is_other = (F.max("by").over(since) > F.col("attempt")) | ((F.min("by").over(since) < F.col("attempt")) & ~is_young)
+    return placed.select(
+        "path",
+        "length",
+        "written_at",
+        is_young.alias("is_young"),
+        F.coalesce("known", F.lit(False)).alias("is_named"),
+        F.coalesce(is_other & (F.col("written_at") < F.lit(head_at)), F.lit(False)).alias("of_other_attempt"),
     )
 
 

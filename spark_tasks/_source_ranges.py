@@ -42,6 +42,8 @@ class Covered:
     """Of commits all of whose files hold one source partition each, or whose source has only one."""
     times: tuple[Range, ...]
     """Of commits by event time."""
+    commits: frozenset[SnapshotId]
+    """Those that added data files, with a range or without."""
 
     def known(self, commits: Sequence[SnapshotId]) -> bool:
         """Whether any two of these can be compared: all by position, or all by event time."""
@@ -94,6 +96,7 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
             for row in rows
             if row["snapshot_id"] not in untimed
         ),
+        commits=frozenset(SnapshotId(row["snapshot_id"]) for row in rows),
     )
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, bare_path
-from bot.domain.ids import CheckpointId, short_job
+from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
 
@@ -29,6 +29,12 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     committed = committed_of(leak, world.table)
     if committed is not None and leak.checkpoint_id <= committed:
         return _below(leak, committed, run)
+    if committed is None and run is not None and _is_below_drained(leak, run, world.table):
+        return (
+            LeakStanding.DROPPED,
+            f"Run {short_job(leak.job_id)} goes on from a drained job, whose last commit carries Long.MAX_VALUE: its "
+            f"V1 sink takes checkpoint {leak.checkpoint_id} for committed.",
+        )
     reached = "nothing" if committed is None else f"checkpoint {committed}"
     head = f"Main has {reached} of run {short_job(leak.job_id)}"
     if run is not None and not run.is_terminal:
@@ -97,6 +103,14 @@ def _below(leak: FlinkManifest, committed: CheckpointId, run: JobRun | None) -> 
         LeakStanding.DROPPED,
         f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
     )
+
+
+def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bool:
+    """A restored V1 sink measures its checkpoints by the run whose state it holds (facts 1.1): where the operator's
+    newest commit is a drained one, none is ever above it."""
+    same = (s.checkpoint_id for s in table.chain if s.checkpoint_id is not None and s.operator_id == leak.operator_id)
+    is_v1 = any(_V1_COMMITTER in vertex.name for vertex in run.vertices)
+    return is_v1 and run.restored is not None and next(same, None) == DRAINED
 
 
 def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[StoredCheckpoint]:

@@ -58,7 +58,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if repeated:
         return _some(reach, repeated)
     runs = {commit.job_id for commit in commits if commit.job_id is not None}
-    placed = [commit.snapshot_id for commit in commits if commit.job_id is not None and _brings_rows(commit)]
+    placed = [commit.snapshot_id for commit in commits if commit.job_id is not None and _brings_rows(commit, covered)]
     if len(runs) > 1 and not covered.known(placed):
         return _not_comparable(ask, len(runs))
     return _none(len(reach.main), f"None of {counted(len(reach.main), 'commit')} repeats another one.")
@@ -169,8 +169,9 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
     )
 
 
-def _brings_rows(commit: Snapshot) -> bool:
-    return commit.counted("added-data-files") > 0 or "added-data-files" not in commit.summary
+def _brings_rows(commit: Snapshot, covered: Covered) -> bool:
+    """By its own manifests; a summary only names a counter that is above 0, so an empty commit has none."""
+    return commit.snapshot_id in covered.commits or commit.counted("added-data-files") > 0
 
 
 def _not_comparable(ask: Ask, runs: int) -> Answer:

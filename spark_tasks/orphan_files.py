@@ -50,7 +50,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
     named = named_since(spark, ask, begin).persist()
     try:
-        files = unnamed(listed, named, begin, table.read_at - safe_age).persist()
+        head_at = table.chain[0].committed_at if table.chain else begin
+        files = unnamed(listed, named, begin, table.read_at - safe_age, head_at).persist()
         try:
             is_orphan = ~F.col("is_named")
             total = files.agg(

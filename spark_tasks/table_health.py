@@ -80,8 +80,8 @@ def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen,
 
 
 def _trouble(finding: TableHealthFinding) -> str:
-    first, more = finding.problems[0], len(finding.problems) - 1
-    return f"{first} {counted(more, 'more problem')} below." if more else first
+    """Every problem: a measure or a row tells no more of the second than of the first."""
+    return " ".join(finding.problems)
 
 
 def _calm(table: TableState, finding: TableHealthFinding) -> str:

@@ -95,8 +95,7 @@ def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | N
     if run is None or not run.vertices:
         return None
     return any(
-        _V1_COMMITTER in vertex.name
-        or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
+        _V1_COMMITTER in vertex.name or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
         for vertex in run.vertices
     )
 

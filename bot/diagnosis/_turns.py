@@ -1,9 +1,12 @@
-"""Who took turns on main: the places where a run commits again after another one had taken over."""
+"""Who took turns on main: where a run commits again after another one had taken over, and what a fork brought twice."""
 
-from bot.diagnosis._case import in_window, living, run_of
+from collections.abc import Sequence
+
+from bot.diagnosis._case import in_window, living, run_of, runs_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId
+from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
@@ -41,6 +44,50 @@ def turns(case: Case) -> tuple[Turn, ...]:
 def writing(case: Case) -> tuple[JobRun, ...]:
     """The runs that are alive and not about to end, oldest first, one of each job id."""
     return tuple({run.job_id: run for run in living(case) if run.state not in _LEAVING}.values())
+
+
+def is_one_job(case: Case, turn: Turn) -> bool:
+    """Whether both are surely this job's: one operator id, or Flink lists both under the job's name."""
+    known = {run.job_id for run in runs_of(case)}
+    return turn.of_one_operator or {turn.run, turn.other} <= known
+
+
+def is_forked(case: Case) -> bool:
+    """Whether two runs of the job write at the same time, by their turns on main or because both are alive."""
+    certain = [turn for turn in turns(case) if is_one_job(case, turn)]
+    return (
+        len(writing(case)) > 1 or len(certain) > 1 or (bool(certain) and not isinstance(case.observation.jobs, NotSeen))
+    )
+
+
+def brought_by_fork(case: Case) -> tuple[Snapshot, ...]:
+    """Commits that carry a checkpoint of the older run once more because a fork was restored from it, oldest first.
+
+    A V2 sink commits what the restored state owes under the id of the run that wrote it; where the older run, still
+    alive, commits the same checkpoint, the same files come twice (seen on Flink 2.1 with an intermediate savepoint).
+    """
+    if not is_forked(case):
+        return ()
+    commits = flink_commits(case.observation.table)
+    points = [(run.job_id, run.restored) for run in runs_of(case) if run.restored is not None]
+    found: list[Snapshot] = []
+    seen: set[tuple[str | None, str | None, int | None]] = set()
+    for index, commit in enumerate(commits):
+        name = (commit.job_id, commit.operator_id, commit.checkpoint_id)
+        by_flink = any(
+            job != commit.job_id and at.checkpoint_id == commit.checkpoint_id and at.at <= commit.committed_at
+            for job, at in points
+        )
+        if name in seen and (by_flink or _gives_way(commits, index)):
+            found.append(commit)
+        seen.add(name)
+    return tuple(found)
+
+
+def _gives_way(commits: Sequence[Snapshot], index: int) -> bool:
+    """Whether the next commit is the first one of another run."""
+    after = commits[index + 1] if index + 1 < len(commits) else None
+    return after is not None and after.job_id not in {commit.job_id for commit in commits[: index + 1]}
 
 
 def _turn(commit: Snapshot, before: Snapshot) -> Turn:

@@ -3,8 +3,9 @@
 The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
 """
 
-from bot.diagnosis._case import not_asked, run_of
+from bot.diagnosis._case import counted, not_asked, run_of
 from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -32,6 +33,13 @@ def examine(case: Case) -> Examined:
     found = case.duplicate_commits
     same = [r for r in found.repeated if r.how != "same-source-range" and not r.is_cherry_pick] if found else []
     files = case.duplicate_files
+    by_fork = {s.snapshot_id for s in brought_by_fork(case)}
+    again = {r.again for r in same} | set(files.again if files else ())
+    if again and again <= by_fork:
+        return Excluded(
+            reason=f"{' and '.join(short(r) for r in sorted(again))} repeats a commit because a fork was restored from "
+            "its checkpoint and brought it once more: a consequence of two jobs that write the table (F13)."
+        )
     if same:
         return _matches(case, same[0].first, tuple(r.again for r in same), _told(same[0]), sum(r.rows for r in same))
     if files is not None and files.count:
@@ -55,17 +63,18 @@ def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:
             f"{short(ranged.again)} brings the source range of {short(ranged.first)} again, in other files and by "
             "another run: that is a replay (F2, F13), not a commit made twice."
         )
-    return f"None of {checked} commits repeats a checkpoint, and no file is live twice."
+    return f"None of {counted(checked, 'commit')} repeats a checkpoint, and no file is live twice."
 
 
 def _told(first: RepeatedCommit) -> str:
     what = "the very files" if first.how == "same-files" else f"checkpoint {first.checkpoint_id}"
-    return f"{short(first.again)} brings {what} of {short(first.first)} once more, with {first.rows} rows."
+    return f"{short(first.again)} brings {what} of {short(first.first)} once more, with {counted(first.rows, 'row')}."
 
 
 def _by_files(case: Case, files: DuplicateFilesFinding) -> Matches:
     one = files.files[0] if files.files else None
-    told = f"{files.count} files are live more than once, {files.extra_rows} rows too many."
+    are = "is" if files.count == 1 else "are"
+    told = f"{counted(files.count, 'file')} {are} live more than once, {counted(files.extra_rows, 'row')} too many."
     if one is not None:
         told += f" The first, {one.path}, was added by {' and '.join(short(s) for s in one.snapshots[:4])}."
     first = one.snapshots[0] if one is not None and one.snapshots else None
@@ -89,12 +98,12 @@ def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...]
         )
     else:
         reasons.append(
-            f"{len(above)} commits by Flink lie above it, so it cannot be taken off the head alone; deleting the files "
-            "by path would take both copies."
+            f"{counted(len(above), 'commit')} by Flink above it would go too, so it cannot be taken off the head "
+            "alone; deleting the files by path would take both copies."
         )
     return Matches(
-        headline=f"{short(again[0]) if again else 'A commit'} repeats what {short(first)} had committed: {rows} rows "
-        "too many.",
+        headline=f"{short(again[0]) if again else 'A commit'} repeats what {short(first)} had committed: "
+        f"{counted(rows, 'row')} too many.",
         reasons=tuple(reasons),
         rows=tuple(s for s in dict.fromkeys((first, *again)) if s is not None and s in table.by_id),
         last_good=last_good,

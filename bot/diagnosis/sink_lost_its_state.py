@@ -6,7 +6,7 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 
 from itertools import pairwise
 
-from bot.diagnosis._case import in_window, not_asked, runs_of, unseen
+from bot.diagnosis._case import committer_ids, in_window, not_asked, runs_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding

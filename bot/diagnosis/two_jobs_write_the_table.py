@@ -4,8 +4,8 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
-from bot.diagnosis._case import in_window, not_asked, run_of, runs_of, unseen
-from bot.diagnosis._turns import Turn, turns, writing
+from bot.diagnosis._case import counted, in_window, not_asked, run_of, unseen
+from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -32,7 +32,7 @@ def examine(case: Case) -> Examined:
     """Matches when runs take turns on main, or when two runs of the job are alive at once."""
     jobs = case.observation.jobs
     found = turns(case)
-    doubtful = [t for t in found if not _is_one_job(case, t)]
+    doubtful = [t for t in found if not is_one_job(case, t)]
     certain = [t for t in found if t not in doubtful]
     alive = () if isinstance(jobs, NotSeen) else writing(case)
     if len(alive) > 1:
@@ -59,12 +59,6 @@ def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
     if len(wrote) > 1:
         return f"{said}, and the {len(wrote)} runs that wrote in the window followed each other on main."
     return f"{said}, and one run wrote all of Flink's commits in the window."
-
-
-def _is_one_job(case: Case, turn: Turn) -> bool:
-    """Whether both are surely this job's: one operator id, or Flink lists both under the job's name."""
-    known = {run.job_id for run in runs_of(case)}
-    return turn.of_one_operator or {turn.run, turn.other} <= known
 
 
 def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> Matches:
@@ -101,23 +95,34 @@ def _whence(run: JobRun) -> str:
 def _matches(case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: list[str]) -> Matches:
     mine = [s for s in flink_commits(case.observation.table) if s.job_id == fork]
     said = [
-        f"On main they take turns {len(found)} times: {short(found[0].at)} by run {short_job(found[0].run)} comes "
-        f"after {short(found[0].before)} by run {short_job(found[0].other)}."
+        f"On main they take turns {counted(len(found), 'time')}: {short(found[0].at)} by run "
+        f"{short_job(found[0].run)} comes after {short(found[0].before)} by run {short_job(found[0].other)}."
         if found
-        else f"Run {short_job(fork)} has committed {len(mine)} times so far; they have not taken turns on main yet.",
+        else f"Run {short_job(fork)} has committed {counted(len(mine), 'time')} so far; they have not taken turns on "
+        "main yet.",
         *reasons,
     ]
     if case.duplicates is not None and case.duplicates.keys:
-        said.append(f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many.")
+        live = "lives" if case.duplicates.keys == 1 else "live"
+        extra = counted(case.duplicates.extra_rows, "row")
+        said.append(f"{counted(case.duplicates.keys, 'key')} {live} more than once, {extra} too many.")
     said.append(
         f"Run {short_job(fork)} came later and is taken for the fork; if it is the one to keep, stop run "
         f"{short_job(older)} instead. The rows of the stopped one are told by its snapshots."
     )
-    last_good: SnapshotId | None = mine[0].parent_id if mine else case.observation.table.head
+    twice = brought_by_fork(case)
+    if twice:
+        said.append(
+            f"{' and '.join(short(s.snapshot_id) for s in twice)} repeats a commit of run "
+            f"{short_job(twice[0].job_id)}: the fork brought it from the state that it was restored from, "
+            "so it goes with the fork."
+        )
+    ours = sorted((*mine, *twice), key=lambda s: s.sequence_number)
+    last_good: SnapshotId | None = ours[0].parent_id if ours else case.observation.table.head
     return Matches(
         headline=f"Runs {short_job(older)} and {short_job(fork)} write the table at the same time.",
         reasons=tuple(said),
-        rows=tuple(s.snapshot_id for s in mine) or tuple(t.at for t in found),
+        rows=tuple(s.snapshot_id for s in ours) or tuple(t.at for t in found),
         last_good=last_good,
         wrong_run=fork,
         remedy=Remedy.RESOLVE_FORK,

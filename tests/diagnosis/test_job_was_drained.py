@@ -86,6 +86,31 @@ def test_a_new_uid_does_not_see_the_mark() -> None:
     assert isinstance(found, Excluded)
 
 
+def chained(tale: Tale) -> Tale:
+    """At parallelism 1 source, writer and committer are one vertex, which bears the source's id."""
+    source = tale.runs["b"].vertices[0]
+    whole = source.model_copy(update={"name": "Source: orders[40] -> IcebergStreamWriter -> IcebergFilesCommitter"})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (whole,)})
+    return tale
+
+
+def test_a_committer_behind_others_in_its_chain_is_the_same_sink() -> None:
+    """A chain's id is its first operator's: it cannot tell that the sink is another one."""
+    found = mode.examine(chained(restored()).looked_at())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_chained_committer_is_told_by_its_manifests() -> None:
+    """They bear its operator id: that of the drained sink, or a new one."""
+    same, other = chained(restored()), chained(restored())
+    same.leaves_manifest("b", 4, 5)
+    other.leaves_manifest("b", 4, 5, operator=OperatorId("cc" * 16))
+
+    assert isinstance(mode.examine(same.looked_at()), Matches)
+    assert isinstance(mode.examine(other.looked_at()), Excluded)
+
+
 def test_the_sink_or_flink_itself_may_be_unknown() -> None:
     """Neither is guessed."""
     no_graph = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)

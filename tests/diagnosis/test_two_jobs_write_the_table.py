@@ -1,12 +1,13 @@
 """F13: two runs at the same time; told from a hand-over, a pinned id that returns, and a second writer by design."""
 
-from bot.diagnosis import restored_from_older_savepoint
+from bot.diagnosis import checkpoint_committed_twice, restored_from_older_savepoint
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.findings import RepeatedCommit
 from bot.domain.flink import Restored
-from bot.domain.ids import OperatorId
+from bot.domain.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
-from tests.found import twice
+from tests.found import repeats, twice
 
 
 def forked() -> Tale:
@@ -126,3 +127,57 @@ def test_an_orderly_hand_over_is_none() -> None:
 
     assert isinstance(found, Excluded)
     assert "followed each other" in found.reason
+
+
+def repeating() -> Tale:
+    """As run on Flink 2.1 with the V2 sink: `b` brought `a`'s savepoint 4 once more, after `a` had committed it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).flink_runs("b", restored=4)
+    return tale.commits("a", 4).commits("b", 5).commits("a", 6).commits("b", 6)
+
+
+def again(tale: Tale) -> RepeatedCommit:
+    """The two commits of checkpoint 4."""
+    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 4)
+    return RepeatedCommit(
+        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(4), rows=10
+    )
+
+
+def test_what_the_fork_brought_of_its_savepoint_goes_with_it() -> None:
+    """It bears the older run's id; the table is good below it, and it is no accident of its own (F1)."""
+    tale = repeating()
+    case = tale.looked_at(duplicates=10, duplicate_commits=repeats(again(tale)))
+
+    found, lone = mode.examine(case), checkpoint_committed_twice.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 4), tale.at("b", 5), tale.at("b", 6)) == found.rows
+    assert tale.at("a", 5) == found.last_good
+    assert isinstance(lone, Excluded)
+    assert "F13" in lone.reason
+
+
+def test_a_commit_made_twice_beside_a_fork_is_still_told() -> None:
+    """Only a checkpoint from which a fork was restored is the fork's."""
+    tale = forked().commits("a", 7)
+    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 7)
+    repeat = RepeatedCommit(
+        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(7), rows=10
+    )
+
+    found = checkpoint_committed_twice.examine(tale.looked_at(duplicate_commits=repeats(repeat)))
+
+    assert isinstance(found, Matches)
+
+
+def test_a_repeat_without_a_fork_is_a_commit_made_twice() -> None:
+    """One run after the other: nothing of the older one's is brought beside it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 2).becomes("a", "CANCELED").flink_runs("b", restored=2)
+    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 2)
+    repeat = RepeatedCommit(
+        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(2), rows=10
+    )
+
+    found = checkpoint_committed_twice.examine(tale.commits("b", 3).looked_at(duplicate_commits=repeats(repeat)))
+
+    assert isinstance(found, Matches)

@@ -192,3 +192,15 @@ def test_what_was_rolled_back_is_not_repeated(orders: OrdersTable, asks: Asks) -
 
 def _together(parts: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts)
+
+
+def test_an_empty_commit_hides_nothing(orders: OrdersTable, asks: Asks) -> None:
+    """Without rows there is no range to compare: a restored run that waits for its source is no reason to doubt."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, [])
+    orders.commits("b", 3, range(10, 20))
+    orders.commits("b", 4, [])
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT

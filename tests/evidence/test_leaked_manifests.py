@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun, Restored, StoredCheckpoint, Vertex
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger import run_of
@@ -112,6 +112,27 @@ def test_a_long_checkpoint_interval_lengthens_the_patience(orders: OrdersTable, 
     answer = asks("leaked_manifests", ask_about(orders, before, slow))
 
     assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_what_goes_on_from_a_drained_v1_job_is_dropped(orders: OrdersTable, asks: Asks) -> None:
+    """Its sink measures by the old run, which committed Long.MAX_VALUE: no checkpoint is ever above that."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", DRAINED, range(10, 20))
+    orders.leaves_manifest("b", 3, {"three.parquet": range(20, 30)})
+    chain = Vertex(
+        vertex_id=OperatorId("aa" * 16),
+        name="Source: orders -> IcebergStreamWriter -> IcebergFilesCommitter",
+        parallelism=1,
+        status="RUNNING",
+        attempt=0,
+    )
+    v1 = restored_from("b", "file:/state/savepoint-1").model_copy(update={"vertices": (chain,)})
+    v2 = v1.model_copy(update={"vertices": ()})
+
+    dropped, waiting = (asks("leaked_manifests", ask_about(orders, before, run)) for run in (v1, v2))
+
+    assert told(dropped) == [(3, LeakStanding.DROPPED, 1, 10)]
+    assert told(waiting) == [(3, LeakStanding.PENDING, 1, 10)]
 
 
 def test_checkpoints_below_what_the_table_has_are_dropped_for_good(orders: OrdersTable, asks: Asks) -> None:

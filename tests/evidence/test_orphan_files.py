@@ -118,19 +118,47 @@ def test_files_from_before_the_window_are_not_its_business(orders: OrdersTable, 
     assert finding_of(answer).orphans == 0
 
 
-@pytest.mark.parametrize(("attempt", "others"), [(1, 1), (0, 0)])
-def test_files_of_another_attempt_of_a_committed_subtask_are_told(
+@pytest.mark.parametrize(("attempt", "others"), [(0, 1), (1, 0), (2, 1)])
+def test_files_of_an_attempt_that_another_has_outlived_are_told(
     orders: OrdersTable, asks: Asks, attempt: int, others: int
 ) -> None:
-    """A failed or speculative attempt leaves files beside those of the attempt that committed."""
+    """A lower attempt has failed; a higher one that is old lost a speculative execution."""
     before = orders.commits("a", 1, range(10))
-    orders.commits_files("a", 2, {f"00003-0-{WRITER}-00001.parquet": range(10, 20)})
     left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
+    orders.commits_files("a", 2, {f"00003-1-{WRITER}-00001.parquet": range(10, 20)})
 
     answer = asks("orphan_files", ask_about(orders, before))
 
     assert finding_of(answer).orphans == 1
     assert finding_of(answer).of_other_attempts == others
+
+
+@pytest.mark.parametrize("attempt", [0, 1])
+def test_what_a_writer_puts_down_after_the_head_is_of_no_other_attempt(
+    orders: OrdersTable, asks: Asks, attempt: int
+) -> None:
+    """A failover goes on with the next number, a new run with 0: nobody has outlived files that came last."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files(
+        "a", 2, {f"00003-{each}-{WRITER}-00001.parquet": range(10 * each, 10 * each + 10) for each in (1, 2)}
+    )
+    left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
+
+    answer = asks("orphan_files", ask_about(orders, before))
+
+    assert finding_of(answer).orphans == 1
+    assert finding_of(answer).of_other_attempts == 0
+
+
+def test_a_failovers_first_files_are_of_no_other_attempt(orders: OrdersTable, asks: Asks) -> None:
+    """They lie there before the last commit of the attempt that failed is made anew, and are young."""
+    before = orders.commits("a", 1, range(10))
+    left(orders, f"00003-1-{WRITER}-00001.parquet")
+    orders.commits_files("a", 2, {f"00003-0-{WRITER}-00001.parquet": range(10, 20)})
+
+    answer = asks("orphan_files", ask_about(orders, before, later=timedelta(minutes=1)))
+
+    assert (finding_of(answer).young, finding_of(answer).of_other_attempts) == (1, 0)
 
 
 def test_a_folder_with_other_names_than_the_commits_use_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:

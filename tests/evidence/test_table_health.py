@@ -88,6 +88,19 @@ def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTabl
     assert "is the last commit of run aaaaaa and may expire now" in now.headline
 
 
+def test_every_problem_is_said(brief: OrdersTable, asks: Asks) -> None:
+    """Rows and measures do not tell the second one, so the headline does."""
+    before = brief.commits("a", 1, range(10))
+    brief.commits("a", 2, range(10, 20))
+    brief.appends(rows(range(20, 30)))
+
+    answer = asks("table_health", brief.ask(before, jobs=[run_of("a")], checkpoints=[savepoint(9, DAY)]))
+
+    expiring, outlived = finding_of(answer).problems
+    assert answer.headline == f"{expiring} {outlived}"
+    assert "1 restore point is older than the table keeps snapshots" in outlived
+
+
 def test_a_tag_keeps_the_last_commit(brief: OrdersTable, asks: Asks) -> None:
     """A ref is the remedy, and is seen as such."""
     before = brief.commits("a", 1, range(10))
