@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation
@@ -15,7 +16,7 @@ from bot.domain.looked import Seen
 from bot.domain.table import Window
 from spark_tasks import duplicate_rows
 from tests.bench.rows_table import WINDOW, rows_table
-from tests.bench.window_cost import SystemClock, best_of
+from tests.bench.window_cost import best_of
 from tests.tables import ORDERS
 
 _CONTRACT = TableContract(key=("order_id",), position="source_position", event_time="event_time")
