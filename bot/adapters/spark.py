@@ -1,6 +1,7 @@
 """Evidence on Spark: embedded or remote, one warm session, each run tagged, cancellable and shown."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -11,12 +12,14 @@ from pyspark.sql import SparkSession
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import TROUBLE, SparkConnection
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.evidence import TaskModule
 
 _log = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 300
+_LOST_FILE = re.compile(r"iceberg\.exceptions\.NotFoundException: [^\n]*?((?:[a-z0-9]+:)?/[^\s)]+)")
+"""What Iceberg says of a file that its own metadata names: `Failed to open input stream for file: …`."""
 
 
 class SparkEvidenceRunner:
@@ -127,6 +130,14 @@ class SparkEvidenceRunner:
             _log.exception("A listener to evidence progress failed; the run goes on.")
 
     def _translated(self, error: Exception, what: str) -> EvidenceFailed:
+        lost = _LOST_FILE.search(str(error))
+        if lost is not None:
+            return FileNotOpened(
+                lost.group(1),
+                f"A file that the table names is not on storage, so {what} could not be finished.",
+                f"Expected {lost.group(1)}; storage has no such file.",
+                "Ask whether it can be brought back, and what ran on storage lately: expiry, orphan cleanup, a person.",
+            )
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
         if self._connection.is_lost():
             return EvidenceFailed(

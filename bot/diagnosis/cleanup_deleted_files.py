@@ -7,6 +7,7 @@ from bot.diagnosis._case import counted, living, not_asked, unseen
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakedManifest, LeakStanding, UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -18,6 +19,7 @@ MODE = Mode(
     needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
     false_positives=(
         "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
+        "A file that expiry took while evidence was collected: ask again, of the table as it is then.",
         "A path that is written with another scheme or prefix than the table's folder.",
     ),
     neighbours=("F7", "F8", "F10"),
@@ -46,6 +48,9 @@ def examine(case: Case) -> Examined:
         )
     if found and gone:
         return _unreadable(case, found, gone)
+    unopened = _unopened(case)
+    if unopened:
+        return _found_by_chance(unopened)
     missing = missing_manifest(case)
     if missing is not None and fate(case, missing) is Fate.NEVER_SEEN:
         back = is_back(case, missing)
@@ -98,6 +103,30 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         reasons=tuple(reasons),
         rows=tuple(c for c in commits if c in case.observation.table.by_id),
         last_good=last,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def _unopened(case: Case) -> dict[str, str]:
+    """File -> the first task that failed for it; of each task its last evidence counts."""
+    last = {e.task: e for e in case.evidence}
+    told = ((m.lost_file, e.task) for e in last.values() if e.verdict is Verdict.INCONCLUSIVE for m in e.could_not_look)
+    return {path: task for path, task in reversed(list(told)) if path is not None}
+
+
+def _found_by_chance(unopened: dict[str, str]) -> Matches:
+    path, task = next(iter(unopened.items()))
+    return Matches(
+        headline=f"{counted(len(unopened), 'file')} that the table names {'is' if len(unopened) == 1 else 'are'} not "
+        "on storage: reads of the table fail.",
+        reasons=(
+            f"The first is {path}; {task} could not be finished without it.",
+            "No commit of the window added it, so unreadable_files, which looks at the window's files, did not ask for "
+            "it: ask once more for a longer window, which tells how many are gone, and of which commit.",
+        ),
+        rows=(),
+        last_good=None,
         wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )

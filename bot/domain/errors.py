@@ -33,6 +33,17 @@ class EvidenceFailed(WaterlineError):
     """Raised when a task could not run to its end."""
 
 
+class FileNotOpened(EvidenceFailed):
+    """Raised when a task failed because a file that the table names is not on storage; the responder hears of F9."""
+
+    def __init__(self, path: str, happened: str, found: str, remedy: str) -> None:
+        super().__init__(happened, found, remedy)
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.path, self.happened, self.found, self.remedy))
+
+
 class EvidenceCancelled(WaterlineError):
     """Raised in the running task when a responder cancelled it."""
 

@@ -25,6 +25,8 @@ class NotSeen(Record):
     """What happened, in one sentence."""
     remedy: str
     """What a responder can do about it."""
+    lost_file: str | None = None
+    """A file that the source names and that is not on storage, where that is why nothing could be seen."""
 
     @property
     def values(self) -> tuple[()]:

@@ -8,7 +8,7 @@ from ulid import ULID
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
-from bot.domain.errors import EvidenceFailed
+from bot.domain.errors import EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Ask, Evidence, Verdict
 from bot.domain.ids import EvidenceId, TableName
 from bot.domain.looked import NotSeen
@@ -77,7 +77,12 @@ class Examiner:
             return self._run(task, ask)
         except EvidenceFailed as error:
             declared, state = self._collector.task(task), ask.observation.table
-            missing = NotSeen(source=f"evidence {task}", reason=error.happened, remedy=f"{error.found} {error.remedy}")
+            missing = NotSeen(
+                source=f"evidence {task}",
+                reason=error.happened,
+                remedy=f"{error.found} {error.remedy}",
+                lost_file=error.path if isinstance(error, FileNotOpened) else None,
+            )
             return Evidence(
                 verdict=Verdict.INCONCLUSIVE,
                 headline=f"{error.happened} {error.found}".strip(),

@@ -4,7 +4,11 @@ import pytest
 
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, UnreadableFile
+from bot.domain.ids import EvidenceId
+from bot.domain.looked import NotSeen
+from bot.domain.table import Window
 from tests.cases import Tale
 from tests.found import hole, leaks, unreadable
 
@@ -80,3 +84,48 @@ def test_files_are_not_excluded_before_they_were_looked_for() -> None:
 
     assert isinstance(f9.examine(tale.case()), CannotTell)
     assert isinstance(f9.examine(tale.flink_is_down().looked_at()), CannotTell)
+
+
+def failed_for(tale: Tale, path: str | None) -> Evidence:
+    """Row evidence that came to a file of the table which is not there."""
+    table = tale.table
+    assert table.head is not None
+    return Evidence(
+        verdict=Verdict.INCONCLUSIVE,
+        headline="A file that the table names is not on storage.",
+        could_not_look=(NotSeen(source="evidence", reason="It failed.", remedy="Ask again.", lost_file=path),),
+        id=EvidenceId("1"),
+        task="missing_positions",
+        task_version=1,
+        question="Is any missing?",
+        metadata_location=table.metadata_location,
+        head=table.head,
+        window=Window(since=None, until=table.head),
+        at=table.read_at,
+        took_ms=1,
+        bytes_read=0,
+    )
+
+
+@pytest.mark.parametrize(("path", "expected"), [("s3://lake/old.parquet", Matches), (None, Excluded)])
+def test_a_file_from_below_the_window_that_a_scan_misses_is_told(path: str | None, expected: type) -> None:
+    """The window's files are all there, and yet readers fail: nobody may say that none is missing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+
+    found = f9.examine(tale.looked_at(evidence=(failed_for(tale, path),)))
+
+    assert isinstance(found, expected)
+    if isinstance(found, Matches):
+        assert Remedy.REPAIR_UNREADABLE_FILES is found.remedy
+        assert "s3://lake/old.parquet" in found.reasons[0]
+
+
+def test_a_file_that_came_back_is_forgotten() -> None:
+    """The task's newest evidence counts."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    once = failed_for(tale, "s3://lake/old.parquet")
+    again = once.model_copy(update={"verdict": Verdict.RULED_OUT, "could_not_look": ()})
+
+    found = f9.examine(tale.looked_at(evidence=(once, again)))
+
+    assert isinstance(found, Excluded)

@@ -15,15 +15,17 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.shell.progress import StageInfo
 
+import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
-from bot.evidence import TaskModule
+from bot.evidence import TaskModule, find_tasks
 from tests.tables import OrdersTable
 
 SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="long", needs=("table",), cost="time")
+TASKS = find_tasks(spark_tasks)
 PATIENCE_S = 100
 """A busy machine may need half a minute to start Spark."""
 COUNTED = Answer(verdict=Verdict.INCONCLUSIVE, headline="Counted.")
@@ -168,6 +170,23 @@ def test_a_query_that_spark_refuses_is_told_in_three_parts(
     assert "no_such_column" in failed.value.found
     assert "JVM stacktrace" not in str(failed.value)
     assert failed.value.remedy
+
+
+def test_a_file_that_the_table_names_and_storage_lacks_is_told_by_name(
+    runner: SparkEvidenceRunner, orders: OrdersTable
+) -> None:
+    """The name is kept apart from the words, so that a diagnosis can rest on it."""
+    orders.commits_files("a", 1, {"one.parquet": range(10)})
+    before = orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(5, 15))
+    lost = orders.data_folder / "one.parquet"
+    lost.unlink()
+
+    with pytest.raises(FileNotOpened) as failed:
+        runner.run(TASKS["duplicate_rows"].task, orders.ask(before), tag="lost", on_progress=deaf)
+
+    assert failed.value.path.endswith(str(lost))
+    assert str(lost) in failed.value.found
 
 
 @pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
