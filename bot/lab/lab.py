@@ -42,10 +42,12 @@ class Lab:
         say: Say = print,
         checkpoint_every: timedelta = CHECKPOINT_EVERY,
         flink: Flink = "2.1",
+        last_position: int = orders.LAST_POSITION,
     ) -> None:
         self.home = Home(home)
         self._sink: Sink = sink
         self._flink: Flink = flink
+        self._last_position = last_position
         self._format: Format = 2
         self._upsert = False
         self._checkpoint_every = checkpoint_every
@@ -192,7 +194,8 @@ class Lab:
         if self._cluster is None:
             raise RuntimeError("start() comes first")
         now = datetime.now(UTC)
-        statements = orders.start_statements(self._jdbc_uri, self._warehouse, orders.first_event_now(now))
+        first_event = orders.first_event_now(now)
+        statements = orders.start_statements(self._jdbc_uri, self._warehouse, first_event, self._last_position)
         return LabState(
             home=self.home.folder,
             sink=self._sink,

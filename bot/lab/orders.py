@@ -21,7 +21,7 @@ CODE_VERSION = "orders-etl-2.4.1+8f3c1d2"
 
 ROWS_PER_SECOND = 10
 LAST_POSITION = 50_000
-"""The source ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
+"""The source usually ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
 
 RECOVERY_PROPERTY = "execution.state-recovery.path"
 IGNORE_UNCLAIMED_PROPERTY = "execution.state-recovery.ignore-unclaimed-state"
@@ -58,7 +58,9 @@ def create_table(catalog: Catalog, upsert: bool) -> Table:
     return catalog.create_table(TABLE, schema=schema, partition_spec=spec, properties=properties)
 
 
-def start_statements(catalog_jdbc_uri: str, warehouse: str, first_event: datetime) -> tuple[str, ...]:
+def start_statements(
+    catalog_jdbc_uri: str, warehouse: str, first_event: datetime, last_position: int = LAST_POSITION
+) -> tuple[str, ...]:
     """The SQL that starts the job; equal statements give equal rows and equal operator ids."""
     return (
         f"""CREATE CATALOG {CATALOG} WITH (
@@ -73,7 +75,7 @@ def start_statements(catalog_jdbc_uri: str, warehouse: str, first_event: datetim
   'rows-per-second' = '{ROWS_PER_SECOND}',
   'fields.source_position.kind' = 'sequence',
   'fields.source_position.start' = '1',
-  'fields.source_position.end' = '{LAST_POSITION}'
+  'fields.source_position.end' = '{last_position}'
 )""",
         _insert(first_ms=int(first_event.timestamp() * 1000), step_ms=1000 // ROWS_PER_SECOND),
     )

@@ -4,6 +4,7 @@ With names (of runs or of stories) only these are run. Ends with 1 when an answe
 """
 
 import sys
+import tempfile
 import time
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +15,11 @@ from tests.matrix.asking import asked
 from tests.matrix.plan import RUNS, Run
 from tests.matrix.told import Told, keep
 
-HOME = Path(".cache") / "matrix"
+HOME = Path(tempfile.gettempdir()) / "waterline-matrix"
+"""Not below the project: cases hold the paths of what they were read from."""
+
+LAST_POSITION = 12_000
+"""Twenty minutes of rows: a savepoint holds each position that is still to come, and a case holds the savepoint."""
 
 
 def say(text: str) -> None:
@@ -28,7 +33,7 @@ def main(names: list[str]) -> int:
     wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
     disagreeing = []
     for version, runs in groupby(wanted, key=lambda run: run.flink):
-        with Lab(HOME / "lab", say=lambda _: None, flink=version) as lab:
+        with Lab(HOME / "lab", say=lambda _: None, flink=version, last_position=LAST_POSITION) as lab:
             is_up = False
             for run in runs:
                 told = one(lab, run, is_up)

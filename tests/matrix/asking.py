@@ -1,4 +1,4 @@
-"""Asks `waterline diagnose --json` as a person would, with a configuration for the lab."""
+"""Asks the bot as a person would, with a configuration for the lab: saves the case, then has it diagnosed."""
 
 import json
 import subprocess
@@ -13,49 +13,65 @@ from bot.workspace import default_cast
 from tests.matrix.plan import Run
 from tests.matrix.told import Told
 
-LIMIT_S = 400
+LIMIT_S = 600
 NOWHERE = "http://127.0.0.1:9"
 """No Slack listens there; a diagnosis needs none."""
+CASES = Path(__file__).parent.parent / "data" / "cases"
+MOST_BYTES = 200_000
+
+
+class NoAnswer(RuntimeError):
+    """Raised with the last words of the bot when a command of it failed."""
 
 
 def asked(folder: Path, lab: Lab, run: Run) -> Told:
-    """What the bot says of the lab's table now; an answer without codes holds the bot's error as its headline."""
+    """What the bot says of the lab's table now; an answer without codes holds the bot's error as its headline.
+
+    The case stays in `tests/data/cases`, where a test has it diagnosed again with each change of the bot.
+    """
     config = configured(folder, lab.state)
-    command = [sys.executable, "-m", "bot.cli", "diagnose", lab.state.table, "--json", "--config", str(config)]
+    case = CASES / f"{run.name}.zip"
+    case.parent.mkdir(parents=True, exist_ok=True)
+    case.unlink(missing_ok=True)
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return _nothing(run, lab, f"No answer within {LIMIT_S} s.")
-    (folder / f"{run.name}.json").write_text(ended.stdout, encoding="utf-8")
-    (folder / f"{run.name}.err").write_text(ended.stderr, encoding="utf-8")
-    if ended.returncode:
-        return _nothing(run, lab, ended.stderr.strip()[-600:] or f"Ended with code {ended.returncode}.")
-    said = json.loads(ended.stdout)
+        _waterline("case", "save", lab.state.table, "--to", str(case), "--config", str(config))
+        said = json.loads(_waterline("diagnose", "--case", str(case), "--json", "--config", str(config)))
+    except NoAnswer as error:
+        return Told(name=run.name, codes=(), headline=str(error), excluded=(), undecided=(), proof=counted(lab))
+    if case.stat().st_size > MOST_BYTES:
+        case.rename(folder / case.name)
+    return told_in(run.name, said, counted(lab))
+
+
+def told_in(name: str, said: dict[str, object], proof: str) -> Told:
+    """The part of the bot's JSON that the page shows."""
+    results = said["results"]
+    assert isinstance(results, list)
     by_verdict: dict[str, list[str]] = {"matches": [], "excluded": [], "cannot-tell": []}
     headlines = {}
-    for result in said["results"]:
-        examined = result["examined"]
-        by_verdict[examined["verdict"]].append(result["mode"]["code"])
-        headlines[result["mode"]["code"]] = examined.get("headline", "")
-    codes = tuple(said["codes"])
+    for result in results:
+        by_verdict[result["examined"]["verdict"]].append(result["mode"]["code"])
+        headlines[result["mode"]["code"]] = result["examined"].get("headline", "")
+    codes = said["codes"]
+    assert isinstance(codes, list)
     return Told(
-        name=run.name,
-        codes=codes,
+        name=name,
+        codes=tuple(codes),
         headline=headlines[codes[0]] if codes else "No mode matches.",
         excluded=tuple(by_verdict["excluded"]),
         undecided=tuple(by_verdict["cannot-tell"]),
-        proof=counted(lab),
+        proof=proof,
     )
 
 
 def configured(folder: Path, state: LabState) -> Path:
-    """The configuration of the demo, in a folder of its own, so that no answer of an earlier run is used."""
+    """The configuration of the demo, in a folder of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     return write_config(folder, state, NOWHERE, default_cast())
 
 
 def counted(lab: Lab) -> str:
-    """What the table holds, read from outside the bot; PyIceberg reads no equality deletes, so Spark counts upserts."""
+    """What the table holds, read from outside the bot; PyIceberg reads no equality deletes, so upserts are not."""
     if lab.state.upsert:
         return "an upsert table; not counted"
     try:
@@ -66,5 +82,13 @@ def counted(lab: Lab) -> str:
     return f"{proof.rows} rows, {proof.duplicates} duplicates, {missing}"
 
 
-def _nothing(run: Run, lab: Lab, why: str) -> Told:
-    return Told(name=run.name, codes=(), headline=why, excluded=(), undecided=(), proof=counted(lab))
+def _waterline(*arguments: str) -> str:
+    command = [sys.executable, "-m", "bot.cli", *arguments]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise NoAnswer(f"No answer within {LIMIT_S} s.") from error
+    if ended.returncode:
+        last = ended.stderr.strip().splitlines()[-1:] or [f"Ended with code {ended.returncode}."]
+        raise NoAnswer(last[0][:300])
+    return ended.stdout

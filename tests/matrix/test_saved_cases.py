@@ -1,0 +1,37 @@
+"""What the bot said of a real run, it says again: each saved case is diagnosed anew, without Flink or Spark."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bot.cli import app
+from tests.matrix.asking import CASES, MOST_BYTES, told_in
+from tests.matrix.plan import RUNS
+from tests.matrix.told import kept
+
+BY_NAME = {run.name: run for run in RUNS}
+SAVED = sorted(CASES.glob("*.zip"))
+
+
+@pytest.mark.parametrize("case", SAVED, ids=[case.stem for case in SAVED])
+def test_a_real_case_is_diagnosed_as_expected(case: Path) -> None:
+    """A change of a failure mode that loses a real run's diagnosis is a defect, whatever its own tests say."""
+    run = BY_NAME[case.stem]
+
+    answer = CliRunner().invoke(app, ["diagnose", "--case", str(case), "--json"])
+
+    assert answer.exit_code == 0, answer.output
+    told = told_in(case.stem, json.loads(answer.stdout), proof="")
+    assert told.agrees_with(run), f"expected {run.expected}, said {told.codes}"
+
+
+def test_cases_are_small_and_of_runs_that_were_told() -> None:
+    """The repository stays small, and no case is left behind whose run is gone."""
+    sizes = {case.stem: case.stat().st_size for case in SAVED}
+
+    too_large = {name: size for name, size in sizes.items() if size > MOST_BYTES}
+
+    assert too_large == {}
+    assert sizes.keys() <= kept().keys()
