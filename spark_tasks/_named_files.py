@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
 from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._reading import entries_in, manifests_of
+from spark_tasks._reading import entries_of, manifests_of
 from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
 from spark_tasks._window import Reach
 
@@ -61,10 +61,18 @@ def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[li
     """The window's manifests and the newest older ones, and how many older ones are left out."""
     listed = manifests_of(spark, [table.by_id[reach.until].manifest_list])
     is_inside = F.col("added_snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
-    inside = listed.where(is_inside).limit(MAX_PATHS).collect()
-    newest = listed.where(~is_inside).orderBy(F.desc("sequence_number"), "manifest_path")
-    below = newest.limit(MANIFESTS_CHECKED).collect()
-    return [*inside, *below], listed.count() - len(inside) - len(below)
+    alike = Window.partitionBy("is_inside")
+    placed = listed.withColumn("is_inside", is_inside).withColumns(
+        {
+            "place": F.row_number().over(alike.orderBy(F.desc("sequence_number"), "manifest_path")),
+            "alike": F.count("*").over(alike),
+        }
+    )
+    looked_at = F.when(F.col("is_inside"), MAX_PATHS).otherwise(MANIFESTS_CHECKED)
+    found = placed.where(F.col("place") <= looked_at).limit(MAX_PATHS + MANIFESTS_CHECKED).collect()
+    found.sort(key=lambda row: (not row["is_inside"], row["place"]))
+    listed_in_all = {row["is_inside"]: row["alike"] for row in found}
+    return found, sum(listed_in_all.values()) - len(found)
 
 
 def _judged_manifest(manifest: Row, sizes: dict[str, int]) -> UnreadableFile | None:
@@ -83,7 +91,7 @@ def _files(spark: SparkSession, manifests: Sequence[Row], window: Sequence[Snaps
     inside = [m for m in manifests if m["added_snapshot_id"] in wanted]
     if not inside:
         return []
-    live = entries_in(spark, spark.createDataFrame(inside)).where("status != 2")
+    live = entries_of(spark, inside).where("status != 2")
     files = live.where(F.col("snapshot_id").isin(list(wanted))).dropDuplicates(["file_path"])
     found = files.limit(MAX_PATHS + 1).collect()
     if len(found) > MAX_PATHS:

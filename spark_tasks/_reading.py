@@ -5,7 +5,7 @@ All functions are lazy unless they say that they read. Nothing here knows what a
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
@@ -95,7 +95,13 @@ def entries_in(
 
     An entry without a snapshot id inherits that of its manifest (Iceberg spec, "Sequence Number Inheritance").
     """
-    manifests = listed.limit(MAX_MANIFESTS + 1).collect()
+    return entries_of(spark, listed.limit(MAX_MANIFESTS + 1).collect(), bounds=bounds, more=more)
+
+
+def entries_of(
+    spark: SparkSession, manifests: Sequence[Row], *, bounds: bool = False, more: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The same for rows of `manifests_of` that are in hand: lazy."""
     if len(manifests) > MAX_MANIFESTS:
         raise EvidenceFailed(
             "The window is too large to be looked at.",

@@ -51,12 +51,18 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         .persist()
     )
     try:
-        repeated = copies.where("copies > 1").withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
-        files = copies.count()
-        groups = repeated.groupBy("snapshots").agg(F.count("*").alias("files"), F.sum("extra").alias("rows"))
-        found = groups.orderBy(F.desc("rows")).limit(_MAX_GROUPS).collect()
+        groups = (
+            copies.groupBy(F.when(F.col("copies") > 1, F.col("snapshots")).alias("sharing"))
+            .agg(F.count("*").alias("files"), F.sum((F.col("copies") - 1) * F.col("rows")).alias("extra"))
+            .orderBy(F.col("sharing").isNotNull(), F.desc("extra"))
+        )
+        counted_by_set = groups.limit(_MAX_GROUPS + 1).collect()
+        found = [row["sharing"] for row in counted_by_set if row["sharing"] is not None]
         if not found:
+            files = sum(int(row["files"]) for row in counted_by_set)
             return _none(files, f"Each of {counted(files, 'data file')} that the window added is live once.")
+        files = copies.count()
+        repeated = copies.where("copies > 1").withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
         sample = repeated.orderBy(F.desc("extra"), "file_path").limit(MAX_ROWS).collect()
         total = repeated.agg(F.count("*").alias("files"), F.sum("extra").alias("rows")).first()
     finally:
@@ -67,7 +73,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         count=int(total["files"]),
         extra_rows=int(total["rows"]),
         files=tuple(_file(table, row) for row in sample),
-        again=_by_age(table, {late for group in found for late in _by_age(table, group["snapshots"])[1:]}),
+        again=_by_age(table, {late for sharing in found for late in _by_age(table, sharing)[1:]}),
     )
     return Answer(
         verdict=Verdict.CONFIRMED,

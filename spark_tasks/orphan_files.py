@@ -61,10 +61,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
                 F.count_if(is_orphan & F.col("is_young")).alias("young"),
                 F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
             ).first()
-            sample = files.where(is_orphan).orderBy(F.desc("written_at"), "path").limit(MAX_ROWS).collect()
+            assert total is not None
+            newest = files.where(is_orphan).orderBy(F.desc("written_at"), "path").limit(MAX_ROWS)
+            sample = newest.collect() if total["orphans"] else []
         finally:
             files.unpersist()
-        assert total is not None
         if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(listed, named):
             return _other_names(folder)
     finally:
