@@ -1,6 +1,6 @@
 """F20: some checkpoints failed or were aborted. Their files come with the next one that completes: no row is lost."""
 
-from bot.diagnosis._case import listed, living, runs_of, unseen
+from bot.diagnosis._case import counted, listed, living, runs_of, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
@@ -36,7 +36,8 @@ def examine(case: Case) -> Examined:
     run = runs[-1]
     if not run.failed_count and not _failed(run):
         return Excluded(
-            reason=f"None of {run.completed_count} checkpoints of run {short_job(run.job_id)} failed, as Flink counts."
+            reason=f"Run {short_job(run.job_id)} completed {counted(run.completed_count, 'checkpoint')} and failed none, "
+            "as Flink counts."
         )
     if collided(case, run):
         return Excluded(
@@ -83,7 +84,7 @@ def _matches(case: Case, run: JobRun) -> Matches:
     return Matches(
         headline=f"Checkpoints of run {short_job(run.job_id)} fail one after the other, so nothing reaches the table."
         if goes_on
-        else f"{count} checkpoints of run {short_job(run.job_id)} failed; no row is lost by that.",
+        else f"{counted(count, 'checkpoint')} of run {short_job(run.job_id)} failed; no row is lost by that.",
         reasons=tuple(reasons),
         rows=_after_failures(case),
         last_good=None,

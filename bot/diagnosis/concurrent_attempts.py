@@ -4,6 +4,7 @@ Speculative execution (batch) does this by design, a failover by accident. What 
 """
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import counted
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 
 MODE = Mode(
@@ -26,16 +27,17 @@ def examine(case: Case) -> Examined:
     assert found is not None
     if not found.of_other_attempts:
         return Excluded(
-            reason=f"None of {found.orphans} orphan files among {found.files_listed} belongs to another attempt of a "
-            "subtask that has committed."
+            reason=f"None of {counted(found.orphans, 'orphan file')} among {found.files_listed} belongs to an attempt "
+            "that another attempt of its subtask has outlived."
         )
     all_young = found.young >= found.orphans
     return Matches(
-        headline=f"{found.of_other_attempts} files of other attempts were left behind; the table does not name them.",
+        headline=f"Left behind: {counted(found.of_other_attempts, 'file')} of attempts that failed; the table does not "
+        "need them.",
         reasons=(
-            f"{found.of_other_attempts} of {found.orphans} orphan files ({found.bytes} bytes) were written by subtasks "
-            "that committed files under another attempt number.",
-            f"{found.young} of the orphans are younger than the safe age and may still be in flight.",
+            f"{found.of_other_attempts} of {counted(found.orphans, 'orphan file')} ({found.bytes:,} bytes in all) came "
+            "from an attempt of a subtask of which another attempt has committed since.",
+            f"{found.young} of {counted(found.orphans, 'orphan file')} may still be in flight: too young to be judged.",
             "No row is lost or doubled by them: whatever was committed came from the other attempt.",
         ),
         rows=(),

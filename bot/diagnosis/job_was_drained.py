@@ -7,8 +7,10 @@ is restored from that state, or from any older one of that job, takes each of it
 from datetime import datetime
 
 from bot.diagnosis._case import committer_ids, listed, runs_of, unseen, writes_as_v1
+from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
@@ -105,8 +107,11 @@ def _matches(case: Case, drained: Snapshot, run: JobRun, ids: list[CheckpointId]
         f"Flink completed {listed(ids)} since, and no snapshot carries them."
         if ids
         else "It has completed no checkpoint yet; none of them will be committed.",
-        "Stop it before more is read: its rows are only in files that nothing names.",
+        "Stop it before more is read: what it reads reaches files and no snapshot.",
     ]
+    dropped = leaks_of(case, run.job_id, LeakStanding.DROPPED)
+    if dropped:
+        reasons.append(f"{in_words(dropped)[:-1]}: a rewind reads them again, so do not append them as well.")
     if possible is False:
         reasons.append(
             "No durable restore point pairs with main before the drained commit, so the sink needs a new uid: it then "

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakStanding
 from bot.domain.ids import DRAINED
 from tests.cases import Tale
+from tests.found import leaks
 
 
 def healthy_without_failure() -> Case:
@@ -116,6 +118,16 @@ def drained() -> Case:
     return tale.flink_runs("b", restored=3, v1=True).completes("b", 4, 5).looked_at()
 
 
+def drained_with_one_task_for_all() -> Case:
+    """As run on Flink 2.1 at parallelism 1: source, writer and committer are one vertex with the source's id."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=3, v1=True).completes("b", 4, 5).leaves_manifest("b", 4, 5)
+    source = tale.runs["b"].vertices[0]
+    whole = source.model_copy(update={"name": "Source: orders[40] -> IcebergStreamWriter -> IcebergFilesCommitter"})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (whole,)})
+    return tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
+
+
 def another_engine_deleted() -> Case:
     return Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3).looked_at()
 
@@ -150,6 +162,7 @@ STORIES: dict[Callable[[], Case], tuple[str, ...]] = {
     started_without_state: ("F15",),
     two_jobs_at_once: ("F13",),
     drained: ("F5",),
+    drained_with_one_task_for_all: ("F5",),
     another_engine_deleted: ("F21",),
     compacted: ("healthy",),
     withheld_without_a_known_cause: (),

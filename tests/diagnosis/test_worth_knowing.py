@@ -82,6 +82,7 @@ def test_failed_checkpoints_are_told_beside_health() -> None:
     diagnosis = diagnose(failing(3, completed=(4,)).commits("a", 4).looked_at(), MODES)
 
     assert ("healthy", "F20") == diagnosis.codes
+    assert diagnosis.matches[1][1].headline.startswith("1 checkpoint of run aaaaaa failed")
     assert Remedy.NOTHING is diagnosis.matches[1][1].remedy
 
 
