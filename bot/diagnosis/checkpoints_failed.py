@@ -36,8 +36,8 @@ def examine(case: Case) -> Examined:
     run = runs[-1]
     if not run.failed_count and not _failed(run):
         return Excluded(
-            reason=f"Flink counts {counted(run.completed_count, 'checkpoint')} of run {short_job(run.job_id)}, and none "
-            "that failed."
+            reason=f"Flink counts {counted(run.completed_count, 'checkpoint')} of run {short_job(run.job_id)}, none of "
+            "which failed."
         )
     if collided(case, run):
         return Excluded(
