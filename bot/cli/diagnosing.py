@@ -117,7 +117,7 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     """The sentence first, then what shows it, then why not the others."""
     matches = diagnosis.matches
     if not matches:
-        console.print("No failure mode matches.", style="bold")
+        console.print(diagnosis.nothing_matches, style="bold", markup=False)
     for number, (mode, match) in enumerate(matches, start=1):
         first = f"{number}. " if len(matches) > 1 else ""
         console.print(f"{first}{mode.code}: {match.headline}", style="bold", markup=False)

@@ -14,13 +14,13 @@ from bot.diagnosis._case import in_window, living, unseen
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 
 MODE = Mode(
-    code="healthy",
+    code=HEALTHY,
     name="recovered_by_itself",
     title="nothing is wrong with the table",
     needs=(

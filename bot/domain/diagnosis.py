@@ -20,6 +20,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+HEALTHY = "healthy"
+"""Code of the mode that says that nothing is wrong."""
+
+
 class Act(IntEnum):
     """When to act on a match, where several hold at once: what still grows worse comes first."""
 
@@ -151,6 +155,12 @@ class Diagnosis(Record):
     def codes(self) -> tuple[str, ...]:
         """Codes of the modes that hold."""
         return tuple(mode.code for mode, _ in self.matches)
+
+    @property
+    def nothing_matches(self) -> str:
+        """What is said where no mode holds. That acquits nobody: why the table is not healthy comes with it."""
+        why = next((told.reason for mode, told in self.excluded if mode.code == HEALTHY), None)
+        return "No failure mode matches." + (f" The table is not healthy for all that: {why}" if why else "")
 
     @property
     def undecided(self) -> tuple[tuple[Mode, CannotTell], ...]:

@@ -140,7 +140,7 @@ def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:
             (mode.code, match.headline) if step.on == "diagnosis" else (match.remedy, f"{mode.code}: {match.headline}")
         )
     missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
-    return "no-match", "No failure mode matches." + (f" Still missing: {missing}" if missing else "")
+    return "no-match", diagnosis.nothing_matches + (f" Still missing: {missing}" if missing else "")
 
 
 def current_step(incident: Incident) -> Step | None:

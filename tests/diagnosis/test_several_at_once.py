@@ -78,3 +78,14 @@ def test_what_still_grows_worse_comes_first(case: Case, codes: list[str]) -> Non
 
     assert codes == [code for code in diagnosis.codes if code in faults]
     assert not {"healthy", "no-advance"} & set(diagnosis.codes)
+
+
+def test_where_nothing_matches_the_table_is_not_acquitted() -> None:
+    """Two rows of one key in one append fit no mode; that they are there is said all the same."""
+    case = Tale().flink_runs("a").commits("a", 1, 2).looked_at(duplicates=2)
+
+    diagnosis = diagnose(case, MODES)
+
+    assert () == diagnosis.codes
+    assert diagnosis.nothing_matches.startswith("No failure mode matches. The table is not healthy for all that: ")
+    assert "2 keys live more than once" in diagnosis.nothing_matches

@@ -30,7 +30,7 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     for mode, match in matches:
         blocks += _match(mode, match)
     if not matches:
-        blocks.append(section(":grey_question: *No failure mode matches.* Nothing is proposed."))
+        blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     if diagnosis.undecided:
         blocks.append(section(_undecided(diagnosis.undecided)))
     if diagnosis.excluded:
