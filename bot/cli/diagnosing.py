@@ -103,7 +103,7 @@ def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[
         "codes": list(diagnosis.codes),
         "act": [
             {"code": mode.code, "headline": match.headline, "remedy": match.remedy.value, "do": match.remedy.words}
-            for mode, match in diagnosis.matches
+            for mode, match in diagnosis.to_act_on
         ],
         "results": [result.model_dump(mode="json") for result in diagnosis.results],
         "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],

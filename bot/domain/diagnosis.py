@@ -152,6 +152,11 @@ class Diagnosis(Record):
         return tuple(sorted(found, key=lambda each: each[0].act))
 
     @property
+    def to_act_on(self) -> tuple[tuple[Mode, Matches], ...]:
+        """The matches without those that are only worth knowing."""
+        return tuple(each for each in self.matches if each[0].act is not Act.NOTE)
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """Codes of the modes that hold."""
         return tuple(mode.code for mode, _ in self.matches)

@@ -24,9 +24,10 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     else:
         text = "Diagnosis: no failure mode matches"
     blocks: list[Block] = []
-    if len(matches) > 1:
-        order = ", then ".join(f"*{mrkdwn(mode.code)}*" for mode, _match in matches)
-        blocks.append(section(f":twisted_rightwards_arrows: *{len(matches)} things hold at once.* Act on {order}."))
+    if len(diagnosis.to_act_on) > 1:
+        order = ", then ".join(f"*{mrkdwn(mode.code)}*" for mode, _match in diagnosis.to_act_on)
+        several = len(diagnosis.to_act_on)
+        blocks.append(section(f":twisted_rightwards_arrows: *{several} things hold at once.* Act on {order}."))
     for mode, match in matches:
         blocks += _match(mode, match)
     if not matches:
