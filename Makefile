@@ -40,8 +40,16 @@ fix: install ## Format and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: install ## Measure: acknowledgement under load, first card, warm evidence
+bench: install ## Measure: acknowledgement, evidence, and whether cost follows the window
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.scale
+
+bench-full: install ## The same up to a million files and a hundred million rows (many minutes)
+	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.scale --full
+
+matrix: install ## Every story on a real Flink, and what the bot says of it: writes docs/matrix.md (an hour)
+	$(BIN)/python -m tests.matrix
 
 reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
 	$(BIN)/waterline catalogue > docs/catalogue.md
@@ -53,4 +61,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow check fix bench reference lock clean
+.PHONY: help install demo walk test test-slow check fix bench bench-full matrix reference lock clean
