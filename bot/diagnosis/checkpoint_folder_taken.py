@@ -1,7 +1,8 @@
 """F25: the run writes its checkpoints into folders that an earlier start under the same job id has filled.
 
 A restore of checkpoint 4 under the same id counts on with 5, and `chk-5` is there already: 5 and every further one
-fail until a number is free. Meanwhile nothing is committed.
+fail until a number is free. Meanwhile nothing is committed. Flink removes the folder of a checkpoint that it could not
+finalize, so afterwards the old folder is often gone; that the old start had committed the number then tells of it.
 """
 
 from bot.diagnosis._case import listed, runs_of, unseen
@@ -22,6 +23,8 @@ MODE = Mode(
     remedies=(Remedy.FREE_CHECKPOINT_FOLDER, Remedy.NOTHING),
 )
 _TAKEN = ("already exists", "filealreadyexists", "target exists", "file exists")
+_LAST_STEP = "finalize"
+"""Flink's word when every task had answered and only the checkpoint's own file could not be written."""
 
 
 def examine(case: Case) -> Examined:
@@ -47,7 +50,8 @@ def examine(case: Case) -> Examined:
 
 
 def collided(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
-    """The failed ids whose folders were there before; empty where neither Flink's words nor storage show it."""
+    """The failed ids whose folders were there before; empty where neither Flink's words, nor storage, nor commits of
+    the same job id before this start show it."""
     failed = _failed_after_restore(run)
     if not failed or run.restored is None:
         return ()
@@ -62,16 +66,30 @@ def collided(case: Case, run: JobRun) -> tuple[CheckpointId, ...]:
         if s.job_id == run.job_id
         and s.checkpoint_id in failed
         and s.kind is not CheckpointKind.STOP_SAVEPOINT
-        and s.written_at < run.restored.at
+        and s.written_at < run.started_at
     ]
-    return tuple(sorted({i for i in (*said, *older) if i is not None}))
+    committed = {
+        c.checkpoint_id
+        for c in flink_commits(case.observation.table)
+        if c.job_id == run.job_id and c.committed_at < run.started_at
+    }
+    used = [
+        c.checkpoint_id
+        for c in run.checkpoints
+        if c.checkpoint_id in failed and c.checkpoint_id in committed and _LAST_STEP in (c.failure or "").lower()
+    ]
+    return tuple(sorted({i for i in (*said, *older, *used) if i is not None}))
 
 
 def _failed_after_restore(run: JobRun) -> tuple[CheckpointId, ...]:
-    """Ids above the restored one that failed since the restore, rising."""
+    """Ids above the restored one that failed since the run started, rising.
+
+    Where a failed checkpoint fails the job, each failover restores the same checkpoint again: the moment of the
+    restore that Flink tells is then later than all the failures.
+    """
     if run.restored is None:
         return ()
-    at, restored = run.restored.at, run.restored.checkpoint_id
+    at, restored = run.started_at, run.restored.checkpoint_id
     return tuple(
         sorted(
             c.checkpoint_id
@@ -88,9 +106,9 @@ def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matche
         default=None,
     )
     reasons = [
-        f"Flink restored run {short_job(run.job_id)} from checkpoint {run.restored.checkpoint_id} at "
-        f"{run.restored.at:%H:%M:%S} UTC, and {listed(taken)} failed since.",
-        "Folders of these numbers were written under the same job id before the restore.",
+        f"Flink restored run {short_job(run.job_id)}, started at {run.started_at:%H:%M:%S} UTC, from checkpoint "
+        f"{run.restored.checkpoint_id}, and {listed(taken)} failed since.",
+        "Under the same job id these numbers had been used before that start.",
     ]
     if done is None:
         reasons.append("Every number up to the highest old folder will fail, and nothing is committed meanwhile.")

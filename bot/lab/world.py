@@ -128,8 +128,8 @@ class World:
         """Stops the job with a savepoint, and does not drain it unless asked to."""
         return self.flink.stop(job_id, self.state.savepoint_dir, drain)
 
-    def stop_with_rows(self, job_id: str) -> tuple[str, Savepoint]:
-        """Stops the job so that the savepoint's own commit has rows; the answer names the run that was stopped.
+    def stop_with_rows(self, job_id: str, drain: bool = False) -> tuple[str, Savepoint]:
+        """Stops the job so that its last commit has rows of the savepoint; the answer names the run that was stopped.
 
         The source emits once a second, so a savepoint soon after a checkpoint has none; then the job goes on from it
         and is stopped again.
@@ -138,9 +138,9 @@ class World:
             newest = max((link.checkpoint_id or 0 for link in self.commits_of(job_id)), default=0)
             self.await_commits(job_id, 1, after=newest)
             time.sleep(1)
-            savepoint = self.stop(job_id)
+            savepoint = self.stop(job_id, drain)
             last = self.commits_of(job_id)[-1]
-            if last.checkpoint_id == savepoint.checkpoint_id and last.added_rows > 0:
+            if (last.checkpoint_id or 0) >= savepoint.checkpoint_id and last.added_rows > 0:
                 return job_id, savepoint
             job_id = self.start_job(from_path=savepoint.path)
         raise LabError(

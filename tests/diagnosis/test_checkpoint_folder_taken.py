@@ -1,5 +1,7 @@
 """F25: failed checkpoints after a restore, whose folders are older than the restore."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed
@@ -8,6 +10,8 @@ from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
 from tests.cases import NOON, Tale, job_id
+
+EXPIRED = "Checkpoint expired before completing."
 
 
 def collides(*completed: int, failure: str = "Failure to finalize checkpoint.") -> Tale:
@@ -54,6 +58,20 @@ def test_flinks_own_words_are_enough() -> None:
     assert isinstance(found, Matches)
 
 
+def test_numbers_that_the_old_start_had_committed_are_enough_when_the_last_step_failed() -> None:
+    """As run on Flink 2.1: Flink has removed the old folders, and each failover restored checkpoint 4 once more."""
+    tale = collides()
+    again = tale.runs["a"].restored
+    assert again is not None
+    failed_over = again.model_copy(update={"at": again.at + timedelta(minutes=30)})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"restored": failed_over, "started_at": again.at})
+
+    found = checkpoint_folder_taken.examine(stored(tale.looked_at(), 4))
+
+    assert isinstance(found, Matches)
+    assert "5 and 6" in found.headline
+
+
 def test_once_a_number_was_free_nothing_is_to_be_done() -> None:
     """The next id completed, and the match says nothing of which snapshot to trust."""
     found = checkpoint_folder_taken.examine(stored(collides(10).looked_at(), 4, 5, 6))
@@ -64,12 +82,12 @@ def test_once_a_number_was_free_nothing_is_to_be_done() -> None:
 
 def test_failures_without_old_folders_have_another_cause() -> None:
     """Folders that were written since the restore took nobody's place."""
-    found = checkpoint_folder_taken.examine(stored(collides().looked_at(), 5, 6, after_minutes=40))
+    found = checkpoint_folder_taken.examine(stored(collides(failure=EXPIRED).looked_at(), 5, 6, after_minutes=40))
 
     assert isinstance(found, Excluded)
 
 
-@pytest.mark.parametrize("tale", [collides(), collides().flink_is_down()])
+@pytest.mark.parametrize("tale", [collides(failure=EXPIRED), collides().flink_is_down()])
 def test_without_storage_or_flink_it_stays_open(tale: Tale) -> None:
     """Flink's words are vague, and nobody could look at the folders; or Flink says nothing at all."""
     found = checkpoint_folder_taken.examine(tale.looked_at())

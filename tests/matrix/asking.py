@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.cli.demo_config import write_config
 from bot.lab.errors import LabError
 from bot.lab.home import LabState
@@ -35,12 +36,22 @@ def asked(folder: Path, lab: Lab, run: Run) -> Told:
     case.unlink(missing_ok=True)
     try:
         _waterline("case", "save", lab.state.table, "--to", str(case), "--config", str(config))
-        said = json.loads(_waterline("diagnose", "--case", str(case), "--json", "--config", str(config)))
+        slim(case)
+        return asked_again(case, counted(lab))
     except NoAnswer as error:
         return Told(name=run.name, codes=(), headline=str(error), excluded=(), undecided=(), proof=counted(lab))
-    if case.stat().st_size > MOST_BYTES:
-        case.rename(folder / case.name)
-    return told_in(run.name, said, counted(lab))
+
+
+def asked_again(case: Path, proof: str) -> Told:
+    """What the bot says of a saved case, of which the lab had counted `proof`."""
+    return told_in(case.stem, json.loads(_waterline("diagnose", "--case", str(case), "--json")), proof)
+
+
+def slim(case: Path) -> None:
+    """Leaves the raw state of checkpoints out, which is mostly the lab's source; no answer is read from it."""
+    saved, raw = read_case(case), raw_of(case)
+    case.unlink()
+    write_case(case, saved, {source: content for source, content in raw.items() if not source.endswith("/_metadata")})
 
 
 def told_in(name: str, said: dict[str, object], proof: str) -> Told:

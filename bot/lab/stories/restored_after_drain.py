@@ -22,7 +22,7 @@ def tell(world: World, early: bool) -> None:
     first = world.start_job(from_path=before.path)
     good = world.await_commits(first, 3)[-1]
     world.await_first_reads()
-    drained = world.stop(first, drain=True)
+    first, drained = world.stop_with_rows(first, drain=True)
     last = world.commits_of(first)[-1]
     second = world.start_job(from_path=drained.path)
     world.note(
