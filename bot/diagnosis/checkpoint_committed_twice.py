@@ -4,6 +4,7 @@ The catalog accepted a commit and its answer was lost; the sink took it for fail
 """
 
 from bot.diagnosis._case import counted, not_asked, run_of
+from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -21,7 +22,7 @@ MODE = Mode(
         "A cherry-pick, which brings a staged commit a second time on purpose.",
         "The V1 sink started without state under a fixed job id: its checkpoint ids begin again with other rows.",
     ),
-    neighbours=("F2", "F13", "F16"),
+    neighbours=("F2", "F13", "F15", "F16"),
     act=Act.REPAIR,
     remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )
@@ -40,6 +41,8 @@ def examine(case: Case) -> Examined:
             reason=f"{' and '.join(short(r) for r in sorted(again))} repeats a commit because a fork was restored from "
             "its checkpoint and brought it once more: a consequence of two jobs that write the table (F13)."
         )
+    counted_anew = [r for r in same if _counted_anew(case, r)]
+    same = [r for r in same if r not in counted_anew]
     if same:
         return _matches(case, same[0].first, tuple(r.again for r in same), _told(same[0]), sum(r.rows for r in same))
     if files is not None and files.count:
@@ -50,7 +53,24 @@ def examine(case: Case) -> Examined:
     ]
     if missing or found is None:
         return CannotTell(missing=tuple(missing))
+    if counted_anew:
+        one = counted_anew[0]
+        return Excluded(
+            reason=f"{short(one.again)} carries checkpoint {one.checkpoint_id} as {short(one.first)} does, in other "
+            "files: between them the job started without state under its old id and counts from 1 again. That is a replay "
+            "(F15), not a commit made twice."
+        )
     return Excluded(reason=_why_not(found.commits_checked, found.repeated))
+
+
+def _counted_anew(case: Case, repeated: RepeatedCommit) -> bool:
+    """Whether the job started without state under this job id between the two commits, and wrote other files."""
+    table = case.observation.table
+    first, again = table.by_id.get(repeated.first), table.by_id.get(repeated.again)
+    if repeated.how != "same-checkpoint" or first is None or again is None:
+        return False
+    starts = [table.by_id[s.first] for s in empty_starts(case) if s.keeps_job_id and s.run == again.job_id and s.first]
+    return any(first.sequence_number < start.sequence_number <= again.sequence_number for start in starts)
 
 
 def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:

@@ -20,7 +20,7 @@ MODE = Mode(
         "A first deployment over a table that another job had filled.",
         "A start without state that somebody decided, with its source positions given by hand.",
     ),
-    neighbours=("F2", "F4", "F12", "F18"),
+    neighbours=("F1", "F2", "F4", "F12", "F18"),
     act=Act.RECOVER,
     remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.TELL_CONSUMERS),
 )

@@ -42,6 +42,18 @@ def test_a_repeat_at_the_head_is_dropped_alone() -> None:
     assert any("still pair" in reason for reason in found.reasons)
 
 
+def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> None:
+    """As run with the V1 sink under a fixed job id: 1 comes again with the same positions, in other files (F15)."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3)
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), duplicate_files=files_twice()))
+    same_files = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-files"))))
+
+    assert isinstance(found, Excluded)
+    assert "(F15)" in found.reason
+    assert isinstance(same_files, Matches)
+
+
 def test_a_buried_repeat_is_rewound_where_a_point_pairs_below_it() -> None:
     """Commits above it would be lost with the head, so the job reads them again."""
     tale = lost_answer().commits("a", 4, 5)
