@@ -57,8 +57,8 @@ def examine(case: Case) -> Examined:
         one = counted_anew[0]
         return Excluded(
             reason=f"{short(one.again)} carries checkpoint {one.checkpoint_id} as {short(one.first)} does, in other "
-            "files: between them the job started without state under its old id and counts from 1 again. That is a replay "
-            "(F15), not a commit made twice."
+            "files: between them the job started without state under its old id and counts from 1 again. That is a "
+            "replay (F15), not a commit made twice."
         )
     return Excluded(reason=_why_not(found.commits_checked, found.repeated))
 
