@@ -1,8 +1,10 @@
 """Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -10,15 +12,19 @@ from ulid import ULID
 
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested
 from bot.domain.errors import EvidenceCancelled, Refused, WaterlineError
-from bot.domain.evidence import Ask, Evidence, Progress
+from bot.domain.evidence import Ask, Evidence, Observation, Progress
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.staleness import Fresh, known_runs_of, staleness
 from bot.domain.suspicion import WATERLINE as WATERLINE_TAG
 from bot.domain.table import Window
 from bot.evidence import Collector
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+
+_FRESH = timedelta(seconds=30)
+"""A first answer this young is not asked for again although the table has moved on."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +42,7 @@ class EvidenceDesk:
         self._collector = collector
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="evidence")
         self._lock = threading.Lock()
+        self._looking: defaultdict[IncidentId, threading.Lock] = defaultdict(threading.Lock)
         self._mine: dict[EvidenceId, Progress | None] = {}
         self._is_closing = False
         self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
@@ -91,31 +98,46 @@ class EvidenceDesk:
         return answered.evidence
 
     def look_first(self, incident_id: IncidentId) -> None:
-        """Ask every first task whose newest answer is of another metadata file than the table's present one.
+        """Ask every first task that has no answer of the table's present state, or a fresh one from just before it.
 
-        One look at the world for all, one after the other in the caller's thread: nobody waits for these, and Flink
-        forgets. Raises CouldNotLook, UnknownTable.
+        One look at the world for all, one after the other in the caller's thread, and one caller at a time: nobody
+        waits for these, and Flink forgets. Raises CouldNotLook, UnknownTable.
         """
+        with self._lock:
+            alone = self._looking[incident_id]
+        with alone:
+            self._look_first(incident_id)
+
+    def _look_first(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
         if not incident.is_open or not self._first_tasks:
             return
         ask = self._ask(incident.opened.table, incident.window, incident.trusted)
-        pinned = ask.observation.table.metadata_location
         for task in self._first_tasks:
             run = EvidenceId(str(ULID()))
-            decide = partial(self._first_request, task=task, run=run, pinned=pinned)
+            decide = partial(self._first_request, task=task, run=run, world=ask.observation)
             if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
                 with self._lock:
                     self._mine[run] = None
                 self._work(incident_id, run, ask)
 
-    def _first_request(self, incident: Incident, *, task: str, run: EvidenceId, pinned: str) -> list[Body]:
+    def _first_request(self, incident: Incident, *, task: str, run: EvidenceId, world: Observation) -> list[Body]:
         of_task = [each for each in incident.runs.values() if each.task == task]
         latest = incident.latest.get(task)
-        is_known = latest is not None and latest.evidence is not None and latest.evidence.metadata_location == pinned
-        if not incident.is_open or is_known or any(each.is_running for each in of_task):
+        known = latest.evidence if latest is not None else None
+        if not incident.is_open or any(each.is_running for each in of_task):
+            return []
+        pinned = world.table.metadata_location
+        if known is not None and (known.metadata_location == pinned or self._is_fresh(known, incident, world)):
             return []
         return [EvidenceRequested(run=run, task=task, step=None, first_look=True)]
+
+    def _is_fresh(self, known: Evidence, incident: Incident, world: Observation) -> bool:
+        """Whether manifests were read for it moments ago, and only the job has committed since. What reads nothing is
+        asked anew: it costs nothing."""
+        runs = known_runs_of(incident.opened.job, world.jobs, known.window.of(world.table))
+        is_young = world.table.read_at - known.at < _FRESH and self._collector.task(known.task).reads != "nothing"
+        return is_young and isinstance(staleness(known, world.table, runs), Fresh)
 
     def cancel(self, incident_id: IncidentId, run: EvidenceId) -> None:
         """Interrupt a running task. Raises Refused when it is at its end already."""

@@ -1,8 +1,12 @@
 """Moves an incident along its runbook: each step's outcome chooses the next, and says why."""
 
+import threading
+from collections import defaultdict
+
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, StepSkipped
+from bot.domain.entries import Body, Diagnosed, NoteAdded, ResponderAssigned, StepDone, StepSkipped
 from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
@@ -23,6 +27,8 @@ class Walker:
     def __init__(self, store: IncidentStore, diagnostician: Diagnostician) -> None:
         self._store = store
         self._diagnostician = diagnostician
+        self._lock = threading.Lock()
+        self._diagnosing: defaultdict[IncidentId, threading.RLock] = defaultdict(threading.RLock)
 
     def evidence_answered(self, incident_id: IncidentId, run: EvidenceRun) -> None:
         """A step's evidence has its answer: the step is done, and what can follow by itself follows."""
@@ -38,18 +44,44 @@ class Walker:
         self.follow(incident_id)
 
     def follow(self, incident_id: IncidentId) -> None:
-        """Take the steps that need nobody: a decision on the diagnosis."""
-        incident = self._store.get(incident_id)
-        current = current_step(incident)
-        if not isinstance(current, DecisionStep) or current.on == "choice" or not incident.is_open:
-            return
-        key, why = outcome_of(self._diagnostician.diagnose(incident_id), current)
-        self.finish(incident_id, current.id, key=key, why=why, by=WATERLINE)
+        """Take the steps that need nobody: a decision on the diagnosis. One diagnosis of an incident at a time."""
+        with self._alone(incident_id):
+            incident = self._store.get(incident_id)
+            current = current_step(incident)
+            if not isinstance(current, DecisionStep) or current.on == "choice" or not incident.is_open:
+                return
+            self._decide(incident_id, current)
+
+    def _decide(self, incident_id: IncidentId, step: DecisionStep) -> None:
+        """Diagnose, and take the step by it; not under a proposal whose execution began meanwhile."""
+        key, why = outcome_of(self._diagnostician.diagnose(incident_id), step)
+
+        def decide(incident: Incident) -> list[Body]:
+            is_known = (known := incident.outcomes.get(step.id)) is not None and (known.key, known.why) == (key, why)
+            return [] if is_known or _moving(incident) else [StepDone(step=step.id, key=key, why=why)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _alone(self, incident_id: IncidentId) -> threading.RLock:
+        with self._lock:
+            return self._diagnosing[incident_id]
 
     def diagnose_again(self, incident_id: IncidentId) -> None:
-        """Diagnose now; the walk's diagnosis step is taken, or taken anew, if the walk has come to it."""
-        incident = self._store.get(incident_id)
-        must_be_open(incident)
+        """Diagnose now; the walk's diagnosis step is taken, or taken anew, if the walk has come to it.
+
+        Who asks while a diagnosis is being made gets that one: a second, later one would take the step anew under a
+        proposal that rests on the first. Raises Refused while a proposal is being carried out, for the world that
+        would be diagnosed is half moved.
+        """
+        asked = self._store.get(incident_id).seq
+        with self._alone(incident_id):
+            incident = self._store.get(incident_id)
+            must_be_open(incident)
+            if not any(_is_decided_by(entry.body, incident) for entry in incident.entries[asked:]):
+                _must_stand_still(incident)
+                self._diagnose_anew(incident_id, incident)
+
+    def _diagnose_anew(self, incident_id: IncidentId, incident: Incident) -> None:
         walk = walk_of(incident)
         reached = {passed.step for passed in walk.passed} | {walk.current}
         step = next(
@@ -60,10 +92,10 @@ class Walker:
             ),
             None,
         )
-        diagnosis = self._diagnostician.diagnose(incident_id)
         if step is not None:
-            key, why = outcome_of(diagnosis, step)
-            self.finish(incident_id, step.id, key=key, why=why, by=WATERLINE)
+            self._decide(incident_id, step)
+        else:
+            self._diagnostician.diagnose(incident_id)
 
     def finish(self, incident_id: IncidentId, step: StepId, *, key: str, why: str, by: str) -> None:
         """Record a step's outcome; the same outcome twice is recorded once."""
@@ -130,6 +162,28 @@ class Walker:
             return [] if incident.responder == user else [ResponderAssigned(user=user)]
 
         self._store.write(incident_id, by=by, decide=decide)
+
+
+def _is_decided_by(body: Body, incident: Incident) -> bool:
+    """Whether this entry ends a diagnosis: a diagnosis that says the same again is not an entry of its own."""
+    if isinstance(body, StepDone):
+        step = incident.opened.runbook.step(body.step)
+        return isinstance(step, DecisionStep) and step.on != "choice"
+    return isinstance(body, Diagnosed)
+
+
+def _moving(incident: Incident) -> bool:
+    view = incident.current_proposal
+    return view is not None and view.state is ProposalState.EXECUTING
+
+
+def _must_stand_still(incident: Incident) -> None:
+    if _moving(incident):
+        raise Refused(
+            "The proposal is being carried out.",
+            "Table and job are between two states; a diagnosis of that says nothing.",
+            "Its end and its proof appear in the proposal's thread.",
+        )
 
 
 def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:

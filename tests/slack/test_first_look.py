@@ -1,5 +1,7 @@
 """What the bot looks at of its own accord, before anybody asks."""
 
+import threading
+
 import pytest
 
 from bot.domain.ids import IncidentId
@@ -40,3 +42,30 @@ def test_a_diagnosis_looks_again_when_the_table_has_moved_on(ana: Responder, bot
     ledger = bot.services.store.get(WL_1).latest["ledger"].evidence
     assert ledger is not None
     assert ledger.head == orders.head
+
+
+def test_who_asks_while_a_diagnosis_is_made_gets_that_one(ana: Responder, bot: LittleBot, orders: Orders) -> None:
+    """A second diagnosis that ends later would take the step anew, under a proposal that rests on the first."""
+    ana.opens()
+    ana.collects_evidence()
+    orders.spark_appends()
+    looks: list[str] = []
+    looking, go_on = threading.Event(), threading.Event()
+
+    def look(_incident: IncidentId) -> None:
+        looks.append("looked")
+        looking.set()
+        go_on.wait(10)
+
+    bot.services.diagnostician.look_before(look)
+    both = [threading.Thread(target=bot.services.walker.diagnose_again, args=(WL_1,)) for _ in range(2)]
+
+    both[0].start()
+    looking.wait(10)
+    both[1].start()
+    threading.Event().wait(0.3)
+    go_on.set()
+    for each in both:
+        each.join(20)
+
+    assert ["looked"] == looks
