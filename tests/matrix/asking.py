@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from typer.testing import CliRunner
+
 from bot.adapters.case_file import raw_of, read_case, write_case
+from bot.cli import app
 from bot.cli.demo_config import write_config
 from bot.lab.errors import LabError
 from bot.lab.home import LabState
@@ -43,8 +46,11 @@ def asked(folder: Path, lab: Lab, run: Run) -> Told:
 
 
 def asked_again(case: Path, proof: str) -> Told:
-    """What the bot says of a saved case, of which the lab had counted `proof`."""
-    return told_in(case.stem, json.loads(_waterline("diagnose", "--case", str(case), "--json")), proof)
+    """What the bot says of a saved case, of which the lab had counted `proof`; in this process, which is faster."""
+    answer = CliRunner().invoke(app, ["diagnose", "--case", str(case), "--json"])
+    if answer.exit_code:
+        raise NoAnswer(f"{case.name}: {answer.exception}")
+    return told_in(case.stem, json.loads(answer.stdout), proof)
 
 
 def slim(case: Path) -> None:

@@ -1,13 +1,10 @@
 """What the bot said of a real run, it says again: each saved case is diagnosed anew, without Flink or Spark."""
 
-import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from bot.cli import app
-from tests.matrix.asking import CASES, MOST_BYTES, told_in
+from tests.matrix.asking import CASES, MOST_BYTES, asked_again
 from tests.matrix.plan import RUNS
 from tests.matrix.told import kept
 
@@ -20,10 +17,8 @@ def test_a_real_case_is_diagnosed_as_expected(case: Path) -> None:
     """A change of a failure mode that loses a real run's diagnosis is a defect, whatever its own tests say."""
     run = BY_NAME[case.stem]
 
-    answer = CliRunner().invoke(app, ["diagnose", "--case", str(case), "--json"])
+    told = asked_again(case, proof="")
 
-    assert answer.exit_code == 0, answer.output
-    told = told_in(case.stem, json.loads(answer.stdout), proof="")
     assert told.agrees_with(run), f"expected {run.expected}, said {told.codes}"
 
 
