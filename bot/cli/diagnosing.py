@@ -116,7 +116,7 @@ def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[
 def _print_diagnosis(diagnosis: Diagnosis) -> None:
     """The sentence first, then what shows it, then why not the others."""
     matches = diagnosis.matches
-    if not matches:
+    if diagnosis.decisive is None:
         console.print(diagnosis.nothing_matches, style="bold", markup=False)
     for number, (mode, match) in enumerate(matches, start=1):
         first = f"{number}. " if len(matches) > 1 else ""

@@ -157,6 +157,13 @@ class Diagnosis(Record):
         return tuple(each for each in self.matches if each[0].act is not Act.NOTE)
 
     @property
+    def decisive(self) -> tuple[Mode, Matches] | None:
+        """The match that a decision follows: the first that is to be acted on, else a note that asks for something.
+        A note that asks for nothing (a failed checkpoint) says nothing of the rows and never stands for health."""
+        asking = [each for each in self.matches if each[0].act is not Act.NOTE or each[1].remedy is not Remedy.NOTHING]
+        return asking[0] if asking else None
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """Codes of the modes that hold."""
         return tuple(mode.code for mode, _ in self.matches)

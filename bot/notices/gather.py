@@ -36,7 +36,7 @@ def facts_for(
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table` and `reads` are the present state, not the pinned one."""
     affected = affected_commits(incident, table)
-    matches = incident.diagnosis.matches if incident.diagnosis else ()
+    decisive = incident.diagnosis.decisive if incident.diagnosis else None
     return NoticeFacts(
         table=incident.opened.table,
         consumer=consumer.name,
@@ -46,7 +46,7 @@ def facts_for(
         opened_at=incident.opened_at,
         summary=incident.opened.summary,
         stage=_stage(incident),
-        cause=matches[0][0].title if matches else None,
+        cause=decisive[0].title if decisive is not None else None,
         affected=_affected(affected, table),
         trusted=_trusted(incident, table),
         damage=_damage(incident),
@@ -159,7 +159,7 @@ def _stage(incident: Incident) -> Stage:
         case ProposalState.PROPOSED | ProposalState.APPROVED:
             return "proposed"
         case _:
-            return "diagnosed" if incident.diagnosis and incident.diagnosis.matches else "investigating"
+            return "diagnosed" if incident.diagnosis and incident.diagnosis.decisive else "investigating"
 
 
 def _proofs(incident: Incident) -> tuple[str, ...]:

@@ -122,10 +122,10 @@ class Duties:
         """Consumers were told that nothing is wrong: then the mark says so, too."""
         incident = self._store.get(incident_id)
         told = any(view.notice.kind == NO_ACTION for view in incident.notices.values())
-        matches = incident.diagnosis.matches if incident.diagnosis else ()
-        if not told or not matches or incident.waterline is None or incident.waterline.status == "trusted":
+        decisive = incident.diagnosis.decisive if incident.diagnosis else None
+        if not told or decisive is None or incident.waterline is None or incident.waterline.status == "trusted":
             return
-        _mode, match = matches[0]
+        _mode, match = decisive
         if match.remedy is Remedy.NOTHING and match.last_good is not None:
             self._waterline.trusted(incident_id, match.last_good)
 

@@ -187,9 +187,9 @@ def _must_stand_still(incident: Incident) -> None:
 
 
 def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:
-    """(outcome key, why) of a decision: code or remedy of the match to act on first, or `no-match`."""
-    if diagnosis.matches:
-        mode, match = diagnosis.matches[0]
+    """(outcome key, why) of a decision: code or remedy of the decisive match, or `no-match`."""
+    if diagnosis.decisive is not None:
+        mode, match = diagnosis.decisive
         return (
             (mode.code, match.headline) if step.on == "diagnosis" else (match.remedy, f"{mode.code}: {match.headline}")
         )

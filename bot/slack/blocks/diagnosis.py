@@ -18,8 +18,8 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     """(notification text, blocks). Matches come in the order in which to act, with all their reasons; of the modes that
     do not hold, the neighbours of a match say why, the others are named. The record has every reason."""
     matches = diagnosis.matches
-    if matches:
-        mode, match = matches[0]
+    if diagnosis.decisive is not None:
+        mode, match = diagnosis.decisive
         text = f"Diagnosis {mode.code}: {match.headline}"
     else:
         text = "Diagnosis: no failure mode matches"
@@ -28,10 +28,10 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
         order = ", then ".join(f"*{mrkdwn(mode.code)}*" for mode, _match in diagnosis.to_act_on)
         several = len(diagnosis.to_act_on)
         blocks.append(section(f":twisted_rightwards_arrows: *{several} things hold at once.* Act on {order}."))
+    if diagnosis.decisive is None:
+        blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     for mode, match in matches:
         blocks += _match(mode, match)
-    if not matches:
-        blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     if diagnosis.undecided:
         blocks.append(section(_undecided(diagnosis.undecided)))
     if diagnosis.excluded:

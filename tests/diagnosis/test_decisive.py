@@ -1,0 +1,38 @@
+"""Which match a decision follows: what is only worth knowing never stands for health."""
+
+from bot.diagnosis import checkpoints_failed, recovered_by_itself
+from bot.domain.diagnosis import CannotTell, Diagnosis, Matches, Mode, ModeResult, Remedy
+
+
+def said(mode: Mode, remedy: Remedy) -> ModeResult:
+    """The mode matches and asks for that."""
+    matched = Matches(headline="It is so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    return ModeResult(mode=mode, examined=matched)
+
+
+UNSURE = ModeResult(mode=recovered_by_itself.MODE, examined=CannotTell(missing=("duplicate_rows",)))
+
+
+def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
+    """A failed checkpoint beside a table of which nobody can tell must not become the all-clear."""
+    diagnosis = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE))
+
+    assert diagnosis.decisive is None
+
+
+def test_health_decides_beside_a_note() -> None:
+    """The rows are right, and a checkpoint failed: nothing is to be done."""
+    note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(recovered_by_itself.MODE, Remedy.NOTHING)
+
+    decisive = Diagnosis(results=(note, health)).decisive
+
+    assert decisive is not None
+    assert recovered_by_itself.MODE == decisive[0]
+
+
+def test_a_note_that_asks_for_something_is_followed() -> None:
+    """Where nothing else holds, consumers are told what is known."""
+    decisive = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.TELL_CONSUMERS), UNSURE)).decisive
+
+    assert decisive is not None
+    assert Remedy.TELL_CONSUMERS == decisive[1].remedy
