@@ -1,7 +1,8 @@
 """The raw bytes that an observation was read from: metadata, manifests, checkpoint files, Flink's manifests."""
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from pyarrow import ArrowException
 
@@ -11,6 +12,7 @@ from bot.domain.diagnosis import Case
 
 _LARGEST = 64 * 1024 * 1024
 """Bytes of one source; a larger one is named instead."""
+_OF_PEOPLE = re.compile(r"/jobs/[0-9a-f]{32}/(exceptions|config)(\?|$)")
 _TROUBLE = (OSError, ArrowException, ValueError)
 
 
@@ -35,14 +37,22 @@ def raw_sources(case: Case, *, with_values: bool) -> tuple[dict[str, bytes], tup
     return raw, tuple(left_out)
 
 
+def bodies(tape: Mapping[str, bytes], *, with_values: bool) -> dict[str, bytes]:
+    """What Flink answered, by address; without values neither stack traces nor the job's parameters, which may hold
+    them (the observation keeps each failure's first line)."""
+    return {address: body for address, body in tape.items() if with_values or not _OF_PEOPLE.search(address)}
+
+
 def _sources(case: Case, with_values: bool, left_out: list[str]) -> Iterator[str]:
     table = case.observation.table
     yield table.metadata_location
+    if not with_values:
+        left_out.append(
+            "manifests and checkpoint files: bounds and inline state hold values of rows; --values keeps them"
+        )
+        return
     for stored in case.observation.checkpoints.values:
         yield f"{stored.path.rstrip('/')}/_metadata"
-    if not with_values:
-        left_out.append("manifests: their bounds hold values of rows; save with --values to keep them")
-        return
     for leaked in case.observation.flink_manifests.values:
         yield leaked.path
     for snapshot in case.window.of(table):

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bot.adapters.case_file import read_case, write_case
-from bot.adapters.case_sources import raw_sources
+from bot.adapters.case_sources import bodies, raw_sources
 from bot.bootstrap import failure_modes
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.cli.tables import print_evidence, services_for
@@ -51,7 +51,8 @@ def save(
     to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
     window: WindowOption = None,
     values: Annotated[
-        bool, typer.Option(help="Keep sample values of rows, and the manifests, whose bounds hold values.")
+        bool,
+        typer.Option(help="Keep what may hold values of rows: samples, manifests, state, stack traces."),
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
@@ -60,7 +61,7 @@ def save(
     with services_for(config, tape) as services:
         found = services.examiner.examine(TableName(table), chosen(window))
     raw, left_out = raw_sources(found.case, with_values=values)
-    raw |= tape
+    raw |= bodies(tape, with_values=values)
     saved = SavedCase(
         saved_at=datetime.now(UTC),
         version=version("waterline"),

@@ -89,11 +89,9 @@ def _concerns(case: Case, run: JobRun, drained: Snapshot) -> bool | None:
 
 
 def _completed(run: JobRun) -> list[CheckpointId]:
-    since = run.restored.at if run.restored else run.started_at
+    """All of the run's: a failover in between forgets none of them."""
     return sorted(
-        c.checkpoint_id
-        for c in run.checkpoints
-        if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT and c.triggered_at >= since
+        c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT
     )
 
 

@@ -114,12 +114,17 @@ class EvidenceDesk:
             return
         ask = self._ask(incident.opened.table, incident.window, incident.trusted)
         for task in self._first_tasks:
+            if self._is_closing:
+                return
             run = EvidenceId(str(ULID()))
+            with self._lock:
+                self._mine[run] = None
             decide = partial(self._first_request, task=task, run=run, world=ask.observation)
             if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
-                with self._lock:
-                    self._mine[run] = None
                 self._work(incident_id, run, ask)
+            else:
+                with self._lock:
+                    del self._mine[run]
 
     def _first_request(self, incident: Incident, *, task: str, run: EvidenceId, world: Observation) -> list[Body]:
         of_task = [each for each in incident.runs.values() if each.task == task]

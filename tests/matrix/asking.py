@@ -7,7 +7,6 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.cli import app
 from bot.cli.demo_config import write_config
 from bot.lab.errors import LabError
@@ -39,7 +38,6 @@ def asked(folder: Path, lab: Lab, run: Run) -> Told:
     case.unlink(missing_ok=True)
     try:
         _waterline("case", "save", lab.state.table, "--to", str(case), "--config", str(config))
-        slim(case)
         return asked_again(case, counted(lab))
     except NoAnswer as error:
         return Told(name=run.name, codes=(), headline=str(error), excluded=(), undecided=(), proof=counted(lab))
@@ -51,13 +49,6 @@ def asked_again(case: Path, proof: str) -> Told:
     if answer.exit_code:
         raise NoAnswer(f"{case.name}: {answer.exception}")
     return told_in(case.stem, json.loads(answer.stdout), proof)
-
-
-def slim(case: Path) -> None:
-    """Leaves the raw state of checkpoints out, which is mostly the lab's source; no answer is read from it."""
-    saved, raw = read_case(case), raw_of(case)
-    case.unlink()
-    write_case(case, saved, {source: content for source, content in raw.items() if not source.endswith("/_metadata")})
 
 
 def told_in(name: str, said: dict[str, object], proof: str) -> Told:

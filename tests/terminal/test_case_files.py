@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.case_file import raw_of, read_case, write_case
+from bot.adapters.case_sources import bodies, raw_sources
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose
 from bot.domain.errors import BadConfiguration
+from bot.domain.flink import CheckpointKind, StoredCheckpoint
+from bot.domain.ids import CheckpointId
+from bot.domain.looked import Seen
 from bot.domain.saved_case import SavedCase
-from tests.cases import Tale
+from tests.cases import NOON, Tale
 
 
 def _saved() -> SavedCase:
@@ -55,6 +59,33 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
 
     assert "mine" == (tmp_path / "a.case").read_text()
     assert ["a.case"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_only_what_holds_no_value_of_a_row_leaves_the_machine_unasked() -> None:
+    """A checkpoint's file holds state, a stack trace may quote a record, a job's parameters may be secrets."""
+    job = "http://flink:8081/jobs/" + "a" * 32
+    tape = {
+        job: b"1",
+        f"{job}/exceptions?maxExceptions=20": b"2",
+        f"{job}/config": b"3",
+        f"{job}/checkpoints/config": b"4",
+    }
+    stored = StoredCheckpoint(
+        path="file:/state/chk-1",
+        kind=CheckpointKind.CHECKPOINT,
+        checkpoint_id=CheckpointId(1),
+        job_id=None,
+        written_at=NOON,
+    )
+    case = _saved().case
+    points = Seen[StoredCheckpoint](source="storage", values=(stored,))
+    case = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": points})})
+
+    told = [raw_sources(case, with_values=kept)[1] for kept in (False, True)]
+
+    assert {job, f"{job}/checkpoints/config"} == set(bodies(tape, with_values=False))
+    assert set(tape) == set(bodies(tape, with_values=True))
+    assert [False, True] == [any("chk-1/_metadata" in each for each in left_out) for left_out in told]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"{}"])

@@ -19,7 +19,7 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     trouble = [each for each in answered if _is_trouble(*each)]
     open_ones = [each for each in answered if each[1].verdict is Verdict.INCONCLUSIVE]
     well = [task.title for task, evidence in answered if (task, evidence) not in [*trouble, *open_ones]]
-    title = f"{counted(len(trouble), 'trouble')} found" if trouble else "nothing wrong found"
+    title = _title(len(trouble), len(open_ones) + len(_ended(runs)), sum(run.is_running for run in runs.values()))
     blocks: list[Block] = [section(f"*First look, without reading rows: {title}*")]
     blocks += [section(_line(*each)) for each in trouble]
     blocks += [section("\n".join(_line(*each) for each in open_ones))] if open_ones else []
@@ -30,6 +30,14 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     if newest is not None:
         small.append(f"As of {clock(newest)}; each diagnosis looks again. Rows are read only when somebody asks")
     return f"First look: {title}", [*blocks, *([context(*small)] if small else [])]
+
+
+def _title(trouble: int, unanswered: int, running: int) -> str:
+    """What was not looked at is never said to be well."""
+    found = f"{counted(trouble, 'trouble')} found" if trouble else "nothing wrong found"
+    so_far = " so far" if running else ""
+    untold = f", {counted(unanswered, 'question')} could not be answered" if unanswered else ""
+    return f"{found}{so_far}{untold}"
 
 
 def _is_trouble(task: Task, evidence: Evidence) -> bool:
