@@ -15,6 +15,7 @@ from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
 from bot.domain.saved_case import SavedCase
+from bot.domain.table import TableState
 from tests.cases import NOON, Tale
 
 
@@ -79,7 +80,11 @@ def test_only_what_holds_no_value_of_a_row_leaves_the_machine_unasked() -> None:
     )
     case = _saved().case
     points = Seen[StoredCheckpoint](source="storage", values=(stored,))
-    case = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": points})})
+    table = TableState(
+        **{**dict(case.observation.table), "snapshots": (), "head": None, "metadata_location": "file:/nowhere/v1.json"}
+    )
+    world = case.observation.model_copy(update={"checkpoints": points, "table": table})
+    case = case.model_copy(update={"observation": world})
 
     told = [raw_sources(case, with_values=kept)[1] for kept in (False, True)]
 
