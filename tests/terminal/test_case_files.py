@@ -81,7 +81,12 @@ def test_only_what_holds_no_value_of_a_row_leaves_the_machine_unasked() -> None:
     case = _saved().case
     points = Seen[StoredCheckpoint](source="storage", values=(stored,))
     table = TableState(
-        **{**dict(case.observation.table), "snapshots": (), "head": None, "metadata_location": "file:/nowhere/v1.json"}
+        **{
+            **case.observation.table.model_dump(),
+            "snapshots": (),
+            "head": None,
+            "metadata_location": "file:/nowhere/v1.json",
+        }
     )
     world = case.observation.model_copy(update={"checkpoints": points, "table": table})
     case = case.model_copy(update={"observation": world})
