@@ -29,6 +29,8 @@ class IncidentOpened(Record):
     """The newest snapshot believed good when the incident opened; consumers are pinned to it."""
     metadata_location: str
     summary: str
+    private: bool = False
+    """Only people who were invited to its channel may know of it; nobody else is told unless a responder asks."""
 
 
 class ResponderAssigned(Record):

@@ -85,6 +85,11 @@ class Incident:
         return self.closed_at is None
 
     @property
+    def is_private(self) -> bool:
+        """Whether only people in its channel may know of it."""
+        return self.opened.private
+
+    @property
     def trusted(self) -> SnapshotId | None:
         """The snapshot that consumers can rely on now: where the waterline stands, else where it opened."""
         return self.waterline.snapshot if self.waterline else self.opened.trusted

@@ -8,6 +8,7 @@ from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.privacy import unknown
 from bot.ports import Clock, Journal
 
 _ATTEMPTS = 20
@@ -48,11 +49,7 @@ class IncidentStore:
             return self._closed[incident_id]
         entries = self._entries(incident_id)
         if not entries:
-            raise UnknownIncident(
-                f"There is no incident {incident_id}.",
-                "Expected an id like wl-1.",
-                "See the open ones with /waterline status.",
-            )
+            raise unknown(incident_id)
         incident = fold(entries)
         if not incident.is_open and all(view.ended for view in incident.notices.values()):
             self._closed[incident_id] = incident

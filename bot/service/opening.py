@@ -7,6 +7,7 @@ from typing import Literal
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.domain.privacy import already_open
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
 from bot.domain.suspicion import propose_window
@@ -78,18 +79,18 @@ class Opening:
         summary: str,
         by: UserId,
         since: SnapshotId | None = None,
+        private: bool = False,
     ) -> IncidentId:
-        """Open it; `since` (exclusive) overrides the proposed window. One open incident a table: another is Refused."""
+        """Open it; `since` (exclusive) overrides the proposed window. One open incident a table: another is Refused.
+
+        Whether the channel of a private one is private is looked at by who knows channels.
+        """
         chosen = self.runbooks.get(runbook)
         if chosen is None:
             raise Refused(f"There is no runbook {runbook}.", f"Known are: {', '.join(self.runbooks)}.", "Choose one.")
         existing = self._store.open_on(table)
         if existing is not None:
-            raise Refused(
-                f"Incident {existing.id} is open on {table} already.",
-                f"It was opened at {existing.opened_at:%H:%M} UTC in <#{existing.opened.channel}>.",
-                "Go on there.",
-            )
+            raise already_open(existing)
         offer = self.offer(table)
         window = self._window(offer, since)
         incident = self._store.open(
@@ -103,6 +104,7 @@ class Opening:
                 trusted=since if since is not None else offer.trusted,
                 metadata_location=offer.metadata_location,
                 summary=summary or offer.because,
+                private=private,
             ),
             by=by,
         )

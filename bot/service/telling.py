@@ -39,11 +39,14 @@ class Telling:
         self._previews: dict[str, tuple[Notice, ...]] = {}
 
     def owes_first_warning(self, incident: Incident) -> bool:
-        """Whether consumers are still unwarned although the responder has had time to look at the preview."""
+        """Whether consumers are still unwarned although the responder has had time to look at the preview.
+
+        Of a private incident nobody is told unless a responder asks for it.
+        """
         setup = self._observer.setup(incident.opened.table)
         due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
         warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
-        return not warned and self._clock.now() >= due
+        return not incident.is_private and not warned and self._clock.now() >= due
 
     def preview(self, incident_id: IncidentId, kind: str) -> tuple[Notice, ...]:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""

@@ -7,6 +7,7 @@ from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import TableName, UserId, short, short_job
 from bot.domain.incident import Incident
+from bot.domain.privacy import already_open
 from bot.domain.timeline import sentence
 from bot.service.services import Services
 from bot.service.walking import current_step
@@ -50,11 +51,7 @@ class Commands:
             offer = services.opening.offer(name)
             existing = services.store.open_on(name)
             if existing is not None:
-                raise Refused(
-                    f"Incident {existing.id} is open on {name} already.",
-                    f"It was opened at {existing.opened_at:%H:%M} UTC in <#{existing.opened.channel}>.",
-                    "Go on there.",
-                )
+                raise already_open(existing)
             view = open_form(offer, services.opening.runbooks_for(name), request.channel)
         except WaterlineError as error:
             view = problem_form("Open an incident", str(error))
