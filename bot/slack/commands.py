@@ -13,6 +13,7 @@ from bot.service.services import Services
 from bot.service.walking import current_step
 from bot.slack.forms import open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
+from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.views import Views
 
@@ -32,9 +33,10 @@ class Verb:
 class Commands:
     """Answers commands; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views) -> None:
+    def __init__(self, services: Services, views: Views, privacy: Privacy) -> None:
         self._services = services
         self._views = views
+        self._privacy = privacy
 
     def handle(self, command: Command) -> str | None:
         """Do the subcommand; an unknown one gets the help."""
@@ -71,9 +73,10 @@ class Commands:
     def _open(self, command: Command) -> None:
         self.fill_open_form(command, command.rest)
 
-    def _status(self, _command: Command) -> str:
-        open_ones = [i for i in self._services.store.all() if i.is_open]
-        lines = [_status_line(incident) for incident in open_ones]
+    def _status(self, command: Command) -> str:
+        lines = [_status_line(i) for i in self._privacy.visible(command.user) if i.is_open]
+        hidden = sorted(self._privacy.hidden_tables(command.user))
+        lines += [f"{table} is under review. Its incident is private." for table in hidden]
         return "\n".join(lines) if lines else f"No incident is open. Open one with {COMMAND} open."
 
     def _ledger(self, command: Command) -> str:

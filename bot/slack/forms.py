@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from slack_sdk.models.blocks import (
     Block,
+    CheckboxesElement,
     ContextBlock,
     DividerBlock,
     InputBlock,
@@ -32,6 +33,13 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
+
+
+_PRIVATE = Option(
+    value="private",
+    text="Private",
+    description="Only people in this channel, which must be private. Nobody is told unasked.",
+)
 
 
 def form_for(request: Request) -> View | None:
@@ -85,6 +93,16 @@ def problem_form(title: str, sentence: str) -> View:
     )
 
 
+def opened_form(sentence: str) -> View:
+    """What the opening form becomes when nothing follows it."""
+    return View(
+        type="modal",
+        title="Open an incident",
+        close="Close",
+        blocks=[SectionBlock(text=MarkdownTextObject(text=f":lock: {mrkdwn(sentence)}"))],
+    )
+
+
 def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
     """Symptom, severity and the proposed window of a table."""
     symptoms = [Option(value=book.id, text=clipped(book.title, OPTION_TEXT)) for book in runbooks]
@@ -110,6 +128,12 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
             _select("runbook", "What do you see?", symptoms, symptoms[0]),
             _select("severity", "How bad is it?", severities, severities[1]),
             _line("summary", "In your words", "What was noticed, by whom, since when", optional=True, lines=True),
+            InputBlock(
+                block_id="private",
+                label="Who may know of it?",
+                optional=True,
+                element=CheckboxesElement(action_id="private", options=[_PRIVATE]),
+            ),
             DividerBlock(),
             SectionBlock(text=MarkdownTextObject(text=proposed)),
             _line(

@@ -122,7 +122,8 @@ def _entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
     for block_id, elements in state.items():
         for element in elements.values():
             chosen = (element.get("selected_option") or {}).get("value")
-            value = element.get("value") or chosen or element.get("selected_user")
+            ticked = ",".join(option["value"] for option in element.get("selected_options") or [])
+            value = element.get("value") or chosen or element.get("selected_user") or ticked
             if value:
                 entered[block_id] = value
     return entered

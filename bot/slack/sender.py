@@ -36,6 +36,7 @@ class Sender:
         *,
         pace: timedelta,
         on_end: Callable[[Post, str | None], None],
+        withheld: Callable[[Post], str | None],
     ) -> None:
         self._client = client
         self._outbox = outbox
@@ -44,6 +45,7 @@ class Sender:
         self._pace = pace
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
+        self._withheld = withheld
         self._pictures = Pictures(client, services.store)
         self._wake = threading.Event()
         self._stopped = False
@@ -78,6 +80,9 @@ class Sender:
             self._wake.clear()
 
     def _send(self, post: Post) -> None:
+        if (why := self._withheld(post)) is not None:
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, why, whole_channel=False)
+            return
         try:
             ts = self._call(post)
         except SlackApiError as error:

@@ -6,9 +6,10 @@ from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
 from bot.service.opening import Severity
 from bot.service.services import Services
-from bot.slack.forms import open_form_id, problem_form
+from bot.slack.forms import open_form_id, opened_form, problem_form
 from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
+from bot.slack.privacy import Privacy
 from bot.slack.requests import Submitted
 from bot.slack.views import Views
 
@@ -16,9 +17,10 @@ from bot.slack.views import Views
 class Submits:
     """Answers forms; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views) -> None:
+    def __init__(self, services: Services, views: Views, privacy: Privacy) -> None:
         self._services = services
         self._views = views
+        self._privacy = privacy
 
     def handle(self, form: Submitted) -> str | None:
         """Do what the form says."""
@@ -48,7 +50,13 @@ class Submits:
             self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error)))
             return
         self._services.duties.settle(incident_id)
-        view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel)
+        if self._services.store.get(incident_id).is_private:
+            view = opened_form(
+                f"{incident_id} is open, and private: only people in this channel see it. "
+                "No consumer is told; warn them from the card when you want to."
+            )
+        else:
+            view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel)
         self._views.fill(open_form_id(form.trigger), view)
 
     def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:
@@ -59,6 +67,9 @@ class Submits:
                 "Expected digits only, as the ledger shows them.",
                 "Open the form again.",
             )
+        private = "private" in form.values
+        if private:
+            self._privacy.check_room(channel)
         return self._services.opening.open(
             table=TableName(table),
             runbook=form.values["runbook"],
@@ -67,6 +78,7 @@ class Submits:
             summary=form.values.get("summary", ""),
             by=form.user,
             since=SnapshotId(int(since)) if since else None,
+            private=private,
         )
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:

@@ -17,8 +17,10 @@ from bot.slack.app import build_app
 from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
+from bot.slack.privacy import Privacy
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
+from bot.slack.rooms import SlackRooms
 from bot.slack.sender import Sender
 from bot.slack.submits import Submits
 from bot.slack.views import Views
@@ -48,11 +50,14 @@ class SlackSurface:
     ) -> None:
         self._services = services
         self._views = Views(client, outbox, services.records)
-        self._commands = Commands(services, self._views)
+        self._privacy = Privacy(services.store, SlackRooms(client))
+        self._commands = Commands(services, self._views, self._privacy)
         self._clicks = Clicks(services, self._commands, self._views)
-        self._submits = Submits(services, self._views)
+        self._submits = Submits(services, self._views, self._privacy)
         self._projection = Projection(services.store, outbox, cursor)
-        self._sender = Sender(client, outbox, services, services.clock, pace=pace, on_end=self._delivered)
+        self._sender = Sender(
+            client, outbox, services, services.clock, pace=pace, on_end=self._delivered, withheld=self._privacy.withheld
+        )
         self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, on_answer=self._sender.wake)
         self.app: App = build_app(
             client, inbox=inbox, clock=services.clock, on_stored=self._worker.wake, signing_secret=signing_secret
@@ -95,6 +100,7 @@ class SlackSurface:
 
     def handle(self, request: Request) -> str | None:
         """One request to its end; a returned sentence is for the person who asked."""
+        self._privacy.check(request)
         handled = self._dispatch(request)
         self._sender.wake()
         return handled
@@ -109,7 +115,7 @@ class SlackSurface:
                 return self._submits.handle(request)
             case HomeOpened():
                 services = self._services
-                view = home_view(services.store.all(), services.opening.tables, request.user)
+                view = home_view(self._privacy.visible(request.user), services.opening.tables, request.user)
                 self._views.home(request.user, view)
                 return None
 

@@ -1,0 +1,96 @@
+"""Private incidents on Slack: each request, list and message passes here, so that only invited people see them."""
+
+import time
+
+import structlog
+
+from bot.domain.errors import CouldNotLook, Refused, UnknownIncident
+from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.privacy import may_see, unknown
+from bot.ports import Post
+from bot.service.incident_store import IncidentStore
+from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
+from bot.slack.rooms import SlackRooms
+
+log = structlog.get_logger(__name__)
+_REMEMBERED_S = 20.0
+"""How long a channel's being private is believed before it is asked again; membership is always asked."""
+
+
+class Privacy:
+    """Who was invited is who is in the incident's channel now."""
+
+    def __init__(self, store: IncidentStore, rooms: SlackRooms) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._seen: dict[str, tuple[float, bool]] = {}
+
+    def visible(self, user: UserId) -> tuple[Incident, ...]:
+        """Every incident that this person may know of, oldest first."""
+        return tuple(incident for incident in self._store.all() if self._may_see(incident, user))
+
+    def hidden_tables(self, user: UserId) -> frozenset[TableName]:
+        """Tables that are under review by an incident of which this person may not know: the table says so itself."""
+        return frozenset(i.opened.table for i in self._store.all() if i.is_open and not self._may_see(i, user))
+
+    def check(self, request: Request) -> None:
+        """Raises UnknownIncident, as for one that is not there, when the request names an incident that is hidden."""
+        for incident in self._named(request):
+            if not self._may_see(incident, request.user):
+                log.warning("request for a private incident", incident=incident.id, user=request.user)
+                raise unknown(incident.id)
+
+    def check_room(self, channel: str) -> None:
+        """Raises Refused unless a private incident can be opened in this channel."""
+        if not self._rooms.is_private(channel):
+            raise Refused(
+                "A private incident cannot be opened here.",
+                f"Expected a private channel; everyone in the workspace can read <#{channel}>.",
+                "Nothing was opened. Make a private channel, invite the bot and whom you need, and open it there.",
+            )
+
+    def withheld(self, post: Post) -> str | None:
+        """Why a message may not be sent now: its incident is private and its channel is not, or cannot be asked."""
+        if post.incident is None or "/notice/" in post.key:
+            return None
+        incident = self._store.get(post.incident)
+        if not incident.is_private or self._is_private(post.channel):
+            return None
+        log.error("private incident withheld", incident=incident.id, channel=post.channel, key=post.key)
+        return f"{incident.id} is private, and its channel is not known to be private any more"
+
+    def _is_private(self, channel: str) -> bool:
+        asked_at, found = self._seen.get(channel, (float("-inf"), False))
+        if time.monotonic() - asked_at > _REMEMBERED_S:
+            try:
+                found = self._rooms.is_private(channel)
+            except CouldNotLook:
+                return False
+            self._seen[channel] = (time.monotonic(), found)
+        return found
+
+    def _may_see(self, incident: Incident, user: UserId) -> bool:
+        return may_see(incident, user, self._invited(incident.opened.channel) if incident.is_private else None)
+
+    def _invited(self, channel: str) -> frozenset[UserId] | None:
+        try:
+            return self._rooms.members(channel)
+        except CouldNotLook as error:
+            log.warning("members not readable", channel=channel, problem=str(error))
+            return None
+
+    def _named(self, request: Request) -> list[Incident]:
+        match request:
+            case Command():
+                return [i for i in self._store.all() if i.is_open and i.opened.channel == request.channel]
+            case Clicked():
+                named = request.parts[0]
+            case Submitted():
+                named = request.about.split("/")[0]
+            case HomeOpened():
+                return []
+        try:
+            return [self._store.get(IncidentId(named))]
+        except UnknownIncident:
+            return []
