@@ -1,0 +1,89 @@
+"""May this table be relied on? The answer that pages, programs, agents and pipelines are given."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, PlainSerializer, WithJsonSchema
+
+from bot.domain.ids import IncidentId, SnapshotId, TableName
+from bot.domain.record import Record, Utc
+
+ExactId = Annotated[
+    SnapshotId,
+    PlainSerializer(str, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": "^-?[0-9]{1,19}$"}, mode="serialization"),
+]
+"""A snapshot id that is written as text: as a JSON number, JavaScript and others would round it to another id."""
+
+
+class TrustState(StrEnum):
+    """The three answers. A doubt beats everything; not knowing is never trust."""
+
+    TRUSTED = "trusted"
+    UNDER_REVIEW = "under-review"
+    UNKNOWN = "unknown"
+
+
+class Basis(StrEnum):
+    """What stands behind the snapshot that is named as trustworthy."""
+
+    VERIFIED = "verified"
+    """A verification passed on it after an incident."""
+    NEVER_QUESTIONED = "never-questioned"
+    """No incident was ever opened on the table: nobody had a doubt, and nobody proved anything."""
+    BEFORE_THE_FAULT = "before-the-fault"
+    """The newest snapshot that was believed good when the incident opened; not proven."""
+    NONE = "none"
+    """There is no such snapshot, or it could not be told."""
+
+
+class Pin(Record):
+    """How one engine reads exactly the trusted snapshot."""
+
+    engine: str = Field(description="The engine, as people call it.")
+    exact: str = Field(description="Reads this snapshot, today and later.")
+    following: str | None = Field(
+        description="Reads wherever the tag `waterline` stands; null where the engine cannot, or no tag stands there."
+    )
+
+
+class Trust(Record):
+    """One table's trust at one moment."""
+
+    table: TableName = Field(description="namespace.table, as configured.")
+    state: TrustState = Field(description="Whether consumers may rely on the table as it is now.")
+    snapshot: ExactId | None = Field(
+        description="The newest snapshot that can be relied on; null where there is none or it is not known. As text, "
+        "because 64 bits do not fit into every JSON number."
+    )
+    committed_at: Utc | None = Field(description="When that snapshot was committed; null where it is not listed.")
+    basis: Basis = Field(description="What stands behind that snapshot.")
+    head: ExactId | None = Field(description="What a plain read would give now; null where it could not be looked at.")
+    above: int | None = Field(ge=0, description="Commits of main above that snapshot; null where it cannot be told.")
+    why: str = Field(description="The reason, a sentence or two.")
+    advice: str = Field(description="What a consumer does now, a sentence.")
+    since: Utc | None = Field(description="Since when it is so; null where nothing ever happened, or it is not known.")
+    incident: IncidentId | None = Field(
+        description="The incident behind it; null where there is none, or it is private."
+    )
+    doubts: tuple[str, ...] = Field(
+        description="What could not be looked at, and where the record and the table's own marks disagree."
+    )
+    pins: tuple[Pin, ...] = Field(description="How to read that snapshot; empty where it cannot be read for certain.")
+    checked_at: Utc = Field(description="When this was found out.")
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether a consumer may go on."""
+        return self.state is TrustState.TRUSTED
+
+
+class Turn(Record):
+    """One change in a table's trust, for its history."""
+
+    at: Utc
+    state: TrustState
+    snapshot: ExactId | None
+    incident: IncidentId | None
+    """None where it is private."""
+    sentence: str

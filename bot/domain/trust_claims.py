@@ -1,0 +1,169 @@
+"""What the record says of a table's trust, and what the table says of itself: the two sides that must agree."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.domain.entries import WaterlineMoved
+from bot.domain.ids import IncidentId, SnapshotId, short
+from bot.domain.incident import Incident
+from bot.domain.pins import TAG
+from bot.domain.table import TableState
+from bot.domain.trust import TrustState, Turn
+
+_HIDDEN = "a private incident"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The record's side: what the newest incident on the table left behind."""
+
+    state: TrustState
+    snapshot: SnapshotId | None
+    since: datetime
+    incident: Incident
+    why: str
+
+    @property
+    def shown_id(self) -> IncidentId | None:
+        """None where only invited people may know of it."""
+        return None if self.incident.is_private else self.incident.id
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The table's side: its properties and its tag."""
+
+    status: str | None
+    incident: str | None
+    since: datetime | None
+    tag: SnapshotId | None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing marks the table."""
+        return self.status is None and self.tag is None
+
+
+def mark_of(table: TableState) -> Mark:
+    """What the table carries."""
+    return Mark(
+        status=table.properties.get("waterline.status"),
+        incident=table.properties.get("waterline.incident"),
+        since=_moment(table.properties.get("waterline.since", "")),
+        tag=table.ref(TAG),
+    )
+
+
+def claim_of(incident: Incident) -> Claim:
+    """What this incident, the newest on its table, says of it."""
+    name = _named(incident)
+    moved = incident.waterline
+    if moved is not None and moved.status == "trusted":
+        return Claim(
+            state=TrustState.TRUSTED,
+            snapshot=moved.snapshot,
+            since=_moved_at(incident, moved),
+            incident=incident,
+            why=f"It was verified after {name}.",
+        )
+    return Claim(
+        state=TrustState.UNDER_REVIEW,
+        snapshot=incident.trusted,
+        since=incident.opened_at,
+        incident=incident,
+        why=f"{name[0].upper()}{name[1:]} {_standing(incident)}",
+    )
+
+
+def disagreements(claim: Claim | None, table: TableState) -> tuple[str, ...]:
+    """Where the table's own marks are not what the record says; empty when both say the same."""
+    mark = mark_of(table)
+    if claim is None:
+        if mark.is_bare:
+            return ()
+        return (
+            f"The record knows no incident on this table, and the table is marked `{mark.status or 'nothing'}`"
+            f"{f' with the tag {TAG} on {short(mark.tag)}' if mark.tag is not None else ''}.",
+        )
+    if claim.snapshot is None and mark.status is None:
+        return ()
+    found: list[str] = []
+    if mark.status != claim.state.value:
+        found.append(f"The record says `{claim.state.value}`; the table's property says `{mark.status or 'nothing'}`.")
+    elif mark.incident != claim.incident.id:
+        found.append(f"The record speaks of {_named(claim.incident)}; the table's property names another one or none.")
+    if mark.tag != claim.snapshot:
+        stands = f"stands on {short(mark.tag)}" if mark.tag is not None else "does not exist"
+        found.append(f"The record's trusted snapshot is {short(claim.snapshot)}; the tag {TAG} {stands}.")
+    return tuple(found)
+
+
+def history_of(incidents: tuple[Incident, ...]) -> tuple[Turn, ...]:
+    """Every change of trust that the record tells of one table's incidents, newest first."""
+    turns = [turn for incident in incidents for turn in _turns(incident)]
+    return tuple(sorted(turns, key=lambda turn: turn.at, reverse=True))
+
+
+def _turns(incident: Incident) -> list[Turn]:
+    shown = None if incident.is_private else incident.id
+    name = _named(incident)
+    found = [
+        Turn(
+            at=incident.opened_at,
+            state=TrustState.UNDER_REVIEW,
+            snapshot=incident.opened.trusted,
+            incident=shown,
+            sentence=f"Questioned: {name} was opened.",
+        )
+    ]
+    for entry in incident.entries:
+        if isinstance(entry.body, WaterlineMoved) and entry.body.status == "trusted":
+            found.append(
+                Turn(
+                    at=entry.at,
+                    state=TrustState.TRUSTED,
+                    snapshot=entry.body.snapshot,
+                    incident=shown,
+                    sentence=f"Verified after {name}.",
+                )
+            )
+    unproven = incident.waterline is None or incident.waterline.status != "trusted"
+    if incident.closed_at is not None and unproven:
+        found.append(
+            Turn(
+                at=incident.closed_at,
+                state=TrustState.UNDER_REVIEW,
+                snapshot=incident.trusted,
+                incident=shown,
+                sentence=f"Left under review: {name} was closed without proof.",
+            )
+        )
+    return found
+
+
+def _named(incident: Incident) -> str:
+    return _HIDDEN if incident.is_private else f"incident {incident.id}"
+
+
+def _standing(incident: Incident) -> str:
+    if not incident.is_open:
+        return "was closed without proof that the table is right."
+    if incident.is_private:
+        return "is open on it."
+    matches = incident.diagnosis.matches if incident.diagnosis is not None else ()
+    cause = f"{matches[0][1].headline.rstrip('.')}." if matches else "What happened is not named yet."
+    return f"is open on it. {cause[0].upper()}{cause[1:]}"
+
+
+def _moved_at(incident: Incident, moved: WaterlineMoved) -> datetime:
+    """When the waterline came to where it stands."""
+    return next(entry.at for entry in reversed(incident.entries) if entry.body == moved)
+
+
+def _moment(text: str) -> datetime | None:
+    """Anyone can write a property: what is no moment with its zone tells nothing."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None

@@ -1,0 +1,131 @@
+"""The rule: a doubt beats not knowing, and not knowing beats trust. Pure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.domain.ids import SnapshotId, TableName
+from bot.domain.incident import Incident
+from bot.domain.looked import NotSeen
+from bot.domain.pins import pins_for
+from bot.domain.table import TableState
+from bot.domain.trust import Basis, Trust, TrustState
+from bot.domain.trust_claims import Claim, claim_of, disagreements, mark_of
+
+
+def judge(
+    name: TableName, table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, *, at: datetime
+) -> Trust:
+    """The table's trust. `incidents` are those of this table, oldest first; NotSeen: the source could not be asked.
+
+    Trusted only if table and record were both read, say the same, and the head still stands on what was proven.
+    """
+    seen = table if isinstance(table, TableState) else None
+    claim = claim_of(incidents[-1]) if not isinstance(incidents, NotSeen) and incidents else None
+    doubts = _doubts(table, incidents, claim)
+    state = _state(seen, claim, doubts)
+    snapshot, basis = _snapshot(seen, incidents, claim)
+    listed = seen.by_id.get(snapshot) if seen is not None and snapshot is not None else None
+    is_certain = seen is not None and seen.lost_metadata is None and listed is not None
+    above = _above(seen, snapshot)
+    return Trust(
+        table=name,
+        state=state,
+        snapshot=snapshot,
+        committed_at=listed.committed_at if listed is not None else None,
+        basis=basis,
+        head=seen.head if seen is not None and seen.lost_metadata is None else None,
+        above=above,
+        why=_why(state, claim, seen, doubts),
+        advice=_advice(state, is_certain=is_certain, basis=basis),
+        since=_since(state, claim, seen),
+        incident=claim.shown_id if claim is not None else None,
+        doubts=doubts,
+        pins=pins_for(seen, snapshot) if is_certain and seen is not None and snapshot is not None else (),
+        checked_at=at,
+    )
+
+
+def _doubts(
+    table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, claim: Claim | None
+) -> tuple[str, ...]:
+    found = [
+        f"Could not look at {each.source}: {each.reason}" for each in (table, incidents) if isinstance(each, NotSeen)
+    ]
+    if isinstance(table, NotSeen):
+        return tuple(found)
+    if table.lost_metadata is not None:
+        found.append("The catalog points to a metadata file that cannot be read; what is known is older.")
+    if not isinstance(incidents, NotSeen):
+        found += disagreements(claim, table)
+    if claim is not None and claim.state is TrustState.TRUSTED and not _stands_on(table, claim.snapshot):
+        found.append("The table's head does not descend from the snapshot that was verified.")
+    return tuple(found)
+
+
+def _state(table: TableState | None, claim: Claim | None, doubts: tuple[str, ...]) -> TrustState:
+    is_marked = table is not None and mark_of(table).status == TrustState.UNDER_REVIEW.value
+    if is_marked or (claim is not None and claim.state is TrustState.UNDER_REVIEW):
+        return TrustState.UNDER_REVIEW
+    return TrustState.UNKNOWN if doubts else TrustState.TRUSTED
+
+
+def _snapshot(
+    table: TableState | None, incidents: Sequence[Incident] | NotSeen, claim: Claim | None
+) -> tuple[SnapshotId | None, Basis]:
+    """Where both sides name one, they must name the same."""
+    if claim is not None:
+        if claim.snapshot is None or (table is not None and mark_of(table).tag not in (None, claim.snapshot)):
+            return None, Basis.NONE
+        is_proven = claim.state is TrustState.TRUSTED
+        return claim.snapshot, Basis.VERIFIED if is_proven else Basis.BEFORE_THE_FAULT
+    if table is None or isinstance(incidents, NotSeen) or not mark_of(table).is_bare or table.head is None:
+        return None, Basis.NONE
+    return table.head, Basis.NEVER_QUESTIONED
+
+
+def _above(table: TableState | None, snapshot: SnapshotId | None) -> int | None:
+    if table is None or snapshot is None or snapshot not in table.chain_ids:
+        return None
+    return next(n for n, each in enumerate(table.chain) if each.snapshot_id == snapshot)
+
+
+def _stands_on(table: TableState, snapshot: SnapshotId | None) -> bool:
+    """False only where it is certain: expiry cuts the chain, and what lies below the cut may well be its ancestor."""
+    if snapshot in table.chain_ids:
+        return True
+    proven = table.by_id.get(snapshot) if snapshot is not None else None
+    if proven is None or not table.chain or table.chain[-1].parent_id is None:
+        return False
+    oldest = table.chain[-1]
+    return (proven.sequence_number, proven.committed_at) < (oldest.sequence_number, oldest.committed_at)
+
+
+def _since(state: TrustState, claim: Claim | None, table: TableState | None) -> datetime | None:
+    if claim is not None and state is claim.state:
+        return claim.since
+    mark = mark_of(table) if table is not None else None
+    return mark.since if mark is not None and state.value == mark.status else None
+
+
+def _why(state: TrustState, claim: Claim | None, table: TableState | None, doubts: tuple[str, ...]) -> str:
+    match state:
+        case TrustState.UNDER_REVIEW:
+            marked = "The table itself is marked as under review."
+            return claim.why if claim is not None and claim.state is state else marked
+        case TrustState.UNKNOWN:
+            return f"It could not be told. {doubts[0]}"
+        case TrustState.TRUSTED:
+            if claim is not None:
+                return claim.why
+            empty = " It has no snapshot yet." if table is not None and table.head is None else ""
+            return f"No incident was ever opened on it: nobody has a doubt, and nothing was proven either.{empty}"
+
+
+def _advice(state: TrustState, *, is_certain: bool, basis: Basis) -> str:
+    if state is TrustState.TRUSTED:
+        return "Read the table as usual."
+    if not is_certain:
+        return "Do not rely on it until this is answered: wait, and ask again."
+    if basis is Basis.BEFORE_THE_FAULT:
+        return "Read the snapshot that is named here, not the head. It is the newest that nobody doubts."
+    return "Read the snapshot that is named here, not the head, until this is answered."

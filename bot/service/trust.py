@@ -1,0 +1,136 @@
+"""Answers whether a table can be relied on, for pages, programs, agents, pipelines and Slack. Reads only."""
+
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TookTooLong
+from contextlib import suppress
+from datetime import timedelta
+
+from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.incident import Incident
+from bot.domain.looked import NotSeen
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState
+from bot.domain.trust import Trust, Turn
+from bot.domain.trust_claims import history_of
+from bot.domain.trust_rule import judge
+from bot.ports import Clock
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+
+_AT_ONCE = 8
+"""Tables that are read from the catalog at the same time."""
+
+
+class TrustDesk:
+    """Looks at the catalog and the record for whoever asks.
+
+    Many may ask at once, and a catalog may hang: a table is read once for everybody who asks within `keep`, and
+    whoever has waited for `patience` is told that it is not known.
+    """
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        clock: Clock,
+        *,
+        patience: timedelta = timedelta(seconds=10),
+        keep: timedelta = timedelta(seconds=1),
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._clock = clock
+        self._patience_s = patience.total_seconds()
+        self._keep_s = keep.total_seconds()
+        self._lock = threading.Lock()
+        self._places = threading.Semaphore(_AT_ONCE)
+        self._reads: dict[TableName, tuple[float, Future[TableState]]] = {}
+
+    @property
+    def setups(self) -> Mapping[TableName, TableSetup]:
+        """The watched tables."""
+        return self._observer.tables
+
+    def trust(self, table: TableName) -> Trust:
+        """One table now. Raises UnknownTable. Cost: one catalog call and one metadata file."""
+        self._observer.setup(table)
+        looked = self.table(table)
+        return judge(table, looked, self._told(table), at=self._clock.now())
+
+    def all(self) -> tuple[Trust, ...]:
+        """Every watched table now, in the order of the configuration; those that take too long are not known."""
+        reads = {table: self._read(table) for table in self._observer.tables}
+        until = time.monotonic() + self._patience_s
+        looked = {table: self._awaited(read, until) for table, read in reads.items()}
+        at = self._clock.now()
+        return tuple(judge(table, seen, self._told(table), at=at) for table, seen in looked.items())
+
+    def table(self, table: TableName) -> TableState | NotSeen:
+        """What the trust of a table was read from. Raises UnknownTable if it is not watched."""
+        self._observer.setup(table)
+        return self._awaited(self._read(table), time.monotonic() + self._patience_s)
+
+    def history(self, table: TableName) -> tuple[Turn, ...]:
+        """How the table's trust changed, newest first. Raises UnknownTable, CouldNotLook."""
+        self._observer.setup(table)
+        return history_of(tuple(i for i in self._store.all() if i.opened.table == table))
+
+    def incidents(self) -> tuple[Incident, ...]:
+        """Every incident that anybody may know of, newest first. Raises CouldNotLook."""
+        return tuple(i for i in reversed(self._store.all()) if not i.is_private)
+
+    def incident(self, incident_id: IncidentId) -> Incident:
+        """One incident; a private one is unknown to whoever asks here. Raises UnknownIncident, CouldNotLook."""
+        with suppress(UnknownIncident):
+            incident = self._store.get(incident_id)
+            if not incident.is_private:
+                return incident
+        raise UnknownIncident(
+            "There is no such incident.", "Expected an id like wl-1.", "The overview lists those that can be read."
+        )
+
+    def _told(self, table: TableName) -> tuple[Incident, ...] | NotSeen:
+        try:
+            return tuple(i for i in self._store.all() if i.opened.table == table)
+        except CouldNotLook as error:
+            return _not_seen("the record", error)
+
+    def _read(self, table: TableName) -> Future[TableState]:
+        """The read that is under way or fresh, else a new one in a thread that nobody has to wait for."""
+        with self._lock:
+            known = self._reads.get(table)
+            if known is not None:
+                began, read = known
+                if not read.done() or time.monotonic() - began < self._keep_s:
+                    return read
+            fresh: Future[TableState] = Future()
+            self._reads[table] = (time.monotonic(), fresh)
+        threading.Thread(target=self._fill, args=(fresh, table), name=f"trust-{table}", daemon=True).start()
+        return fresh
+
+    def _fill(self, read: Future[TableState], table: TableName) -> None:
+        with self._places:
+            try:
+                read.set_result(self._observer.table(table))
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits, where it is raised
+                read.set_exception(error)
+
+    def _awaited(self, read: Future[TableState], until: float) -> TableState | NotSeen:
+        try:
+            return read.result(timeout=max(until - time.monotonic(), 0))
+        except TookTooLong:
+            return NotSeen(
+                source="the catalog",
+                reason=f"It did not answer within {self._patience_s:g} seconds.",
+                remedy="Check that the catalog and the table's storage can be reached.",
+            )
+        except (CouldNotLook, UnknownTable) as error:
+            return _not_seen("the catalog", error)
+
+
+def _not_seen(source: str, error: WaterlineError) -> NotSeen:
+    return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
