@@ -1,0 +1,1 @@
+"""Who may not do what: each threat of docs/threat-model.md, tried."""

@@ -1,0 +1,147 @@
+"""A private incident is known to the people in its channel, and to nobody else."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.ids import IncidentId
+from bot.ports import Delivery
+from bot.workspace import SeenMessage, Workspace
+from tests.security.conftest import QUIET
+from tests.slack.little_bot import LittleBot
+from tests.slack.orders import Orders
+from tests.slack.people import PATIENCE_S, Responder, eventually, is_card
+
+QUIET_ID = "C0QUIET001"
+
+
+@pytest.fixture
+def private(ana: Responder) -> SeenMessage:
+    """The card of a private incident on `sales.orders`, in the private channel."""
+    opens_private(ana, QUIET)
+    return ana.waits_for(lambda m: is_card(m) and "under review" in m.plain, QUIET, timeout=PATIENCE_S)
+
+
+def opens_private(who: Responder, channel: str) -> str:
+    """Fills the form with the box ticked, and says what it becomes."""
+    who.types("/waterline open", channel)
+    who.reads_form()
+    who.fills({"private": ["private"]})
+    who.submits()
+    told = who.reads_form()
+    who.dismisses()
+    return told
+
+
+def test_it_cannot_be_opened_where_everyone_can_read(ana: Responder, bot: LittleBot) -> None:
+    """In a public channel nothing is opened, and the form says what to do instead."""
+    told = opens_private(ana, "orders-oncall")
+
+    assert "A private incident cannot be opened here." in told
+    assert "Make a private channel" in told
+    assert bot.services.store.all() == ()
+
+
+def test_its_form_says_that_nobody_is_told(ana: Responder, bot: LittleBot) -> None:
+    """No preview of a warning is pushed at the responder; the form says who sees the incident."""
+    told = opens_private(ana, QUIET)
+
+    assert "wl-1 is open, and private" in told
+    assert "No consumer is told" in told
+    assert bot.services.store.all()[0].is_private
+
+
+def test_status_and_home_name_it_to_those_who_were_invited_only(
+    private: SeenMessage, ana: Responder, finn: Responder
+) -> None:
+    """Who is not in its channel learns that the table is under review, which the table says itself, and no more."""
+    invited, outsider = ana.asks("status"), finn.asks("status")
+    home, outside = ana.home(), finn.home()
+
+    assert "wl-1 sales.orders" in invited
+    assert outsider == "sales.orders is under review. Its incident is private."
+    assert "wl-1" in home.plain
+    assert "wl-1" not in outside.plain
+    assert QUIET not in outside.plain + str(outside.blocks)
+
+
+def test_opening_a_second_one_tells_neither_id_nor_channel(private: SeenMessage, finn: Responder) -> None:
+    """The table has one incident at a time: that there is one is told, and whom to ask."""
+    finn.opens_form()
+
+    assert "An incident is open on sales.orders already." in finn.modal.plain
+    assert "ask its owners to invite you" in finn.modal.plain
+    assert "wl-1" not in finn.modal.plain
+
+
+def test_consumers_are_not_told_unless_somebody_asks(
+    private: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot, orders: Orders
+) -> None:
+    """No timer warns them; the mark on the table stands all the same; a responder who asks is obeyed."""
+    bot.clock.advances(timedelta(hours=1))
+    bot.services.duties.settle_all()
+    eventually(lambda: orders.status == "under-review")
+    unasked = dana.messages("revenue-analytics")
+
+    ana.clicks("Warn consumers…", private)
+    ana.reads_form()
+    ana.submits()
+    dana.sees("under review", "revenue-analytics")
+
+    assert unasked == []
+
+
+@pytest.mark.parametrize("action", ["take-incident", "export-record", "diagnose"])
+def test_a_click_from_outside_finds_no_such_incident(
+    private: SeenMessage, finn: Responder, bot: LittleBot, action: str
+) -> None:
+    """A button that reached somebody else (a copied message, a forged request) is answered as for an unknown id."""
+    before = bot.services.store.get(IncidentId("wl-1")).seq
+
+    told = finn.answer_to(lambda: bot.store.inbox.put(forged(finn.id, action, "wl-1", bot)))
+    unknown = finn.answer_to(lambda: bot.store.inbox.put(forged(finn.id, action, "wl-9", bot)))
+
+    assert told == unknown.replace("wl-9", "wl-1")
+    assert "There is no incident wl-1." in told
+    assert bot.services.store.get(IncidentId("wl-1")).seq == before
+
+
+def test_nothing_more_is_posted_once_the_channel_is_public(
+    private: SeenMessage, ana: Responder, slack: Workspace, bot: LittleBot
+) -> None:
+    """Somebody makes the channel public: what waits is kept back, and goes out when it is private again."""
+    channels = slack.world.directory.channels
+    exposed = channels[QUIET_ID].model_copy(update={"is_private": False})
+    closed, channels[QUIET_ID] = channels[QUIET_ID], exposed
+    bot.restart()
+
+    bot.services.walker.note(IncidentId("wl-1"), "the key leaked", by=ana.id)
+    eventually(lambda: withheld(bot))
+    while_public = [m.plain for m in ana.messages(QUIET)]
+    channels[QUIET_ID] = closed
+    bot.restart()
+    bot.clock.advances(timedelta(minutes=1))
+
+    assert not any("the key leaked" in plain for plain in while_public)
+    assert ana.sees("the key leaked", QUIET)
+
+
+def withheld(bot: LittleBot) -> bool:
+    """Whether the note's post says why it waits."""
+    incident = bot.services.store.get(IncidentId("wl-1"))
+    post = bot.store.outbox.find(f"wl-1/line/{incident.seq}")
+    return post is not None and "wl-1 is private" in (post.problem or "")
+
+
+def forged(user: str, action: str, incident: str, bot: LittleBot) -> Delivery:
+    """A click that Slack's screen would not have offered this person."""
+    body = {
+        "type": "block_actions",
+        "user": {"id": user},
+        "channel": {"id": "C0ONCALL01"},
+        "actions": [{"action_id": action, "value": incident}],
+        "trigger_id": f"{action}.{incident}",
+    }
+    key = f"block_actions/{action}.{incident}"
+    return Delivery(key=key, kind="block_actions", payload=json.dumps(body), received_at=bot.clock.now())
