@@ -33,7 +33,7 @@ from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner, ReadEvents
 from bot.runbook.parse import read_all
-from bot.service.background import Background
+from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician, tasks_needed
 from bot.service.duties import Duties
@@ -89,6 +89,8 @@ def build(
             url = f"sqlite:///{stack.enter_context(TemporaryDirectory(prefix='waterline-'))}/journal.db"
         store = open_store(url)
         stack.callback(store.close)
+        if keep_record:
+            store.presence.join()
         tasks = find_tasks(spark_tasks)
         runner = spark_runner(settings)
         stack.callback(runner.close)
@@ -101,7 +103,7 @@ def build(
             reads=_lineage(settings, stack),
             files=FolderOfTable(),
         )
-        services = assemble(incidents, observer, collector, directory, now)
+        services = assemble(incidents, observer, collector, directory, now, store.presence.alone_with)
         stack.callback(services.background.close)
         stack.callback(services.desk.close)
         timers = SchedulerTimers(now)
@@ -137,6 +139,7 @@ def assemble(
     collector: Collector,
     directory: Directory,
     clock: Clock,
+    alone_with: AloneWith,
     *,
     look_first: bool = True,
 ) -> Services:
@@ -153,7 +156,7 @@ def assemble(
     verifier = Verifier(incidents, observer, desk)
     waterline = Waterline(incidents, observer.catalog, clock)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
-    background = Background(incidents, workers=4)
+    background = Background(incidents, alone_with, workers=4)
     duties = Duties(incidents, background, desk, walker, proposals, executions, verifier, waterline, telling)
     return Services(
         clock=clock,

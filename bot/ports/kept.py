@@ -1,6 +1,7 @@
 """What the application keeps: the journal, what Slack delivered, what is to be sent."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -40,6 +41,8 @@ class Delivery(Record):
     """The body as JSON."""
     received_at: datetime
     attempts: int = 0
+    written: int = 0
+    """Entries that earlier attempts have added to the journal: then it was begun, and is not done again."""
 
 
 class Inbox(Protocol):
@@ -49,15 +52,13 @@ class Inbox(Protocol):
         """Store it; False if this key is known already. Fast: this happens before Slack's 3 s are up."""
 
     def claim(self, now: datetime) -> Delivery | None:
-        """The oldest delivery that nobody works on, now marked as taken. Taken ones come back when the
-        worker's process ended (at start, or after five minutes)."""
+        """The oldest delivery that nobody works on, now marked as taken; it comes back if this process dies."""
+
+    def tied(self, delivery: Delivery) -> AbstractContextManager[None]:
+        """What this thread adds to the journal in the block is counted with the delivery, all or nothing."""
 
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on; `problem` is the reference id and sentence of a failure."""
-
-    def release_all(self) -> int:
-        """At start: give back what a dead worker had taken. Returns how many."""
-
 
 class Post(Record):
     """One message of the bot in Slack, or one that is to be there: a row of the outbox."""
@@ -94,10 +95,13 @@ class Outbox(Protocol):
         """What the message shows has changed: one more revision is wanted. Unknown keys are ignored."""
 
     def claim(self, now: datetime) -> Post | None:
-        """The next post that wants sending and whose channel is not pausing, marked `sending`."""
+        """The next post that wants sending, marked `sending`, in a channel that neither pauses nor is being sent to.
 
-    def sent(self, key: str, revision: int, ts: str | None) -> None:
-        """Slack accepted this revision."""
+        If this process dies it is queued again, with its tries: it may or may not have arrived.
+        """
+
+    def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
+        """Slack accepted this revision; its channel takes no other message before `pause_until`."""
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
         """Not now (429, network): try again at `until`; `whole_channel` pauses all posts of its channel."""
@@ -107,10 +111,6 @@ class Outbox(Protocol):
 
     def find(self, key: str) -> Post | None:
         """One post."""
-
-    def interrupted(self) -> tuple[Post, ...]:
-        """At start: posts that were being sent when the process ended; each may or may not have arrived."""
-
 
 class Cursor(Protocol):
     """How far a projection of the journal has come; survives a crash."""

@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import structlog
 
@@ -16,13 +17,19 @@ from bot.service.incident_store import IncidentStore
 
 log = structlog.get_logger(__name__)
 _Work = tuple[IncidentId, str]
+AloneWith = Callable[[str], AbstractContextManager[bool]]
+"""A block that one replica at a time is in, per name; False where another one is."""
 
 
 class Background:
-    """A pool whose outermost frame tells the incident, once, what could not be done."""
+    """A pool whose outermost frame tells the incident, once, what could not be done.
 
-    def __init__(self, store: IncidentStore, *, workers: int) -> None:
+    What another replica is doing is left to it: duties are looked at again and again, and what is done is not owed.
+    """
+
+    def __init__(self, store: IncidentStore, alone_with: AloneWith, *, workers: int) -> None:
         self._store = store
+        self._alone_with = alone_with
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="work")
         self._lock = threading.Lock()
         self._under_way: set[_Work] = set()
@@ -55,7 +62,9 @@ class Background:
 
     def _guarded(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
         try:
-            do()
+            with self._alone_with(f"{incident}/{what}") as is_mine:
+                if is_mine:
+                    do()
         except WaterlineError as error:
             self._note(incident, f"{what} could not be done: {error} It is tried again.")
         except Exception as error:

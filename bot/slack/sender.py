@@ -52,9 +52,7 @@ class Sender:
         self._thread = threading.Thread(target=self._loop, name="outbox")
 
     def start(self) -> None:
-        """Look after what a crash interrupted, then send."""
-        for post in self._outbox.interrupted():
-            self._recover(post)
+        """Send. What a crash interrupted is queued again, and looked for before it is sent a second time."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -98,11 +96,9 @@ class Sender:
             log.exception("message could not be rendered", key=post.key)
             self._end(post, f"it could not be rendered: {error!r}")
             return
-        self._outbox.sent(post.key, post.wanted, ts)
         if post.ts is None and post.user is None:
             self._on_end(post, None)
-        pause = self._clock.now() + self._pace
-        self._outbox.postpone(post.key, pause, "", whole_channel=True)
+        self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
 
     def _call(self, post: Post) -> str | None:
         if is_picture(post):
@@ -157,15 +153,12 @@ class Sender:
         self._end(post, f"Slack refused it: {code} {details}".strip())
 
     def _end(self, post: Post, problem: str) -> None:
-        self._outbox.failed(post.key, problem)
+        """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""
         if is_picture(post):
             self._outbox.put(instead_of(post, problem))
         if post.user is None:
             self._on_end(post, problem)
-
-    def _recover(self, post: Post) -> None:
-        """A post that was being sent when the process ended: it is looked for before it is sent again."""
-        self._outbox.postpone(post.key, self._clock.now(), "interrupted", whole_channel=False)
+        self._outbox.failed(post.key, problem)
 
     def _find(self, post: Post) -> tuple[str | None, bool]:
         """(ts of the message that carries this post's key, whether it may be there unseen).

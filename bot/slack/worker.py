@@ -15,6 +15,11 @@ log = structlog.get_logger(__name__)
 Handle = Callable[[Request], str | None]
 """Does what is asked; returns a sentence for the person who asked, or None when the card answers."""
 
+_ON_RECORD = (
+    "I was restarted while I worked on this. What you asked for is on record and is not done a second time. "
+    "Look at the incident's newest card: it shows how far it is, and what you can do next."
+)
+"""Where the bot was stopped between writing down what was asked and answering."""
 _QUIET_S = 0.01
 _GIVE_WAY_S = 0.2
 
@@ -44,8 +49,7 @@ class InboxWorker:
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
 
     def start(self) -> None:
-        """Give back what a dead worker had taken, then work."""
-        self._inbox.release_all()
+        """Work."""
         for thread in self._threads:
             thread.start()
 
@@ -92,7 +96,7 @@ class InboxWorker:
         problem: str | None = None
         try:
             request = parse(delivery)
-            answer = self._handle(request) if request is not None else None
+            answer = _ON_RECORD if delivery.written else self._do(request, delivery)
         except WaterlineError as error:
             answer = str(error)
         except Exception as error:
@@ -103,6 +107,10 @@ class InboxWorker:
         if answer is not None and request is not None:
             self._answer(delivery, request, answer)
         self._inbox.done(delivery.key, problem)
+
+    def _do(self, request: Request | None, delivery: Delivery) -> str | None:
+        with self._inbox.tied(delivery):
+            return None if request is None else self._handle(request)
 
     def _answer(self, delivery: Delivery, request: Request, text: str) -> None:
         channel = answer_channel(request)

@@ -1,12 +1,10 @@
 """The chain: any change to any column of any line is found and named."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
 
 from bot.adapters.journal_sql import Store
 from bot.domain.errors import CouldNotLook
@@ -19,12 +17,32 @@ COLUMNS = list(Line.__dataclass_fields__)
 
 
 @pytest.fixture
-def written(store: Store, tmp_path: Path) -> Iterator[sqlite3.Connection]:
+def written(store: Store) -> Iterator["Hand"]:
     """Two incidents, and a hand on the file that Waterline knows nothing of."""
     Story(store.journal).opens().answers().fails()
     Story(store.journal).opens()
-    with closing(sqlite3.connect(tmp_path / "record.db", isolation_level=None)) as connection:
-        yield connection
+    with store.engine.connect() as connection:
+        yield Hand(connection)
+
+
+class Hand:
+    """Whoever has the database's password and changes it behind Waterline's back."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, **values: object) -> None:
+        """Change something, for good."""
+        self._connection.execute(text(statement), values)
+        self._connection.commit()
+
+    def line(self, incident: str, seq: int) -> Line:
+        """One line as it stands."""
+        columns = ", ".join(f'"{name}"' for name in COLUMNS)
+        wanted = text(f"SELECT {columns} FROM journal WHERE incident_id = :incident AND seq = :seq")  # noqa: S608
+        row = self._connection.execute(wanted, {"incident": incident, "seq": seq}).one()
+        self._connection.commit()
+        return Line(**row._mapping)
 
 
 def test_an_untouched_record_has_no_fault(store: Store) -> None:
@@ -38,18 +56,22 @@ def test_an_untouched_record_has_no_fault(store: Store) -> None:
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("seq", range(1, LINES + 1))
-def test_a_changed_column_is_found(store: Store, written: sqlite3.Connection, column: str, seq: int) -> None:
+def test_a_changed_column_is_found(store: Store, written: Hand, column: str, seq: int) -> None:
     """Whatever is changed in whatever line, the first line that does not fit is that one."""
     value = {"seq": 99, "incident_id": "wl-2x"}.get(column, "changed")
 
-    written.execute(f'UPDATE journal SET "{column}" = ? WHERE incident_id = ? AND seq = ?', (value, "wl-1", seq))  # noqa: S608
+    written.execute(
+        f"UPDATE journal SET \"{column}\" = :value WHERE incident_id = 'wl-1' AND seq = :seq",  # noqa: S608
+        value=value,
+        seq=seq,
+    )
 
     faults = {str(fault.incident_id): fault for fault in store.journal.verify()}
     assert faults["wl-1"].seq == min(seq, LINES - 1 if column == "incident_id" else LINES)
     assert "wl-2" not in faults
 
 
-def test_a_body_that_only_looks_the_same_is_found(store: Store, written: sqlite3.Connection) -> None:
+def test_a_body_that_only_looks_the_same_is_found(store: Store, written: Hand) -> None:
     """The text itself is hashed: even a space more is a change."""
     written.execute("UPDATE journal SET body = replace(body, ':', ': ') WHERE incident_id = 'wl-1' AND seq = 4")
 
@@ -60,24 +82,24 @@ def test_a_body_that_only_looks_the_same_is_found(store: Store, written: sqlite3
 
 
 @pytest.mark.parametrize("seq", range(1, LINES + 1))
-def test_a_removed_line_is_found(store: Store, written: sqlite3.Connection, seq: int) -> None:
+def test_a_removed_line_is_found(store: Store, written: Hand, seq: int) -> None:
     """A hole is named, and so is a tail that was cut off."""
-    written.execute("DELETE FROM journal WHERE incident_id = 'wl-1' AND seq = ?", (seq,))
+    written.execute("DELETE FROM journal WHERE incident_id = 'wl-1' AND seq = :seq", seq=seq)
 
     [fault] = store.journal.verify()
 
     assert fault.seq == min(seq, LINES - 1)
 
 
-def test_a_rehashed_line_is_found_by_the_next(store: Store, written: sqlite3.Connection) -> None:
+def test_a_rehashed_line_is_found_by_the_next(store: Store, written: Hand) -> None:
     """Who changes a line and computes its hash anew still breaks the line that follows."""
-    columns = ", ".join(f'"{name}"' for name in COLUMNS)
-    row = written.execute(f"SELECT {columns} FROM journal WHERE incident_id = 'wl-1' AND seq = 3").fetchone()  # noqa: S608
-    forged = Line(**{**dict(zip(COLUMNS, row, strict=True)), "by": "U0EVE00001"})
+    honest = written.line("wl-1", 3)
+    forged = Line(**{**vars(honest), "by": "U0EVE00001"})
 
     written.execute(
-        "UPDATE journal SET by = ?, hash = ? WHERE incident_id = 'wl-1' AND seq = 3",
-        (forged.by, forged.computed_hash()),
+        "UPDATE journal SET by = :by, hash = :hash WHERE incident_id = 'wl-1' AND seq = 3",
+        by=forged.by,
+        hash=forged.computed_hash(),
     )
 
     [fault] = store.journal.verify()
@@ -86,7 +108,7 @@ def test_a_rehashed_line_is_found_by_the_next(store: Store, written: sqlite3.Con
 
 
 @pytest.mark.parametrize("change", ["last_seq = 6", "last_hash = 'ffff'"])
-def test_a_changed_anchor_is_found(store: Store, written: sqlite3.Connection, change: str) -> None:
+def test_a_changed_anchor_is_found(store: Store, written: Hand, change: str) -> None:
     """The end of the chain is kept apart from it; neither can be changed alone."""
     written.execute(f"UPDATE incidents SET {change} WHERE number = 1")  # noqa: S608
 
@@ -96,7 +118,7 @@ def test_a_changed_anchor_is_found(store: Store, written: sqlite3.Connection, ch
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM incidents", "DELETE FROM journal"])
-def test_a_removed_incident_is_found(store: Store, written: sqlite3.Connection, statement: str) -> None:
+def test_a_removed_incident_is_found(store: Store, written: Hand, statement: str) -> None:
     """Removing an incident's lines or its anchor is seen; so is removing both, while a later one is left."""
     where = "number = 1" if statement.endswith("incidents") else "incident_id = 'wl-1'"
     written.execute(f"{statement} WHERE {where}")
@@ -110,18 +132,17 @@ def test_a_removed_incident_is_found(store: Store, written: sqlite3.Connection, 
     assert [(fault.incident_id, fault.seq) for fault in both] == [("wl-1", 0)]
 
 
-def test_a_record_of_another_version_still_verifies(store: Store, written: sqlite3.Connection) -> None:
+def test_a_record_of_another_version_still_verifies(store: Store, written: Hand) -> None:
     """The chain is taken over stored text: a body with a field that this version does not know is whole,
     although it cannot be parsed."""
-    rows = written.execute("SELECT * FROM journal WHERE incident_id = 'wl-2' ORDER BY seq").fetchall()
-    names = [column[1] for column in written.execute("PRAGMA table_info(journal)")]
-    last = Line(**dict(zip(names, rows[-1], strict=True)))
+    last = written.line("wl-2", 3)
     newer = Line(**{**vars(last), "body": json.dumps({**json.loads(last.body), "added_later": True})})
     written.execute(
-        "UPDATE journal SET body = ?, hash = ? WHERE incident_id = 'wl-2' AND seq = ?",
-        (newer.body, newer.computed_hash(), newer.seq),
+        "UPDATE journal SET body = :body, hash = :hash WHERE incident_id = 'wl-2' AND seq = 3",
+        body=newer.body,
+        hash=newer.computed_hash(),
     )
-    written.execute("UPDATE incidents SET last_hash = ? WHERE number = 2", (newer.computed_hash(),))
+    written.execute("UPDATE incidents SET last_hash = :hash WHERE number = 2", hash=newer.computed_hash())
 
     faults = store.journal.verify()
 

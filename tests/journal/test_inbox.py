@@ -1,14 +1,19 @@
 """The inbox: stored once, worked on once, and not lost with the worker."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from threading import Barrier
 
+import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.journal_sql import Store, open_store
+from bot.domain.entries import NoteAdded
+from bot.domain.errors import JournalMoved
 from bot.ports import Delivery
+from tests.incidents import Story
 from tests.orders_table import NINE
 
 
@@ -57,65 +62,59 @@ def test_the_oldest_comes_first(store: Store) -> None:
     assert order == ["at 1", "at 2", "at 3"]
 
 
-def test_no_delivery_is_claimed_twice(url: str) -> None:
-    """Four workers in four connections empty the inbox without taking the same delivery."""
-    stores = [open_store(url, worker=f"replica-{n}") for n in range(4)]
+def test_no_delivery_is_claimed_twice(store: Store) -> None:
+    """Four threads empty the inbox without taking the same delivery."""
     keys = [f"k{n:02d}" for n in range(40)]
     for key in keys:
-        stores[0].inbox.put(_delivery(key))
+        store.inbox.put(_delivery(key))
 
-    def work(store: Store) -> list[str]:
+    def work(_thread: int) -> list[str]:
         taken = []
         while delivery := store.inbox.claim(NINE):
             taken.append(delivery.key)
         return taken
 
     with ThreadPoolExecutor(4) as threads:
-        taken = [key for each in threads.map(work, stores) for key in each]
+        taken = [key for each in threads.map(work, range(4)) for key in each]
 
     assert sorted(taken) == keys
-    for each in stores:
-        each.close()
 
 
-def test_what_a_dead_worker_had_taken_comes_back_at_its_start(store: Store, url: str) -> None:
-    """After a crash the same delivery is claimed again, with one attempt more; releasing twice is once."""
-    store.inbox.put(_delivery("click-1"))
+def test_what_is_written_for_a_delivery_is_counted_with_it(store: Store, url: str) -> None:
+    """A delivery whose work was cut short says how many entries it has led to; others do not."""
+    story = Story(store.journal).opens()
+    for key in ("begun", "other"):
+        store.inbox.put(_delivery(key))
+    begun = store.inbox.claim(NINE)
     store.inbox.claim(NINE)
+    assert begun is not None
 
-    restarted = open_store(url)
-    released = (restarted.inbox.release_all(), restarted.inbox.release_all())
-    again = restarted.inbox.claim(NINE)
+    with store.inbox.tied(begun):
+        story.says(NoteAdded(text="one"), NoteAdded(text="two")).says(NoteAdded(text="three"))
+        with pytest.raises(JournalMoved):
+            store.journal.append(story.id, 1, [NoteAdded(text="late")], by="waterline", at=NINE)
+    story.says(NoteAdded(text="by nobody's click"))
+    store.close()
 
-    assert released == (1, 0)
-    assert again is not None
-    assert (again.key, again.attempts) == ("click-1", 2)
-    restarted.close()
-
-
-def test_a_starting_replica_leaves_the_others_work_alone(store: Store, url: str) -> None:
-    """Only what was taken under the own name is given back at start."""
-    store.inbox.put(_delivery("click-1"))
-    store.inbox.claim(NINE)
-
-    other = open_store(url, worker="replica-2")
-
-    assert other.inbox.release_all() == 0
-    assert other.inbox.claim(NINE + timedelta(minutes=4, seconds=59)) is None
-    other.close()
+    with closing(open_store(url)) as restarted:
+        again = [restarted.inbox.claim(NINE) for _ in range(2)]
+        assert {each.key: each.written for each in again if each} == {"begun": 3, "other": 0}
 
 
-def test_an_abandoned_delivery_goes_to_another_worker_after_five_minutes(store: Store, url: str) -> None:
-    """A replica that never comes back does not keep what it had taken."""
-    store.inbox.put(_delivery("click-1"))
-    store.inbox.claim(NINE)
-    other = open_store(url, worker="replica-2")
+def test_an_incident_that_a_delivery_opens_is_counted_with_it(store: Store, url: str) -> None:
+    """Its opening is an entry like any other."""
+    store.inbox.put(_delivery("form"))
+    form = store.inbox.claim(NINE)
+    assert form is not None
 
-    again = other.inbox.claim(NINE + timedelta(minutes=5))
+    with store.inbox.tied(form):
+        story = Story(store.journal).opens(trusted=None)
+    store.close()
 
-    assert again is not None
-    assert again.key == "click-1"
-    other.close()
+    with closing(open_store(url)) as restarted:
+        again = restarted.inbox.claim(NINE)
+        assert again is not None
+        assert again.written == len(story.incident.entries) == 2
 
 
 def test_a_finished_delivery_keeps_its_payload_only_with_its_problem(store: Store) -> None:
@@ -159,7 +158,7 @@ def test_a_commit_that_fails_is_told_to_everyone_in_it(store: Store) -> None:
     def put(number: int) -> str:
         try:
             store.inbox.put(_delivery(f"click-{number}"))
-        except OperationalError:
+        except DBAPIError:
             return "refused"
         return "stored"
 

@@ -67,17 +67,18 @@ def test_a_record_of_a_newer_version_is_left_alone(store: Store, url: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("address", "said"),
     [
         ("sqlite:////no/such/folder/record.db", "unable to open database file"),
         ("somewhere", "Could not parse"),
         ("oracle9://db", "Can't load plugin"),
+        ("postgresql+psycopg://tests@127.0.0.1:1/record", "refused"),
     ],
 )
-def test_a_record_that_cannot_be_opened_says_why(url: str, said: str) -> None:
+def test_a_record_that_cannot_be_opened_says_why(address: str, said: str) -> None:
     """What happened, what was found, what to write."""
     with pytest.raises(BadConfiguration) as refusal:
-        open_store(url)
+        open_store(address)
 
     assert said in refusal.value.found
     assert refusal.value.remedy

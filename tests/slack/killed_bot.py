@@ -18,8 +18,6 @@ from bot.adapters.journal_sql.store import Store
 from bot.ports import Delivery
 from tests.slack.little_bot import LittleBot
 
-WORKER = "waterline"
-
 
 class _InboxCut(SqlInbox):
     def claim(self, now: datetime) -> Delivery | None:
@@ -31,18 +29,18 @@ class _InboxCut(SqlInbox):
 
 
 class _OutboxCut(SqlOutbox):
-    def sent(self, key: str, revision: int, ts: str | None) -> None:
+    def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
         """Die instead of writing that a proposal was sent."""
         if "/proposal/" in key:
             os.kill(os.getpid(), signal.SIGKILL)
-        super().sent(key, revision, ts)
+        super().sent(key, revision, ts, pause_until=pause_until)
 
 
 def cut(store: Store, moment: str) -> Store:
     """The record with a cut before one of its ports."""
     if moment == "claimed":
-        return dataclasses.replace(store, inbox=_InboxCut(store.engine, WORKER))
-    return dataclasses.replace(store, outbox=_OutboxCut(store.engine, WORKER))
+        return dataclasses.replace(store, inbox=_InboxCut(store.engine, store.presence))
+    return dataclasses.replace(store, outbox=_OutboxCut(store.engine, store.presence))
 
 
 if __name__ == "__main__":

@@ -168,4 +168,12 @@ class LittleBot:
         collector = Collector(find_tasks(spark_tasks), self.runner, self.clock)
         incidents = IncidentStore(store.journal, self.clock)
         directory = SlackDirectory(client)
-        return assemble(incidents, observer, collector, directory, self.clock, look_first=self.looks_first)
+        return assemble(
+            incidents,
+            observer,
+            collector,
+            directory,
+            self.clock,
+            store.presence.alone_with,
+            look_first=self.looks_first,
+        )

@@ -32,7 +32,9 @@ def create(url: str) -> Engine:
 
 def reading(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction that only reads: one consistent view, no write lock. Writers do not wait for it."""
-    return engine.execution_options(waterline_reads=True).connect()
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(waterline_reads=True).connect()
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True).connect()
 
 
 @contextmanager

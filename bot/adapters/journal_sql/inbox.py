@@ -1,28 +1,29 @@
 """What Slack delivered and is not yet worked on. A row is there before Slack hears that it arrived."""
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Engine, and_, insert, or_, select, update
+from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import writing
+from bot.adapters.journal_sql.presence import Presence
 from bot.adapters.journal_sql.tables import INBOX
+from bot.adapters.journal_sql.tied import TIED_TO
 from bot.ports import Delivery
-
-ABANDONED_AFTER = timedelta(minutes=5)
-"""A delivery taken so long ago is given to the next worker: its own has died."""
 
 
 class SqlInbox:
-    """The port `Inbox` on a SQL database. `worker` names this process; its next start has the same name."""
+    """The port `Inbox` on a SQL database."""
 
-    def __init__(self, engine: Engine, worker: str) -> None:
+    def __init__(self, engine: Engine, presence: Presence) -> None:
         self._engine = engine
-        self._worker = worker
+        self._presence = presence
         self._arrived: deque[_Waiting] = deque()
         self._committing = Lock()
 
@@ -68,13 +69,10 @@ class SqlInbox:
 
     def claim(self, now: datetime) -> Delivery | None:
         """The oldest delivery that nobody works on. Rows that another replica is just taking are passed over."""
-        free = or_(
-            INBOX.c.state == "waiting",
-            and_(INBOX.c.state == "taken", INBOX.c.taken_at <= now - ABANDONED_AFTER),
-        )
+        self._presence.join()
         oldest = (
             select(INBOX)
-            .where(free)
+            .where(INBOX.c.state == "waiting")
             .order_by(INBOX.c.received_at, INBOX.c.key)
             .limit(1)
             .with_for_update(skip_locked=True)
@@ -86,7 +84,7 @@ class SqlInbox:
             connection.execute(
                 update(INBOX)
                 .where(INBOX.c.key == row.key)
-                .values(state="taken", taken_at=now, worker=self._worker, attempts=row.attempts + 1)
+                .values(state="taken", taken_at=now, worker=self._presence.name, attempts=row.attempts + 1)
             )
         return Delivery(
             key=row.key,
@@ -94,7 +92,17 @@ class SqlInbox:
             payload=row.payload,
             received_at=row.received_at,
             attempts=row.attempts + 1,
+            written=row.written,
         )
+
+    @contextmanager
+    def tied(self, delivery: Delivery) -> Iterator[None]:
+        """What this thread adds to the journal in the block is counted with the delivery, in the same transaction."""
+        before = TIED_TO.set(delivery.key)
+        try:
+            yield
+        finally:
+            TIED_TO.reset(before)
 
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on. The key stays, so that a late redelivery is known; the payload, which holds
@@ -104,16 +112,6 @@ class SqlInbox:
             values["payload"] = ""
         with writing(self._engine) as connection:
             connection.execute(update(INBOX).where(INBOX.c.key == key).values(values))
-
-    def release_all(self) -> int:
-        """Give back what an earlier process of this name had taken. Returns how many."""
-        with writing(self._engine) as connection:
-            released = connection.execute(
-                update(INBOX)
-                .where(INBOX.c.state == "taken", INBOX.c.worker == self._worker)
-                .values(state="waiting", taken_at=None, worker=None)
-            )
-        return released.rowcount
 
 
 @dataclass(eq=False)
@@ -132,4 +130,5 @@ def _row(delivery: Delivery) -> dict[str, Any]:
         "received_at": delivery.received_at,
         "state": "waiting",
         "attempts": delivery.attempts,
+        "written": delivery.written,
     }

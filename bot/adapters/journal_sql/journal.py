@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.tables import INCIDENTS, JOURNAL, iso
+from bot.adapters.journal_sql.tied import count_with_delivery
 from bot.domain.entries import Body, once_key
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
@@ -51,6 +52,7 @@ class SqlJournal:
         line = _line(IncidentId(f"wl-{number}"), 1, body, by, at, GENESIS)
         connection.execute(insert(INCIDENTS).values(number=number, last_seq=1, last_hash=line.hash))
         connection.execute(insert(JOURNAL).values(vars(line)))
+        count_with_delivery(connection, 1)
         return _entry(line)
 
     def append(
@@ -91,6 +93,7 @@ class SqlJournal:
         if swapped.rowcount != 1:
             raise _moved(incident, after_seq, None)
         connection.execute(insert(JOURNAL), [vars(line) for line in lines])
+        count_with_delivery(connection, len(lines))
 
     def _explained(self, incident: IncidentId, bodies: Sequence[Body]) -> Refused | JournalMoved:
         """Which uniqueness was hurt: an entry that may exist only once, or the sequence itself."""

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, update
+from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import put_row, reading, writing
+from bot.adapters.journal_sql.presence import Presence
 from bot.adapters.journal_sql.tables import OUTBOX, PAUSES
 from bot.domain.ids import IncidentId, UserId
 from bot.ports import Post
@@ -14,14 +15,16 @@ from bot.ports import Post
 _FIELDS = (
     "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
 )  # fmt: skip
+_ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
+"""Of two replicas that look for the next post at once, the second one sees what the first has taken."""
 
 
 class SqlOutbox:
-    """The port `Outbox` on a SQL database. `worker` names this process; its next start has the same name."""
+    """The port `Outbox` on a SQL database."""
 
-    def __init__(self, engine: Engine, worker: str) -> None:
+    def __init__(self, engine: Engine, presence: Presence) -> None:
         self._engine = engine
-        self._worker = worker
+        self._presence = presence
 
     def put(self, post: Post) -> bool:
         """Add a message; False if its key exists (then nothing changes)."""
@@ -49,35 +52,42 @@ class SqlOutbox:
     def claim(self, now: datetime) -> Post | None:
         """The next post that wants sending, in the order of being put.
 
-        Passed over: posts whose channel pauses, that are not due yet, that another replica is just taking,
-        and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
+        Passed over: posts whose channel pauses or is being sent to (replicas would overtake each other), that are not
+        due yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
         """
+        self._presence.join()
         root = OUTBOX.alias("root")
         waits_for_thread = exists().where(
             root.c.key == OUTBOX.c.thread_of, root.c.ts.is_(None), root.c.state.in_(["queued", "sending"])
         )
         pausing = exists().where(and_(PAUSES.c.channel == OUTBOX.c.channel, PAUSES.c.until > now))
+        other = OUTBOX.alias("other")
+        is_busy = exists().where(other.c.channel == OUTBOX.c.channel, other.c.state == "sending")
         due = or_(OUTBOX.c.due_at.is_(None), OUTBOX.c.due_at <= now)
         following = (
             select(OUTBOX)
-            .where(OUTBOX.c.state == "queued", due, ~pausing, ~waits_for_thread)
+            .where(OUTBOX.c.state == "queued", due, ~pausing, ~is_busy, ~waits_for_thread)
             .order_by(OUTBOX.c.position)
             .limit(1)
             .with_for_update(skip_locked=True, of=OUTBOX)
         )
-        taken = {"state": "sending", "worker": self._worker, "tries": OUTBOX.c.tries + 1}
+        taken = {"state": "sending", "worker": self._presence.name, "tries": OUTBOX.c.tries + 1}
         with writing(self._engine) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(_ONE_AT_A_TIME)
             row = connection.execute(following).first()
             if row is None:
                 return None
             connection.execute(update(OUTBOX).where(OUTBOX.c.key == row.key).values(taken))
         return _post(row).model_copy(update={"state": "sending", "tries": row.tries + 1})
 
-    def sent(self, key: str, revision: int, ts: str | None) -> None:
+    def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
         """Slack accepted this revision; if a newer one is wanted by now, the post is queued again.
 
-        Saying it twice, or late, changes nothing.
+        Saying it twice, or late, changes nothing. The channel's pause is there before the next claim can be.
         """
+        if pause_until is not None and (post := self.find(key)):
+            put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": pause_until})
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
@@ -113,14 +123,6 @@ class SqlOutbox:
         with reading(self._engine) as connection:
             row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
         return None if row is None else _post(row)
-
-    def interrupted(self) -> tuple[Post, ...]:
-        """Posts that an earlier process of this name was sending. Each is still `sending`: the caller says
-        `sent`, `postpone` or `failed` of it."""
-        theirs = select(OUTBOX).where(OUTBOX.c.state == "sending", OUTBOX.c.worker == self._worker)
-        with reading(self._engine) as connection:
-            rows = connection.execute(theirs.order_by(OUTBOX.c.position)).all()
-        return tuple(_post(row) for row in rows)
 
 
 def _post(row: Row[Any]) -> Post:

@@ -1,4 +1,4 @@
-"""Opens the database, brings it to the newest schema, and bundles the four ports over one engine."""
+"""Opens the database, brings it to the newest schema, and bundles the ports over one engine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.outbox import SqlOutbox
+from bot.adapters.journal_sql.presence import Presence, presence_on
 from bot.domain.errors import BadConfiguration
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -34,18 +35,20 @@ class Store:
     inbox: SqlInbox
     outbox: SqlOutbox
     cursor: SqlCursor
+    presence: Presence
     engine: Engine
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Leave, and give back every connection."""
+        self.presence.leave()
         self.engine.dispose()
 
 
-def open_store(url: str, *, worker: str = "waterline") -> Store:
+def open_store(url: str) -> Store:
     """The record at `url` (`sqlite:///FILE` or `postgresql+psycopg://…`), migrated to the newest schema.
 
-    `worker` tells replicas apart: each gives back after its own restart what it had taken before.
-    Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
+    Who only reads and writes the journal has not joined those who work on it; `presence.join()` does that, and so
+    does the first claim. Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
     """
     engine = _engine(url)
     shown = engine.url.render_as_string(hide_password=True)
@@ -68,11 +71,13 @@ def open_store(url: str, *, worker: str = "waterline") -> Store:
             f"Alembic said: {unknown}.",
             "Start the version of Waterline that wrote it, or a newer one. Nothing was changed.",
         ) from unknown
+    presence = presence_on(engine)
     return Store(
         journal=SqlJournal(engine),
-        inbox=SqlInbox(engine, worker),
-        outbox=SqlOutbox(engine, worker),
+        inbox=SqlInbox(engine, presence),
+        outbox=SqlOutbox(engine, presence),
         cursor=SqlCursor(engine),
+        presence=presence,
         engine=engine,
     )
 

@@ -78,6 +78,7 @@ INBOX = Table(
     Column("taken_at", Moment, nullable=True),
     Column("worker", String(64), nullable=True),
     Column("attempts", Integer, nullable=False),
+    Column("written", Integer, nullable=False, comment="Entries that work on it has added to the journal."),
     Column("problem", Text, nullable=True),
     Index("ix_inbox_state", "state", "received_at"),
 )

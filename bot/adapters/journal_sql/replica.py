@@ -1,0 +1,112 @@
+"""One of several processes on a PostgreSQL record: it lives as long as its session with the server."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy import Connection, Engine, TextClause, text
+from sqlalchemy.exc import DBAPIError
+
+from bot.adapters.journal_sql.orphans import give_back, takers
+
+log = structlog.get_logger(__name__)
+LOOK_EVERY_S = 1.0
+"""How soon the others take over what a dead replica had taken."""
+_WORKERS = 7_230_115
+"""First half of every worker's advisory lock; the second is the worker's number."""
+_LIVING = text(
+    "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid = :workers AND objsubid = 2 "
+    "AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_SERVER_LOOKS = ("tcp_keepalives_idle = 4", "tcp_keepalives_interval = 1", "tcp_keepalives_count = 3")
+"""So the server notices in seconds that a machine lost its power; a killed process it notices at once."""
+
+
+class OneOfMany:
+    """See `Presence`. Its session must be its own: no pooler that hands sessions on between transactions."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._number = secrets.randbelow(2**31)
+        self.name = str(self._number)
+        self._talking = threading.RLock()
+        self._session: Connection | None = None
+        self._leaving = threading.Event()
+        self._watching: threading.Thread | None = None
+
+    def join(self) -> None:
+        """See `Presence`."""
+        with self._talking:
+            if self._session is not None:
+                return
+            self._session = self._hold()
+            self._look()
+            if self._watching is None:
+                self._watching = threading.Thread(target=self._watch, name="presence", daemon=True)
+                self._watching.start()
+
+    def leave(self) -> None:
+        """See `Presence`."""
+        self._leaving.set()
+        if self._watching is not None:
+            self._watching.join()
+        with self._talking:
+            if self._session is not None:
+                give_back(self._engine, {self.name})
+                self._forget()
+
+    @contextmanager
+    def alone_with(self, work: str) -> Iterator[bool]:
+        """See `Presence`. The lock is the session's: it goes with the process, and with the connection."""
+        self.join()
+        with self._talking:
+            session = self._session
+            is_mine = session is not None and bool(session.scalar(_lock("try_advisory_lock", work)))
+        try:
+            yield is_mine
+        finally:
+            with self._talking:
+                if is_mine and session is not None and session is self._session:
+                    session.execute(_lock("advisory_unlock", work))
+
+    def _hold(self) -> Connection:
+        session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        for each in _SERVER_LOOKS:
+            session.exec_driver_sql(f"SET {each}")
+        mine = {"workers": _WORKERS, "number": self._number}
+        session.execute(text("SELECT pg_advisory_lock(:workers, :number)"), mine)
+        return session
+
+    def _watch(self) -> None:
+        while not self._leaving.wait(LOOK_EVERY_S):
+            try:
+                self.join()
+                self._look()
+            except DBAPIError as away:
+                log.warning("the record's database is away", problem=str(away.orig))
+                self._forget()
+
+    def _look(self) -> None:
+        """Who had taken something is read first: whoever lives by then is in the second list."""
+        taking = takers(self._engine) - {self.name}
+        if taking:
+            with self._talking:
+                assert self._session is not None
+                living = {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}
+            if dead := taking - living:
+                give_back(self._engine, dead)
+
+    def _forget(self) -> None:
+        """Ends the session, and its locks with it; `join` takes a new one under the same number."""
+        with self._talking:
+            if self._session is not None:
+                self._session.invalidate()
+                self._session.close()
+                self._session = None
+
+
+def _lock(function: str, work: str) -> TextClause:
+    """A lock of one number never meets one of two numbers, so this is no worker's."""
+    return text(f"SELECT pg_{function}(hashtextextended(:work, 0))").bindparams(work=work)
