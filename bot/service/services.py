@@ -18,6 +18,7 @@ from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.telling import Telling
+from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
@@ -39,6 +40,7 @@ class Services:
     executions: Executions
     verifier: Verifier
     telling: Telling
+    trust: TrustDesk
     waterline: Waterline
     closing: Closing
     duties: Duties
