@@ -27,7 +27,6 @@ from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
-from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
@@ -112,28 +111,6 @@ def build(
         timers.start()
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
-
-
-@contextmanager
-def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
-    """Only what tells whether tables can be relied on: catalog and record, read by somebody beside the bot.
-
-    Raises BadConfiguration, also where there is no record: an empty one would know of no incident.
-    """
-    file = settings.journal_url.removeprefix("sqlite:///")
-    if file != settings.journal_url and not Path(file).exists():
-        raise BadConfiguration(
-            f"There is no record at {file}.",
-            "Expected the journal of the Waterline that watches these tables; without it no incident is known.",
-            "Run this where the bot keeps its record, name its database in `journal.url`, or ask it by its address.",
-        )
-    now = SystemClock()
-    with ExitStack() as stack:
-        store = open_store(settings.journal_url)
-        stack.callback(store.close)
-        catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
-        observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
-        yield TrustDesk(IncidentStore(store.journal, now), observer, now)
 
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
