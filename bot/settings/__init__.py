@@ -11,6 +11,7 @@ from bot.settings.model import (
 )
 from bot.settings.secrets import SlackSecrets
 from bot.settings.tables import TableSettings
+from bot.settings.web import WebSecrets, WebSettings, refuse_open_house
 
 __all__ = [
     "CatalogSettings",
@@ -24,4 +25,7 @@ __all__ = [
     "SparkSettings",
     "SqlGatewayStartSettings",
     "TableSettings",
+    "WebSecrets",
+    "WebSettings",
+    "refuse_open_house",
 ]

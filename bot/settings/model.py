@@ -14,6 +14,7 @@ from bot.settings.jobs import HttpUrl, JobSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
+from bot.settings.web import WebSettings
 
 
 class CatalogSettings(Record):
@@ -133,6 +134,9 @@ class Settings(Record):
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
+    web: WebSettings | None = Field(
+        default=None, description="Pages, API and MCP server; without this section `waterline serve` serves none."
+    )
 
     @classmethod
     def load(cls, path: Path) -> "Settings":
