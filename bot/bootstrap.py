@@ -31,7 +31,7 @@ from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
-from bot.ports import Clock, Directory, EvidenceRunner, ReadEvents
+from bot.ports import Clock, Directory, EvidenceRunner, JobPorts, ReadEvents
 from bot.runbook.parse import read_all
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
@@ -41,7 +41,7 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
-from bot.service.observing import JobPorts, Observer
+from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
@@ -152,9 +152,10 @@ def assemble(
     diagnostician.look_before(desk.look_first)
     walker = Walker(incidents, diagnostician)
     desk.on_answer(walker.evidence_answered)
-    proposals = Proposals(incidents, observer, diagnostician, find_actions(actions), directory, clock)
+    recipes = find_actions(actions)
+    proposals = Proposals(incidents, observer, diagnostician, recipes, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
-    verifier = Verifier(incidents, observer, desk)
+    verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)

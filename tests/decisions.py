@@ -4,21 +4,10 @@ from datetime import datetime
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Mode
+from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
 from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, StepId, UserId
-from bot.domain.proposal import (
-    AffectedRun,
-    Effect,
-    HeadDescends,
-    MoveTable,
-    Preview,
-    Proposal,
-    RestorePointIntact,
-    RunIsCurrent,
-    SnapshotPresent,
-    StartJob,
-    StopJob,
-    TableIs,
-)
+from bot.domain.proposal import AffectedRun, Preview, Proposal
+from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
 from bot.domain.runbook import EvidenceStep, ReviewStep, Runbook
 from tests import orders_table as orders
 
@@ -77,7 +66,9 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
             RunIsCurrent(job=orders.JOB, job_id=orders.RUN_B),
             HeadDescends(head=orders.HEAD, job_id=orders.RUN_B),
             SnapshotPresent(snapshot_id=orders.GOOD),
-            RestorePointIntact(path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10), digest="e3b0" * 16),
+            RestorePointIntact(
+                job=orders.JOB, path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10), digest="e3b0" * 16
+            ),
         ),
         preview=Preview(
             commits=3,
@@ -86,6 +77,7 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
             replayed_from=CheckpointId(10),
             affected_runs=(reader,) if readers_known else (),
             readers_known=readers_known,
+            sure="300 rows leave main of sales.orders, and the job restarts from checkpoint 10.",
             sentences=("Stop run b92e04.", "Move main to …377421.", "Start from checkpoint 10."),
         ),
         evidence=(EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE01"),),

@@ -12,6 +12,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from bot.domain.flink import JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.ports import Stopped
 from tests.tables import OPERATOR, ORDERS, rows
 
 JOB = "orders-to-iceberg"
@@ -102,17 +103,18 @@ class LittleFlink:
             code_version="test",
         )
 
-    def stop(self, job: str, job_id: JobId) -> str:
+    def stop(self, job: str, job_id: JobId) -> Stopped:
         """See the port."""
         runs = self._read()
         if runs[job_id]["state"] != "RUNNING":
-            return f"Run {job_id[:6]} was stopped before."
+            return Stopped(sentence=f"Run {job_id[:6]} was stopped before.", savepoint=None)
         runs[job_id]["state"] = "FINISHED"
         self._write(runs)
         self._note(f"stop {job_id}")
-        return f"Run {job_id[:6]} stopped with savepoint {self.savepoint(job_id)}."
+        savepoint = str(self.savepoint(job_id))
+        return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
 
-    def start(self, job: str, path: str, job_id: JobId) -> None:
+    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port."""
         if job_id in self._read():
             return

@@ -18,27 +18,18 @@ from bot.adapters.journal_sql.store import open_store
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.contract import TableContract
+from bot.domain.effects import MoveTable, StartJob, StopJob
 from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
 from bot.domain.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
 from bot.domain.journal import Entry
-from bot.domain.proposal import (
-    HeadDescends,
-    MoveTable,
-    Preview,
-    Proposal,
-    RestorePointIntact,
-    RunIsCurrent,
-    SnapshotPresent,
-    StartJob,
-    StopJob,
-    TableIs,
-)
+from bot.domain.proposal import Preview, Proposal
+from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.ports import Journal
+from bot.ports import JobPorts, Journal
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
-from bot.service.observing import JobPorts, Observer
+from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink
@@ -101,17 +92,24 @@ class Damaged:
             effects=(
                 StopJob(job=JOB, job_id=WRONG_RUN),
                 MoveTable(table=ORDERS, to=target.snapshot_id, keep_head_as="wl-1-left"),
-                StartJob(job=JOB, path=path, checkpoint_id=five),
+                StartJob(job=JOB, path=path, checkpoint_id=five, on_top_of=target.snapshot_id),
             ),
             requirements=(
                 TableIs(uuid=table.uuid),
                 RunIsCurrent(job=JOB, job_id=WRONG_RUN),
                 HeadDescends(head=table.head, job_id=WRONG_RUN),
                 SnapshotPresent(snapshot_id=target.snapshot_id),
-                RestorePointIntact(path=path, checkpoint_id=five, digest=stored.digest),
+                RestorePointIntact(job=JOB, path=path, checkpoint_id=five, digest=stored.digest),
             ),
             preview=Preview(
-                commits=3, files=3, rows=30, replayed_from=five, affected_runs=(), readers_known=True, sentences=()
+                commits=3,
+                files=3,
+                rows=30,
+                replayed_from=five,
+                affected_runs=(),
+                readers_known=True,
+                sure="30 rows leave main.",
+                sentences=(),
             ),
             evidence=(),
             undo="Go back to the tag.",

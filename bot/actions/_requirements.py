@@ -1,14 +1,15 @@
 """Checks a proposal's requirements against the world: when proposed, when approved, and at execution."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from bot.domain.errors import CouldNotLook, Superseded
-from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.proposal import (
+from bot.domain.requirements import (
     HeadDescends,
+    NobodyWrites,
+    RefIs,
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
@@ -16,27 +17,34 @@ from bot.domain.proposal import (
     TableIs,
 )
 from bot.domain.table import Snapshot, TableState
-from bot.ports import CheckpointStore
+from bot.ports import JobPorts
 
 
 @dataclass(frozen=True)
 class World:
-    """What the requirements are checked against, read just now."""
+    """What the requirements are checked against: the table, read just now, and the jobs, asked when needed."""
 
     table: TableState
-    runs: Sequence[JobRun]
-    checkpoints: CheckpointStore
+    jobs: Mapping[str, JobPorts]
+
+    def live(self, job: str) -> list[JobId]:
+        """The runs of a job that are not at their end. Raises CouldNotLook."""
+        return [run.job_id for run in self.jobs[job].flink.runs(job) if not run.is_terminal]
 
 
-def check_all(requirements: Sequence[Requirement], world: World) -> None:
-    """Raises Superseded with the first requirement that no longer holds; nothing was changed."""
+def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bool = False) -> None:
+    """Raises Superseded with the first requirement that no longer holds; CouldNotLook passes through.
+
+    `is_begun`: earlier effects of the proposal have been carried out.
+    """
     for requirement in requirements:
         problem = problem_with(requirement, world)
         if problem is not None:
+            undone = "This effect was not carried out" if is_begun else "Nothing was changed"
             raise Superseded(
                 f"Table {world.table.name} or its job has moved since this was proposed.",
                 problem,
-                "Nothing was changed. Collect evidence again and propose anew.",
+                f"{undone}. Collect evidence again and propose anew.",
             )
 
 
@@ -52,12 +60,16 @@ def problem_with(requirement: Requirement, world: World) -> str | None:
             return None if requirement.snapshot_id in table.by_id else (
                 f"Expected snapshot {requirement.snapshot_id} to be listed; it was expired."
             )  # fmt: skip
+        case RefIs():
+            return _other_ref(requirement, table)
         case HeadDescends():
             return unforeseen(table, requirement.head, requirement.job_id)
         case RunIsCurrent():
-            return _other_run(requirement, world.runs)
+            return _other_run(requirement, world.live(requirement.job))
+        case NobodyWrites():
+            return _somebody_writes(requirement, world.live(requirement.job))
         case RestorePointIntact():
-            return _restore_point_problem(requirement, world.checkpoints)
+            return _restore_point_problem(requirement, world)
         case _:
             assert_never(requirement)
 
@@ -95,9 +107,17 @@ def committer(snapshot: Snapshot) -> str:
     return f"{snapshot.engine} app {app}" if app else f"{snapshot.engine} ({snapshot.operation})"
 
 
-def _other_run(requirement: RunIsCurrent, runs: Sequence[JobRun]) -> str | None:
-    live = [run.job_id for run in runs if not run.is_terminal]
-    if live == [requirement.job_id]:
+def _other_ref(requirement: RefIs, table: TableState) -> str | None:
+    found = table.ref(requirement.ref)
+    if found == requirement.snapshot_id:
+        return None
+    expected = "not to exist" if requirement.snapshot_id is None else f"on snapshot {short(requirement.snapshot_id)}"
+    there = "it does not exist" if found is None else f"it is on {short(found)}"
+    return f"Expected {requirement.ref} {expected}; {there}."
+
+
+def _other_run(requirement: RunIsCurrent, live: Sequence[JobId]) -> str | None:
+    if list(live) == [requirement.job_id]:
         return None
     found = ", ".join(short_job(job_id) for job_id in live) or "no run"
     return (
@@ -105,9 +125,16 @@ def _other_run(requirement: RunIsCurrent, runs: Sequence[JobRun]) -> str | None:
     )
 
 
-def _restore_point_problem(requirement: RestorePointIntact, checkpoints: CheckpointStore) -> str | None:
+def _somebody_writes(requirement: NobodyWrites, live: Sequence[JobId]) -> str | None:
+    if not live:
+        return None
+    found = ", ".join(short_job(job_id) for job_id in live)
+    return f"Expected no run of {requirement.job} to be alive; found {found}. Stop that run first."
+
+
+def _restore_point_problem(requirement: RestorePointIntact, world: World) -> str | None:
     try:
-        stored = checkpoints.read(requirement.path)
+        stored = world.jobs[requirement.job].checkpoints.read(requirement.path)
     except CouldNotLook as error:
         return f"Expected restore point {requirement.path} to be readable; {error.happened} {error.found}"
     if stored.problem is not None:

@@ -7,22 +7,18 @@ compare-and-swap to the snapshot that pairs with restore point M, start the job 
 
 from bot.actions._restore_points import newest_pair
 from bot.domain.action import Action, Plan
+from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
-from bot.domain.proposal import (
-    AffectedRun,
-    Effect,
+from bot.domain.proposal import AffectedRun, Preview, Proposal
+from bot.domain.requirements import (
     HeadDescends,
-    MoveTable,
-    Preview,
-    Proposal,
+    NobodyWrites,
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
     SnapshotPresent,
-    StartJob,
-    StopJob,
     TableIs,
 )
 from bot.domain.table import Snapshot, TableState
@@ -32,6 +28,7 @@ ACTION = Action(
     title="Rewind table and job",
     promise="Every source position is in the table exactly once, and the job goes on from there.",
     needs=("ledger", "checkpoint_pairing"),
+    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
 )
 
 
@@ -59,12 +56,13 @@ def propose(plan: Plan) -> Proposal:
         requirements.append(RunIsCurrent(job=job, job_id=live.job_id))
     effects += [
         MoveTable(table=table.name, to=point.snapshot_id, keep_head_as=kept),
-        StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id),
+        StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=point.snapshot_id),
     ]
     requirements += [
         HeadDescends(head=table.head, job_id=live.job_id if live else None),
+        *([] if live else [NobodyWrites(job=job)]),
         SnapshotPresent(snapshot_id=point.snapshot_id),
-        RestorePointIntact(path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
+        RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
     ]
     left = left_behind(table, point.snapshot_id)
     return Proposal(
@@ -143,5 +141,7 @@ def _preview(
         replayed_from=checkpoint,
         affected_runs=affected,
         readers_known=reads.state == "seen",
+        sure=f"{rows:,} rows leave main of {plan.case.observation.table.name}, and the job restarts from checkpoint "
+        f"{checkpoint}.",
         sentences=tuple(sentences),
     )

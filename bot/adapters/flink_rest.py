@@ -12,6 +12,7 @@ from bot.adapters.flink_stopping import Stop
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
+from bot.ports import Stopped
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ class FlinkRest:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""
         return self._pages.run(job_id)
 
-    def stop(self, job: str, job_id: JobId) -> str:
+    def stop(self, job: str, job_id: JobId) -> Stopped:
         """See the port. Safe to repeat: the stop carries an id that Flink takes for one operation only."""
         run = self.run(job_id)
         if run is None:
@@ -64,12 +65,13 @@ class FlinkRest:
                 "Make sure that nothing writes the table, then collect evidence again and propose anew.",
             )
         if run.is_terminal:
-            return f"Run {short_job(job_id)} had ended already: it is {run.state}; nothing was done."
-        how = Stop(self._http, self._savepoint_dir, run, self._stop_limit, self._poll_s).end()
+            told = f"Run {short_job(job_id)} had ended already: it is {run.state}; nothing was done."
+            return Stopped(sentence=told, savepoint=None)
+        stopped = Stop(self._http, self._savepoint_dir, run, self._stop_limit, self._poll_s).end()
         state = self._await_end(job_id)
-        return f"{how} It is {state}."
+        return stopped.model_copy(update={"sentence": f"{stopped.sentence} It is {state}."})
 
-    def start(self, job: str, path: str, job_id: JobId) -> None:
+    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port. Safe to repeat: a run that Flink knows under `job_id` is left as it is."""
         if self.run(job_id) is not None:
             return
@@ -80,7 +82,7 @@ class FlinkRest:
                 f"Start it by hand from {path} with the job id {job_id}.",
             )
         try:
-            self._starter.submit(path, job_id)
+            self._starter.submit(path, job_id, allow_non_restored=allow_non_restored)
         except (CouldNotLook, OutcomeUnknown):
             # The id was chosen before, so Flink itself can say whether this submission arrived after all.
             if self._lives(job_id):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_starting import JOB_ID, RECOVERY_PATH, accept_or_raise
+from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, accept_or_raise
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 
@@ -51,9 +51,14 @@ class SqlGatewayStart:
         """Gives the connections back."""
         self._http.close()
 
-    def submit(self, path: str, job_id: JobId) -> None:
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
         """One session, closed again. Raises CouldNotLook (surely not submitted), OutcomeUnknown."""
-        pinned = {RECOVERY_PATH: path, JOB_ID: job_id, "table.dml-sync": "false"}
+        pinned = {
+            RECOVERY_PATH: path,
+            JOB_ID: job_id,
+            IGNORE_UNCLAIMED: str(allow_non_restored).lower(),
+            "table.dml-sync": "false",
+        }
         opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
         session = f"/v1/sessions/{opened.handle}"
         doing = f"the start of run {short_job(job_id)}"

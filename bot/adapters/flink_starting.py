@@ -11,13 +11,14 @@ from bot.domain.ids import JobId, short_job
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
 """Flink's words when a run with this id exists: then it is started, by an earlier try."""
 RECOVERY_PATH = "execution.state-recovery.path"
+IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID = "$internal.pipeline.job-id"
 
 
 class Starter(Protocol):
     """One way to submit the job."""
 
-    def submit(self, path: str, job_id: JobId) -> None:
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
         """Submit once. Returns when the cluster accepted the run, or has it already.
 
         Raises CouldNotLook (surely not submitted), OutcomeUnknown.
@@ -54,9 +55,9 @@ class JarStart:
         """Gives the connections back."""
         self._http.close()
 
-    def submit(self, path: str, job_id: JobId) -> None:
-        """Sent once; state that no operator takes is refused by Flink (`allowNonRestoredState: false`)."""
-        asked = {**self._body, "jobId": job_id, "savepointPath": path, "allowNonRestoredState": False}
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
+        """Sent once; without `allow_non_restored`, state that no operator takes is refused by Flink."""
+        asked = {**self._body, "jobId": job_id, "savepointPath": path, "allowNonRestoredState": allow_non_restored}
         body = {key: value for key, value in asked.items() if value is not None}
         doing = f"the start of run {short_job(job_id)}"
         answer = self._http.send("POST", f"/jars/{self._jar_id}/run", body, doing)

@@ -11,6 +11,7 @@ from bot.adapters.flink_http import FlinkHttp, reason
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
+from bot.ports import Stopped
 
 
 class _Phase(BaseModel):
@@ -49,8 +50,8 @@ class Stop:
         self._trigger = trigger_of(run.job_id)
         self._operation = f"/jobs/{run.job_id}/savepoints/{self._trigger}"
 
-    def end(self) -> str:
-        """How it was ended, a sentence: stop-with-savepoint if it runs settled, else cancel.
+    def end(self) -> Stopped:
+        """How it was ended: stop-with-savepoint if it runs settled, else cancel.
 
         An earlier request of ours that Flink is still working on is followed, whatever the run looks like:
         halfway through a stop some operators have finished. Raises OutcomeUnknown, CouldNotLook.
@@ -61,7 +62,7 @@ class Stop:
             return self._followed()
         return self._by_cancel(f"it was {self._run.state}")
 
-    def _with_savepoint(self) -> str:
+    def _with_savepoint(self) -> Stopped:
         """Never drained (facts 0.6). The trigger id follows from the job id, so that a repeated request is
         the same operation."""
         body = {"targetDirectory": self._savepoint_dir, "drain": False, "triggerId": self._trigger}
@@ -70,7 +71,7 @@ class Stop:
             return self._by_cancel(f"Flink refused a savepoint: {reason(answer.content)}")
         return self._followed()
 
-    def _followed(self) -> str:
+    def _followed(self) -> Stopped:
         try:
             told = self._outcome()
         except CouldNotLook as error:
@@ -78,12 +79,13 @@ class Stop:
         name = f"Run {short_job(self._run.job_id)}"
         if told is None:
             # The JobManager forgot the operation (it keeps results for minutes): the run's state decides.
-            return f"{name} was told to stop with a savepoint; where that is, Flink no longer knows."
+            lost = f"{name} was told to stop with a savepoint; where that is, Flink no longer knows."
+            return Stopped(sentence=lost, savepoint=None)
         if told.location is not None:
-            return f"{name} was stopped with savepoint {told.location}."
+            return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)
         return self._by_cancel(f"its savepoint failed: {_words(told.failure)}")
 
-    def _by_cancel(self, because: str) -> str:
+    def _by_cancel(self, because: str) -> Stopped:
         """Raises OutcomeUnknown, CouldNotLook."""
         kept = self._checkpoints_stay()
         answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
@@ -91,10 +93,11 @@ class Stop:
         if not answer.is_success and answer.status_code not in {404, 409}:
             raise self._http.refused(self._doing, answer)
         then = "stay" if kept else "were deleted by Flink, which is not set to RETAIN_ON_CANCELLATION"
-        return (
+        sentence = (
             f"Run {short_job(self._run.job_id)} was cancelled without a savepoint ({because}); "
             f"its retained checkpoints {then}."
         )
+        return Stopped(sentence=sentence, savepoint=None)
 
     def _checkpoints_stay(self) -> bool:
         body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")

@@ -17,6 +17,8 @@ class Action(Record):
     """What is true after it, one sentence."""
     needs: tuple[str, ...]
     """Evidence tasks that must have answered, fresh, before it can be proposed."""
+    proofs: tuple[tuple[str, str], ...]
+    """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
 
 
 class Plan(Record):

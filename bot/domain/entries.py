@@ -133,6 +133,8 @@ class EffectEnded(Record):
     index: int
     how: Literal["done", "refused", "unknown"]
     detail: str
+    result: dict[str, str] = {}
+    """What only the deed could tell: `savepoint`, `job_id`, `left`."""
 
 
 class ExecutionEnded(Record):

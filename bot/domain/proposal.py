@@ -2,93 +2,12 @@
 
 import hashlib
 import json
-from typing import Annotated, Literal
-
-from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, TableName, UserId
+from bot.domain.effects import Effect
+from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.record import Record, Utc
-
-# ------------------------------------------------------------------ effects
-
-
-class StopJob(Record):
-    """Stop run `job_id`, keeping its last state: stop-with-savepoint (never drained), else cancel."""
-
-    kind: Literal["stop-job"] = "stop-job"
-    job: str
-    """The job's configured name."""
-    job_id: JobId
-
-
-class MoveTable(Record):
-    """Move `main` to `to` by one atomic compare-and-swap that carries the tags and properties as well."""
-
-    kind: Literal["move-table"] = "move-table"
-    table: TableName
-    to: SnapshotId
-    keep_head_as: str
-    """Tag that keeps the head that is left behind."""
-
-
-class StartJob(Record):
-    """Start the job from `path`; exactly one run, under a job id that is chosen before the request."""
-
-    kind: Literal["start-job"] = "start-job"
-    job: str
-    path: str
-    checkpoint_id: CheckpointId
-
-
-Effect = Annotated[StopJob | MoveTable | StartJob, Field(discriminator="kind")]
-
-# ------------------------------------------------------------- requirements
-
-
-class TableIs(Record):
-    """The table is still the table that was looked at (same uuid)."""
-
-    kind: Literal["table-is"] = "table-is"
-    uuid: str
-
-
-class HeadDescends(Record):
-    """The head is `head`, or descends from it only by commits of run `job_id` with rising checkpoint ids."""
-
-    kind: Literal["head-descends"] = "head-descends"
-    head: SnapshotId
-    job_id: JobId | None
-    """None when nothing is stopped: then the head must be exactly `head`."""
-
-
-class SnapshotPresent(Record):
-    """The target snapshot is still listed by the metadata."""
-
-    kind: Literal["snapshot-present"] = "snapshot-present"
-    snapshot_id: SnapshotId
-
-
-class RunIsCurrent(Record):
-    """Run `job_id` is the only run of `job` that is not at its end."""
-
-    kind: Literal["run-is-current"] = "run-is-current"
-    job: str
-    job_id: JobId
-
-
-class RestorePointIntact(Record):
-    """The restore point is readable and its `_metadata` has the digest that was approved."""
-
-    kind: Literal["restore-point-intact"] = "restore-point-intact"
-    path: str
-    checkpoint_id: CheckpointId
-    digest: str
-
-
-Requirement = Annotated[
-    TableIs | HeadDescends | SnapshotPresent | RunIsCurrent | RestorePointIntact, Field(discriminator="kind")
-]
+from bot.domain.requirements import Requirement
 
 
 class AffectedRun(Record):
@@ -104,13 +23,17 @@ class Preview(Record):
     """What the proposal changes, counted from the ledger at the pinned head."""
 
     commits: int
+    """Commits that leave `main`."""
     files: int
+    """Data files that leave `main`."""
     rows: int
     """Rows that leave `main`; they stay readable under the tag."""
-    replayed_from: CheckpointId
-    """The job goes on from this checkpoint; its source re-reads everything after it."""
+    replayed_from: CheckpointId | None
+    """The job goes on from this checkpoint; its source re-reads everything after it. None: no job is started."""
     affected_runs: tuple[AffectedRun, ...]
     readers_known: bool
+    sure: str
+    """What a yes means, one sentence: asked again when the button is clicked."""
     sentences: tuple[str, ...]
     """The change in words, in the order in which it will happen."""
 

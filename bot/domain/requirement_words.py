@@ -3,8 +3,10 @@
 from typing import assert_never
 
 from bot.domain.ids import short, short_job
-from bot.domain.proposal import (
+from bot.domain.requirements import (
     HeadDescends,
+    NobodyWrites,
+    RefIs,
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
@@ -27,6 +29,12 @@ def requirement_sentence(requirement: Requirement) -> str:
             )
         case SnapshotPresent():
             return f"Snapshot {short(requirement.snapshot_id)} is still listed by the table."
+        case RefIs(snapshot_id=None):
+            return f"There is no branch or tag {requirement.ref} yet."
+        case RefIs():
+            return f"{requirement.ref} is on snapshot {short(requirement.snapshot_id)}."
+        case NobodyWrites():
+            return f"No run of {requirement.job} is alive."
         case RunIsCurrent():
             return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive."
         case RestorePointIntact():

@@ -1,6 +1,7 @@
 """What the application asks of the outside world: catalog, Flink, storage, lineage, Spark."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -24,7 +25,12 @@ class TableChange(Record):
     """Tag -> snapshot; a tag that exists is moved."""
     new_tags: dict[str, SnapshotId] = {}
     """Tag -> snapshot; refused if the tag exists on another snapshot; kept if it is on this one."""
-    remove_tags: tuple[str, ...] = ()
+    new_branches: dict[str, SnapshotId] = {}
+    """Branch -> snapshot; refused if anything of that name exists."""
+    expected_refs: dict[str, SnapshotId] = {}
+    """Compare: branch or tag -> the snapshot on which it must be."""
+    remove_refs: tuple[str, ...] = ()
+    """Tags or branches; one that is not there is passed over."""
     set_properties: dict[str, str] = {}
     remove_properties: tuple[str, ...] = ()
 
@@ -45,6 +51,14 @@ class TableCatalog(Protocol):
         """All tables that the catalog lists. Raises CouldNotLook."""
 
 
+class Stopped(Record):
+    """How a run was ended."""
+
+    sentence: str
+    savepoint: str | None
+    """Where the savepoint is that the stop took; None where it took none, or Flink no longer tells."""
+
+
 class FlinkJobs(Protocol):
     """One Flink cluster, for the job that one table is written by."""
 
@@ -54,16 +68,16 @@ class FlinkJobs(Protocol):
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""
 
-    def stop(self, job: str, job_id: JobId) -> str:
+    def stop(self, job: str, job_id: JobId) -> Stopped:
         """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
 
-        Returns a sentence: how it ended, and the savepoint's path if there is one. A run that is at its end
-        already is left as it is. Safe to repeat. Raises CouldNotLook, OutcomeUnknown.
+        A run that is at its end already is left as it is. Safe to repeat. Raises CouldNotLook, OutcomeUnknown.
         """
 
-    def start(self, job: str, path: str, job_id: JobId) -> None:
+    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
 
+        `allow_non_restored`: state of operators that the job no longer has is left behind, not an error.
         Returns when Flink knows the run. Raises CouldNotLook (surely not submitted), OutcomeUnknown.
         """
 
@@ -85,6 +99,16 @@ class CheckpointStore(Protocol):
 
     def read(self, path: str) -> StoredCheckpoint:
         """One restore point. Raises CouldNotLook if there is none."""
+
+
+@dataclass(frozen=True)
+class JobPorts:
+    """Where one job can be asked and driven, and where it keeps its state."""
+
+    flink: FlinkJobs
+    checkpoints: CheckpointStore
+    history: PastRuns | None = None
+    """None: no history server is configured, and none is missed."""
 
 
 class TableFiles(Protocol):

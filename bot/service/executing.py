@@ -4,14 +4,17 @@ After a crash the journal says how far it came. An effect with an intent and no 
 world: what happened is recorded, what surely did not happen is done, what cannot be known stops the execution.
 """
 
-from bot.actions._effects import Hands, describe
+from collections.abc import Mapping
+from typing import Literal
+
+from bot.actions import _effects as effects
+from bot.actions._effects import Hands, Looked, describe
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.proposal import StartJob
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -37,7 +40,7 @@ class Executions:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
         self._may_execute(view, by)
         try:
-            self._hands(view).prepare(view.proposal, 0)
+            effects.prepare(self._hands, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
             self._may_execute(self._store.get(incident_id).proposals[proposal_id], by)
@@ -66,37 +69,41 @@ class Executions:
 
     def _one_effect(self, incident_id: IncidentId, view: ProposalView, index: int) -> bool:
         """Whether the next effect may follow."""
-        hands, proposal = self._hands(view), view.proposal
+        proposal = view.proposal
         pending = view.started.get(index)
         if pending is not None:
-            happened, sentence = hands.verify(proposal, pending)
-            if happened == "yes":
-                self._effect_ended(incident_id, proposal.id, index, "done", f"{sentence} (found after an interruption)")
+            looked = effects.verify(self._hands, proposal, pending)
+            if looked.happened == "yes":
+                self._found(incident_id, view, index, looked, "found after an interruption")
                 return True
-            if happened == "unknown":
-                return self._unknown(incident_id, view, index, sentence)
+            if looked.happened == "unknown":
+                return self._unknown(incident_id, view, index, looked.sentence)
         try:
-            intent = hands.prepare(proposal, index, earlier=pending)
+            intent = effects.prepare(self._hands, proposal, index, earlier=pending)
         except (Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
         self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [intent])
         try:
-            sentence = hands.perform(proposal, intent)
+            did = effects.perform(self._hands, proposal, intent)
         except (CommitRefused, Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
         except OutcomeUnknown as error:
             return self._after_unknown(incident_id, view, intent, error)
-        self._effect_ended(incident_id, proposal.id, index, "done", sentence)
+        self._effect_ended(incident_id, proposal.id, index, "done", did.sentence, did.result)
         return True
 
     def _after_unknown(
         self, incident_id: IncidentId, view: ProposalView, intent: EffectStarted, error: OutcomeUnknown
     ) -> bool:
-        happened, sentence = self._hands(view).verify(view.proposal, intent)
-        if happened == "yes":
-            self._effect_ended(incident_id, view.proposal.id, intent.index, "done", f"{sentence} (answer was lost)")
+        looked = effects.verify(self._hands, view.proposal, intent)
+        if looked.happened == "yes":
+            self._found(incident_id, view, intent.index, looked, "answer was lost")
             return True
-        return self._unknown(incident_id, view, intent.index, f"{error} Looked afterwards: {sentence}")
+        return self._unknown(incident_id, view, intent.index, f"{error} Looked afterwards: {looked.sentence}")
+
+    def _found(self, incident_id: IncidentId, view: ProposalView, index: int, looked: Looked, how: str) -> None:
+        detail = f"{looked.sentence} ({how})"
+        self._effect_ended(incident_id, view.proposal.id, index, "done", detail, looked.result)
 
     def _refused(self, incident_id: IncidentId, view: ProposalView, index: int, error: WaterlineError) -> bool:
         self._effect_ended(incident_id, view.proposal.id, index, "refused", str(error))
@@ -117,9 +124,15 @@ class Executions:
         return False
 
     def _effect_ended(
-        self, incident_id: IncidentId, proposal_id: ProposalId, index: int, how: str, detail: str
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        index: int,
+        how: Literal["done", "refused", "unknown"],
+        detail: str,
+        result: Mapping[str, str] | None = None,
     ) -> None:
-        body = EffectEnded.model_validate({"proposal": proposal_id, "index": index, "how": how, "detail": detail})
+        body = EffectEnded(proposal=proposal_id, index=index, how=how, detail=detail, result=dict(result or {}))
         self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [body])
 
     def _end(self, incident_id: IncidentId, proposal_id: ProposalId, outcome: str, sentence: str) -> None:
@@ -146,7 +159,6 @@ class Executions:
             names = " or ".join(f"<@{user}>" for user in sorted(allowed))
             raise Refused("Only the proposer or an approver may carry it out.", "", f"Ask {names}.")
 
-    def _hands(self, view: ProposalView) -> Hands:
-        job = next(e.job for e in view.proposal.effects if isinstance(e, StartJob))
-        ports = self._observer.jobs[job]
-        return Hands(catalog=self._observer.catalog, jobs=ports.flink, checkpoints=ports.checkpoints)
+    @property
+    def _hands(self) -> Hands:
+        return Hands(catalog=self._observer.catalog, jobs=self._observer.jobs)

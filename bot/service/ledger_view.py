@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from bot.domain.effects import MoveTable
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState
 from bot.domain.findings import LedgerFinding
 from bot.domain.ids import EvidenceId, SnapshotId, short
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow, SkippedCheckpoint
-from bot.domain.proposal import MoveTable
 from bot.service.ledger_picture import Picture, picture
 
 

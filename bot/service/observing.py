@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -14,21 +13,11 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
-from bot.ports import CheckpointStore, FlinkJobs, PastRuns, ReadEvents, TableCatalog, TableFiles
+from bot.ports import JobPorts, PastRuns, ReadEvents, TableCatalog, TableFiles
 
 T = TypeVar("T")
 _CLOCKS_DIFFER = timedelta(minutes=5)
 """A reader's clock may be behind the writer's: a run counts as a reader of what was committed a little later."""
-
-
-@dataclass(frozen=True)
-class JobPorts:
-    """Where one job can be asked and driven, and where it keeps its state."""
-
-    flink: FlinkJobs
-    checkpoints: CheckpointStore
-    history: PastRuns | None = None
-    """None: no history server is configured, and none is missed."""
 
 
 class Observer:

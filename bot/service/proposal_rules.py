@@ -1,20 +1,12 @@
 """What has to hold before a proposal is made or decided."""
 
-from collections.abc import Sequence
-
 from bot.actions._scan import ActionModule
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Effect, StartJob
 from bot.domain.staleness import stale_reason
-
-
-def job_of(effects: Sequence[Effect]) -> str:
-    """The job that a proposal starts."""
-    return next(effect.job for effect in effects if isinstance(effect, StartJob))
 
 
 def refuse_unless(view: ProposalView, state: ProposalState) -> None:

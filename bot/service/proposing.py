@@ -15,12 +15,12 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Requirement
+from bot.domain.requirements import Requirement
 from bot.ports import Clock, Directory
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
-from bot.service.proposal_rules import evidence_is_fresh, job_of, match_for, refuse_unless
+from bot.service.proposal_rules import evidence_is_fresh, match_for, refuse_unless
 
 _OPEN = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING}
 
@@ -65,7 +65,7 @@ class Proposals:
             at=self._clock.now(),
         )
         proposal = module.propose(plan)
-        self._check(proposal.requirements, incident, job=job_of(proposal.effects))
+        self._check(proposal.requirements, incident)
 
         def decide(now: Incident) -> list[Body]:
             must_be_open(now)
@@ -170,7 +170,7 @@ class Proposals:
         for view in incident.proposals.values():
             if view.may_become(ProposalState.SUPERSEDED):
                 try:
-                    self._check(view.proposal.requirements, incident, job=job_of(view.proposal.effects))
+                    self._check(view.proposal.requirements, incident)
                 except Superseded as error:
                     self.supersede(incident_id, view.proposal.id, str(error))
 
@@ -195,14 +195,11 @@ class Proposals:
             return
         incident = self._store.get(incident_id)
         try:
-            self._check(view.proposal.requirements, incident, job=job_of(view.proposal.effects))
+            self._check(view.proposal.requirements, incident)
         except Superseded as error:
             self.supersede(incident_id, view.proposal.id, str(error))
             raise
 
-    def _check(self, requirements: Sequence[Requirement], incident: Incident, *, job: str) -> None:
-        ports = self._observer.jobs[job]
-        world = World(
-            table=self._observer.table(incident.opened.table), runs=ports.flink.runs(job), checkpoints=ports.checkpoints
-        )
+    def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
+        world = World(table=self._observer.table(incident.opened.table), jobs=self._observer.jobs)
         check_all(requirements, world)

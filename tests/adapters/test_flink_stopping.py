@@ -53,7 +53,7 @@ def test_a_settled_run_is_stopped_with_a_savepoint(wire: Wire, stopping: FlinkRe
     wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
     wire.says(TRIGGER, WAITING, WAITING, DONE)
 
-    sentence = stopping.stop(JOB, RUN_21)
+    sentence = stopping.stop(JOB, RUN_21).sentence
 
     assert sentence == (
         "Run 5457e3 was stopped with savepoint file:/lab/savepoints/savepoint-5457e3-1. It is FINISHED."
@@ -87,7 +87,7 @@ def test_a_stop_that_is_halfway_is_followed_and_not_cancelled(wire: Wire, stoppi
     wire.says(DETAIL, half, half, detail("FINISHED", "FINISHED"))
     wire.says(TRIGGER, WAITING, DONE)
 
-    sentence = stopping.stop(JOB, RUN_21)
+    sentence = stopping.stop(JOB, RUN_21).sentence
 
     assert "was stopped with savepoint" in sentence
     assert wire.sent("PATCH") == []
@@ -98,7 +98,7 @@ def test_a_run_at_its_end_is_left_as_it_is(wire: Wire, stopping: FlinkRest, stat
     """Stopping twice is stopping once: nothing is sent."""
     wire.says(DETAIL, detail(state, state))
 
-    first, second = stopping.stop(JOB, RUN_21), stopping.stop(JOB, RUN_21)
+    first, second = (stopping.stop(JOB, RUN_21).sentence for _ in range(2))
 
     assert first == second == f"Run 5457e3 had ended already: it is {state}; nothing was done."
     assert wire.sent("POST") + wire.sent("PATCH") == []
@@ -110,7 +110,7 @@ def test_a_run_that_is_recovering_is_cancelled(wire: Wire, stopping: FlinkRest, 
     wire.says(DETAIL, page, detail("CANCELED", "CANCELED"))
     wire.says(CANCEL, (202, {}))
 
-    sentence = stopping.stop(JOB, RUN_21)
+    sentence = stopping.stop(JOB, RUN_21).sentence
 
     assert f"cancelled without a savepoint (it was {page['state']})" in sentence
     assert "its retained checkpoints stay. It is CANCELED." in sentence
@@ -125,7 +125,7 @@ def test_checkpoints_that_cancel_deletes_are_not_said_to_stay(wire: Wire, stoppi
     config["externalization"]["delete_on_cancellation"] = True
     wire.says(f"GET /jobs/{RUN_21}/checkpoints/config", config)
 
-    sentence = stopping.stop(JOB, RUN_21)
+    sentence = stopping.stop(JOB, RUN_21).sentence
 
     assert "were deleted by Flink" in sentence
 
@@ -137,7 +137,7 @@ def test_a_savepoint_that_fails_is_followed_by_a_cancel(wire: Wire, stopping: Fl
     wire.says(TRIGGER, body(F21, "stop_failed"))
     wire.says(CANCEL, (202, {}))
 
-    sentence = stopping.stop(JOB, RUN_21)
+    sentence = stopping.stop(JOB, RUN_21).sentence
 
     assert "Failed to create savepoint directory" in sentence
     assert sentence.endswith("It is CANCELED.")
@@ -149,7 +149,7 @@ def test_a_stop_that_flink_refuses_is_followed_by_a_cancel(wire: Wire, stopping:
     wire.says(STOP, (409, {"errors": ["Cannot suspend the job with a savepoint."]}))
     wire.says(CANCEL, (202, {}))
 
-    assert "Flink refused a savepoint: Cannot suspend" in stopping.stop(JOB, RUN_21)
+    assert "Flink refused a savepoint: Cannot suspend" in stopping.stop(JOB, RUN_21).sentence
 
 
 def test_a_run_that_ends_by_itself_meanwhile_has_ended(wire: Wire, stopping: FlinkRest) -> None:
@@ -157,7 +157,7 @@ def test_a_run_that_ends_by_itself_meanwhile_has_ended(wire: Wire, stopping: Fli
     wire.says(DETAIL, detail("FAILING", "FAILED"), detail("FAILED", "FAILED"))
     wire.says(CANCEL, (409, {"errors": ["already terminal"]}))
 
-    assert stopping.stop(JOB, RUN_21).endswith("It is FAILED.")
+    assert stopping.stop(JOB, RUN_21).sentence.endswith("It is FAILED.")
 
 
 def test_an_unknown_run_is_not_a_stopped_one(stopping: FlinkRest) -> None:

@@ -89,7 +89,7 @@ def test_the_same_change_twice_changes_nothing_more(lake: Lake, catalog: PyIcebe
         set_tags={"waterline": lake.heads[0]},
         set_properties={"a": "1"},
         remove_properties=("b",),
-        remove_tags=("never-was",),
+        remove_refs=("never-was",),
     )
     once = catalog.commit(ORDERS, change)
 
@@ -158,7 +158,7 @@ def test_properties_and_tags_are_removed(lake: Lake, catalog: PyIcebergCatalog) 
     change = TableChange(
         expected_uuid=marked.uuid,
         expected_head=marked.head,
-        remove_tags=("incident-1",),
+        remove_refs=("incident-1",),
         remove_properties=("waterline.status",),
     )
 

@@ -18,7 +18,8 @@ from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.service.observing import JobPorts, Observer, readers_since
+from bot.ports import JobPorts
+from bot.service.observing import Observer, readers_since
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.adapters.lake import Lake

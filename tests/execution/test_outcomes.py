@@ -10,7 +10,7 @@ from bot.domain.errors import OutcomeUnknown, Refused, Superseded
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import JobId
 from bot.domain.table import TableState
-from bot.ports import TableChange
+from bot.ports import Stopped, TableChange
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import JOB
@@ -117,10 +117,10 @@ def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_don
     """The job is stopped by then: the sentence says that, and that the table was not moved."""
     stop = scene.damaged.flink.stop
 
-    def stop_then_backfill(job: str, job_id: JobId) -> str:
-        sentence = stop(job, job_id)
+    def stop_then_backfill(job: str, job_id: JobId) -> Stopped:
+        stopped = stop(job, job_id)
         scene.backfill_commits()
-        return sentence
+        return stopped
 
     scene.begins()
     scene.damaged.flink.stop = stop_then_backfill  # type: ignore[method-assign]
@@ -162,7 +162,7 @@ def test_a_start_whose_answer_was_lost_gives_exactly_one_run(scene: Scene, lands
     """The job id is chosen beforehand and kept: a request that arrives late meets its own run."""
     start, asked = scene.damaged.flink.start, []
 
-    def lost(job: str, path: str, job_id: JobId) -> None:
+    def lost(job: str, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
         asked.append(job_id)
         if lands == "at once" or len(asked) > 1:
             start(job, path, job_id)

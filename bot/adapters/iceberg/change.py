@@ -60,7 +60,10 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
     updates += [_set_ref(tag, target, metadata) for tag, target in change.set_tags.items()]
     if change.move_main_to is not None:
         updates.append(_set_ref(MAIN_BRANCH, change.move_main_to, metadata))
-    updates += [RemoveSnapshotRefUpdate(ref_name=tag) for tag in change.remove_tags if tag in metadata.refs]
+    compared = {**change.expected_refs, **dict.fromkeys(change.new_branches)}
+    requirements += [AssertRefSnapshotId(ref=ref, snapshot_id=target) for ref, target in compared.items()]
+    updates += [_set_ref(name, at, metadata, SnapshotRefType.BRANCH) for name, at in change.new_branches.items()]
+    updates += [RemoveSnapshotRefUpdate(ref_name=ref) for ref in change.remove_refs if ref in metadata.refs]
     if change.set_properties:
         updates.append(SetPropertiesUpdate(updates=dict(change.set_properties)))
     present_keys = [key for key in change.remove_properties if key in metadata.properties]
@@ -70,7 +73,7 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
 
 
 def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: TableMetadata) -> None:
-    targets = {*change.new_tags.values(), *change.set_tags.values()}
+    targets = {*change.new_tags.values(), *change.set_tags.values(), *change.new_branches.values()}
     if change.move_main_to is not None:
         targets.add(change.move_main_to)
     gone = sorted(target for target in targets if metadata.snapshot_by_id(target) is None)
@@ -82,10 +85,12 @@ def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: Ta
         )
 
 
-def _set_ref(name: str, snapshot_id: int, metadata: TableMetadata) -> SetSnapshotRefUpdate:
-    """Points `name` to the snapshot and keeps the retention that the ref has; a new ref is a tag."""
+def _set_ref(
+    name: str, snapshot_id: int, metadata: TableMetadata, new: SnapshotRefType = SnapshotRefType.TAG
+) -> SetSnapshotRefUpdate:
+    """Points `name` to the snapshot and keeps the retention that the ref has; a ref that is not there is made `new`."""
     present = metadata.refs.get(name)
-    kind = present.snapshot_ref_type if present else SnapshotRefType.TAG
+    kind = present.snapshot_ref_type if present else new
     return SetSnapshotRefUpdate(
         ref_name=name,
         type=SnapshotRefType.BRANCH if name == MAIN_BRANCH else kind,

@@ -110,9 +110,8 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
     match view.state:
         case ProposalState.PROPOSED:
             sure = confirm(
-                "Approve this rewind?",
-                f"{proposal.preview.rows:,} rows leave main of {proposal.table}, the job restarts from checkpoint "
-                f"{proposal.preview.replayed_from}. You approve exactly what is shown.",
+                "Approve this?",
+                f"{proposal.preview.sure} You approve exactly what is shown.",
                 "Approve",
             )
             return [
@@ -124,7 +123,7 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
         case ProposalState.APPROVED:
             sure = confirm(
                 "Carry it out now?",
-                "The job is stopped, the table is moved and the job is started again. Requirements are checked first.",
+                f"{proposal.preview.sure} Requirements are checked first.",
                 "Carry it out",
                 style="danger",
             )

@@ -1,0 +1,96 @@
+"""Carries out one effect at a time, and finds out afterwards whether an interrupted one happened.
+
+`prepare` reads the world and decides; what it returns is journalled as the intent before `perform` acts.
+Whatever cannot be known is OutcomeUnknown; `verify` then asks the world and never repeats blindly.
+Each effect is one file of this package; `KINDS` names them all.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects.make_branch import MakingBranch
+from bot.actions._effects.mark_table import MarkingTable
+from bot.actions._effects.move_table import MovingTable
+from bot.actions._effects.publish_branch import PublishingBranch
+from bot.actions._effects.start_job import StartingJob
+from bot.actions._effects.stop_job import StoppingJob
+from bot.actions._requirements import check_all
+from bot.domain.effects import Effect, MakeBranch, MarkTable, MoveTable, PublishBranch, StartJob, StopJob
+from bot.domain.entries import Check, EffectStarted
+from bot.domain.errors import CouldNotLook
+from bot.domain.execution import ProposalView
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import Requirement
+
+KINDS: Mapping[type, Kind[Any]] = {
+    StopJob: StoppingJob(),
+    MoveTable: MovingTable(),
+    StartJob: StartingJob(),
+    MarkTable: MarkingTable(),
+    MakeBranch: MakingBranch(),
+    PublishBranch: PublishingBranch(),
+}
+"""How each effect is done."""
+
+
+def kind_of(effect: Effect) -> Kind[Any]:
+    """How this effect is done."""
+    return KINDS[type(effect)]
+
+
+def describe(effect: Effect) -> str:
+    """A few words for a progress line."""
+    return kind_of(effect).describe(effect)
+
+
+def standing(proposal: Proposal, index: int) -> tuple[Requirement, ...]:
+    """What must hold right before effect `index`: the proposal's requirements, without those that the effects before
+    it have used up, and with what those leave behind."""
+    held = list(proposal.requirements)
+    for effect in proposal.effects[:index]:
+        kind = kind_of(effect)
+        held = [each for each in held if each.kind not in kind.uses_up]
+        held += kind.leaves(effect)
+    return tuple(held)
+
+
+def prepare(hands: Hands, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:
+    """Check everything that this effect relies on and fix its intent.
+
+    `earlier` is an intent that surely did not come to be so far.
+    Raises Superseded (the world has moved; nothing was done by this effect) or CouldNotLook.
+    """
+    effect = proposal.effects[index]
+    world = hands.world(proposal.table)
+    check_all(standing(proposal, index), world, is_begun=index > 0)
+    intent = EffectStarted(proposal=proposal.id, index=index)
+    return kind_of(effect).prepare(effect, intent, world, earlier)
+
+
+def perform(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Did:
+    """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done), OutcomeUnknown."""
+    effect = proposal.effects[intent.index]
+    return kind_of(effect).perform(effect, intent, hands)
+
+
+def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
+    """Whether an effect whose end nobody saw did happen, from the world alone."""
+    effect = proposal.effects[intent.index]
+    try:
+        return kind_of(effect).verify(effect, intent, hands)
+    except CouldNotLook as error:
+        return Looked(happened="unknown", sentence=f"{error.happened} {error.found}")
+
+
+def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
+    """Whether the world is as each effect of a carried-out proposal promised. Waits for nothing. Raises CouldNotLook
+    where the table cannot be read."""
+    world = hands.world(view.proposal.table)
+    found: list[Check] = []
+    for index, effect in enumerate(view.proposal.effects):
+        found += kind_of(effect).checks(effect, view.started[index], world)
+    return found
+
+
+__all__ = ["KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "perform", "prepare", "standing", "verify"]

@@ -1,0 +1,82 @@
+"""What an effect's file answers: one class, one instance in `KINDS`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from bot.actions._requirements import World
+from bot.domain.entries import Check, EffectStarted
+from bot.domain.ids import TableName
+from bot.domain.record import Record
+from bot.domain.requirements import Requirement
+from bot.ports import JobPorts, TableCatalog
+
+E = TypeVar("E")
+
+
+class Did(Record):
+    """An effect that was done."""
+
+    sentence: str
+    result: dict[str, str] = {}
+    """What only the deed could tell, for what follows and for the undo: `savepoint`, `snapshot`."""
+
+
+class Looked(Record):
+    """What the world says of an effect whose end nobody saw."""
+
+    happened: Literal["yes", "no", "unknown"]
+    sentence: str
+    result: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Hands:
+    """The systems that effects act on."""
+
+    catalog: TableCatalog
+    jobs: Mapping[str, JobPorts]
+
+    def world(self, table: TableName) -> World:
+        """The table, read now, and the jobs, asked when they are needed. Raises CouldNotLook."""
+        return World(table=self.catalog.load(table), jobs=self.jobs)
+
+
+class Kind(ABC, Generic[E]):
+    """One kind of effect. `prepare` may be called any number of times, `perform` once an intent."""
+
+    uses_up: frozenset[str] = frozenset()
+    """Kinds of requirement that the effect makes untrue on purpose: not asked of the effects after it."""
+
+    def leaves(self, effect: E) -> tuple[Requirement, ...]:  # noqa: ARG002 - most leave nothing
+        """What must hold from then on, because of it."""
+        return ()
+
+    @abstractmethod
+    def describe(self, effect: E) -> str:
+        """A few words for a progress line: `Stop run 91ab20`."""
+
+    def prepare(
+        self,
+        effect: E,  # noqa: ARG002 - most fix nothing
+        intent: EffectStarted,
+        world: World,  # noqa: ARG002
+        earlier: EffectStarted | None,  # noqa: ARG002
+    ) -> EffectStarted:
+        """The intent with what must be fixed before acting. Requirements have been checked. Raises Superseded,
+        CouldNotLook."""
+        return intent
+
+    @abstractmethod
+    def perform(self, effect: E, intent: EffectStarted, hands: Hands) -> Did:
+        """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done), OutcomeUnknown."""
+
+    @abstractmethod
+    def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
+        """Whether it happened, from the world alone. Raises CouldNotLook."""
+
+    def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
+        """Lines of the verification: is the world as this effect promised? None by default: evidence tells. Raises
+        CouldNotLook."""
+        return ()

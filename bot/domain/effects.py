@@ -1,0 +1,84 @@
+"""What a proposal may do to the world: one record an effect, tagged. `bot/actions/_effects/` says how it is done."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName
+from bot.domain.record import Record
+
+
+class StopJob(Record):
+    """Stop run `job_id`, keeping its last state: stop-with-savepoint (never drained), else cancel."""
+
+    kind: Literal["stop-job"] = "stop-job"
+    job: str
+    """The job's configured name."""
+    job_id: JobId
+
+
+class MoveTable(Record):
+    """Move `main` to `to` by one atomic compare-and-swap that carries the tags and properties as well."""
+
+    kind: Literal["move-table"] = "move-table"
+    table: TableName
+    to: SnapshotId
+    keep_head_as: str
+    """Tag that keeps the head that is left behind."""
+
+
+class StartJob(Record):
+    """Start the job from `path`; exactly one run, under a job id that is chosen before the request."""
+
+    kind: Literal["start-job"] = "start-job"
+    job: str
+    path: str
+    checkpoint_id: CheckpointId
+    on_top_of: SnapshotId | None = None
+    """The snapshot that pairs with `path`, on which the first commit must stand; None where it cannot be foretold."""
+    allow_non_restored: bool = False
+    """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
+
+
+class MarkTable(Record):
+    """Set or remove tags and properties in one atomic commit; `main` and data stay as they are."""
+
+    kind: Literal["mark-table"] = "mark-table"
+    table: TableName
+    why: str
+    """As a progress line says it: `Freeze maintenance`."""
+    new_tags: dict[str, SnapshotId] = {}
+    """Tag -> snapshot; refused if the tag exists on another snapshot."""
+    remove_tags: tuple[str, ...] = ()
+    set_properties: dict[str, str] = {}
+    remove_properties: tuple[str, ...] = ()
+
+
+class MakeBranch(Record):
+    """Begin the branch on which a repair is rehearsed, at the head of `main`."""
+
+    kind: Literal["make-branch"] = "make-branch"
+    table: TableName
+    branch: str
+
+
+class PublishBranch(Record):
+    """Fast-forward `main` to the branch's head: refused unless `main` is still where the branch began."""
+
+    kind: Literal["publish-branch"] = "publish-branch"
+    table: TableName
+    branch: str
+    base: SnapshotId
+    """The head of `main` from which the branch began."""
+    head: SnapshotId
+    """The branch's head that was proven."""
+    keep_head_as: str
+    """Tag that keeps the head that is left behind."""
+    drop_branch: bool
+    """By policy: whether the branch is removed in the same commit."""
+
+
+Effect = Annotated[
+    StopJob | MoveTable | StartJob | MarkTable | MakeBranch | PublishBranch,
+    Field(discriminator="kind"),
+]

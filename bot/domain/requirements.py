@@ -1,0 +1,74 @@
+"""What must hold when proposed, when approved and at execution: one record a requirement, tagged.
+
+How each is looked at stands in `bot/actions/_requirements.py`, how it reads in `requirement_words.py`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.domain.ids import CheckpointId, JobId, SnapshotId
+from bot.domain.record import Record
+
+
+class TableIs(Record):
+    """The table is still the table that was looked at (same uuid)."""
+
+    kind: Literal["table-is"] = "table-is"
+    uuid: str
+
+
+class HeadDescends(Record):
+    """The head is `head`, or descends from it only by commits of run `job_id` with rising checkpoint ids."""
+
+    kind: Literal["head-descends"] = "head-descends"
+    head: SnapshotId
+    job_id: JobId | None
+    """None when nothing is stopped: then the head must be exactly `head`."""
+
+
+class SnapshotPresent(Record):
+    """The target snapshot is still listed by the metadata."""
+
+    kind: Literal["snapshot-present"] = "snapshot-present"
+    snapshot_id: SnapshotId
+
+
+class RefIs(Record):
+    """A branch or tag other than `main` is on `snapshot_id`; None: it does not exist."""
+
+    kind: Literal["ref-is"] = "ref-is"
+    ref: str
+    snapshot_id: SnapshotId | None
+
+
+class RunIsCurrent(Record):
+    """Run `job_id` is the only run of `job` that is not at its end."""
+
+    kind: Literal["run-is-current"] = "run-is-current"
+    job: str
+    job_id: JobId
+
+
+class NobodyWrites(Record):
+    """No run of `job` is alive."""
+
+    kind: Literal["nobody-writes"] = "nobody-writes"
+    job: str
+
+
+class RestorePointIntact(Record):
+    """The restore point is readable and its `_metadata` has the digest that was approved."""
+
+    kind: Literal["restore-point-intact"] = "restore-point-intact"
+    job: str
+    """The job whose storage holds it."""
+    path: str
+    checkpoint_id: CheckpointId
+    digest: str
+
+
+Requirement = Annotated[
+    TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | NobodyWrites | RestorePointIntact,
+    Field(discriminator="kind"),
+]
