@@ -22,7 +22,7 @@ _EDGE = re.compile(r"(?<!\w)_+|_+(?!\w)")
 
 def visible(text: str) -> str:
     """The same on one line, each character that is not seen shown by its number, `[U+202E]`; a line's end is ⏎."""
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", _SPACE.sub(" ⏎ ", text.strip().expandtabs(4)))
+    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", _SPACE.sub(" ⏎ ", text.strip("\r\n").expandtabs(4)))
 
 
 def inert(text: str) -> str:

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
 from bot.domain.errors import BadConfiguration
+from bot.domain.inert import inert, visible
 from bot.domain.record import Record
 from bot.notices.facts import NoticeFacts
 
@@ -127,14 +128,14 @@ def count(value: int, one: str, many: str) -> str:
 
 def code(value: object) -> str:
     """In back-ticks; a back-tick inside becomes an apostrophe, which cannot end them."""
-    return f"`{str(value).replace('`', chr(39))}`"
+    return f"`{visible(str(value)).replace('`', chr(39))}`"
 
 
 def _escaped(value: object) -> object:
-    """The three characters that Slack decodes, and no other: `&#39;` would be shown as it is."""
+    """Inert, and the three characters that Slack decodes, no other: `&#39;` would be shown as it is."""
     if isinstance(value, StrictUndefined):
         return value
-    return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return inert(str(value)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _parts(path: Path) -> tuple[str, str]:

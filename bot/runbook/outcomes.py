@@ -65,11 +65,11 @@ def because(step: Step, outcome: StepOutcome) -> str:
     """Why the walk took its branch, a clause without full stop: `the diagnosis is F2`."""
     if outcome.skipped:
         return (
-            f"*{step.title}* was skipped: {outcome.why.rstrip('.')}" if outcome.why else f"*{step.title}* was skipped"
+            f"“{step.title}” was skipped: {outcome.why.rstrip('.')}" if outcome.why else f"“{step.title}” was skipped"
         )
     match step:
         case EvidenceStep():
-            return f"*{step.title}* {_VERDICTS.get(outcome.key, f'answered {outcome.key}')}"
+            return f"“{step.title}” {_VERDICTS.get(outcome.key, f'answered {outcome.key}')}"
         case DecisionStep(on="diagnosis"):
             return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
         case DecisionStep(on="remedy"):
@@ -80,8 +80,8 @@ def because(step: Step, outcome: StepOutcome) -> str:
         case ActionStep():
             return _PROPOSAL.get(outcome.key, f"the proposal is {outcome.key}")
         case ManualStep() | ReviewStep():
-            return f"*{step.title}* is done"
+            return f"“{step.title}” is done"
         case NoticeStep():
-            return f"*{step.title}* was sent"
+            return f"“{step.title}” was sent"
         case _:
             assert_never(step)

@@ -53,7 +53,7 @@ def walk(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Walk:
         step, outcome = steps[current], outcomes[current]
         target = step.branches.get(outcome.key, step.next)
         if target is None:
-            stuck = f"*{step.title}* ended with `{outcome.key}`, and the runbook does not say where to go from there."
+            stuck = f"“{step.title}” ended with `{outcome.key}`, and the runbook does not say where to go from there."
             break
         passed.append(
             Passed(step=step.id, outcome=outcome, went_to=target, reason=_sentence(steps, step, outcome, target))
@@ -71,7 +71,7 @@ def walk(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Walk:
 
 
 def _sentence(steps: Mapping[StepId, Step], step: Step, outcome: StepOutcome, target: StepId) -> str:
-    where = "Came to the end" if target == END else f"Went to *{steps[target].title}*"
+    where = "Came to the end" if target == END else f"Went to “{steps[target].title}”"
     return f"{where} because {because(step, outcome)}."
 
 

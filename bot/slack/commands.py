@@ -1,5 +1,6 @@
 """`/waterline` and its subcommands; the help text is made from this table."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import TableName, UserId, short, short_job
 from bot.domain.incident import Incident
+from bot.domain.inert import visible
 from bot.domain.privacy import already_open
 from bot.domain.timeline import sentence
 from bot.service.services import Services
@@ -17,6 +19,7 @@ from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.views import Views
 
+_MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _TIMELINE_SHOWN = 25
 _COMMITS_SHOWN = 12
 
@@ -90,7 +93,7 @@ class Commands:
             )
             lines.append(
                 f"{snapshot.committed_at:%H:%M:%S} {short(snapshot.snapshot_id)} {snapshot.operation}, "
-                f"{snapshot.counted('added-records')} rows, {who}"
+                f"{snapshot.counted('added-records')} rows, {visible(who)}"
             )
         if table.rolled_back:
             lines.append(f"{len(table.rolled_back)} commits were rolled back and are not in this list.")
@@ -120,11 +123,12 @@ class Commands:
 
     def _assign(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        user = UserId(command.rest.strip("<@>").split("|")[0]) if command.rest else command.user
-        if not user.startswith(("U", "W")):
+        named = _MENTIONED.fullmatch(command.rest)
+        if command.rest and named is None:
             raise Refused(
                 f"“{command.rest}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one."
             )
+        user = UserId(named[1]) if named else command.user
         self._services.walker.assign(incident.id, user, by=command.user)
         return f"<@{user}> is the responder of {incident.id}."
 

@@ -8,7 +8,6 @@ from slack_sdk.models.blocks import (
     ContextBlock,
     DividerBlock,
     InputBlock,
-    MarkdownTextObject,
     Option,
     PlainTextInputElement,
     PlainTextObject,
@@ -24,7 +23,7 @@ from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
 from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
 from bot.slack.requests import Clicked, Command, Request
-from bot.slack.text import clipped, mrkdwn
+from bot.slack.text import addressed, clipped, code, mrkdwn, plain, room, written
 
 PREVIEW_TITLE = "Preview the notices"
 _REASONS: dict[str, tuple[Form, str, str, str]] = {
@@ -77,7 +76,7 @@ def placeholder(title: str, external_id: str, sentence: str) -> View:
         title=clipped(title, MODAL_TITLE),
         close="Cancel",
         external_id=external_id,
-        blocks=[SectionBlock(text=MarkdownTextObject(text=f":hourglass_flowing_sand: {mrkdwn(sentence)}"))],
+        blocks=[SectionBlock(text=written(f":hourglass_flowing_sand: {mrkdwn(sentence)}"))],
     )
 
 
@@ -87,9 +86,7 @@ def problem_form(title: str, sentence: str) -> View:
         type="modal",
         title=clipped(title, MODAL_TITLE),
         close="Close",
-        blocks=[
-            SectionBlock(text=MarkdownTextObject(text=f":warning: {mrkdwn(clipped(sentence, SECTION_TEXT - 20))}"))
-        ],
+        blocks=[SectionBlock(text=written(f":warning: {clipped(addressed(sentence), SECTION_TEXT - 20)}"))],
     )
 
 
@@ -99,13 +96,13 @@ def opened_form(sentence: str) -> View:
         type="modal",
         title="Open an incident",
         close="Close",
-        blocks=[SectionBlock(text=MarkdownTextObject(text=f":lock: {mrkdwn(sentence)}"))],
+        blocks=[SectionBlock(text=written(f":lock: {mrkdwn(sentence)}"))],
     )
 
 
 def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
     """Symptom, severity and the proposed window of a table."""
-    symptoms = [Option(value=book.id, text=clipped(book.title, OPTION_TEXT)) for book in runbooks]
+    symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
     severities = [
         Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
         Option(value="sev2", text="Sev 2: wrong or missing data, contained"),
@@ -124,7 +121,7 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
         close="Cancel",
         private_metadata=f"{offer.table}/{channel}",
         blocks=[
-            SectionBlock(text=MarkdownTextObject(text=f"*Table* `{mrkdwn(offer.table)}`")),
+            SectionBlock(text=written(f"*Table* {code(offer.table)}")),
             _select("runbook", "What do you see?", symptoms, symptoms[0]),
             _select("severity", "How bad is it?", severities, severities[1]),
             _line("summary", "In your words", "What was noticed, by whom, since when", optional=True, lines=True),
@@ -135,15 +132,13 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
                 element=CheckboxesElement(action_id="private", options=[_PRIVATE]),
             ),
             DividerBlock(),
-            SectionBlock(text=MarkdownTextObject(text=proposed)),
+            SectionBlock(text=written(proposed)),
             _line(
                 "since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True
             ),
             ContextBlock(
                 elements=[
-                    MarkdownTextObject(
-                        text="Opening marks the table as under review. What its consumers are told is shown next."
-                    )
+                    written("Opening marks the table as under review. What its consumers are told is shown next.")
                 ]
             ),
         ],
@@ -154,10 +149,8 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
     """The very texts that are about to be sent. `preview` names them."""
     blocks: list[Block] = []
     for notice in notices:
-        blocks.append(
-            SectionBlock(text=MarkdownTextObject(text=f"*To {mrkdwn(notice.consumer)}* in <#{notice.channel}>"))
-        )
-        blocks += [SectionBlock(text=MarkdownTextObject(text=part)) for part in pages(notice.text)]
+        blocks.append(SectionBlock(text=written(f"*To {mrkdwn(notice.consumer)}* in {room(notice.channel)}")))
+        blocks += [SectionBlock(text=written(part)) for part in pages(notice.text)]
         blocks.append(DividerBlock())
     return View(
         type="modal",

@@ -1,10 +1,13 @@
 """A post's key -> what it shows now. Everything but fixed texts is rendered from the journal when it is sent."""
 
+import re
+
 from slack_sdk.models.blocks import Block
 
 from bot.domain.entries import Diagnosed, ReviewOpened
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
+from bot.domain.journal import Entry
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
@@ -17,19 +20,22 @@ from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.forms import pages
-from bot.slack.text import mrkdwn
+from bot.slack.text import addressed, mrkdwn
+
+_ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 
 def render(post: Post, services: Services) -> tuple[str, list[Block]]:
     """(text, blocks) of a post. KeyError if its key is of no known shape."""
     if post.text is not None:
         is_notice = "/notice/" in post.key
-        text = post.text if is_notice else mrkdwn(post.text)
+        text = post.text if is_notice else addressed(post.text)
         return text, [section(part) for part in pages(text)]
     assert post.incident is not None
     incident = services.store.get(post.incident)
     _id, kind, *rest = post.key.split("/")
-    return _RENDERERS[kind](incident, services, rest[0] if rest else "")
+    told, blocks = _RENDERERS[kind](incident, services, rest[0] if rest else "")
+    return mrkdwn(told), blocks
 
 
 def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
@@ -62,8 +68,15 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     entry = incident.entries[int(name) - 1]
     if isinstance(entry.body, ReviewOpened):
         return review_message(entry.body.findings)
-    text = mrkdwn(sentence(entry))
-    return text, [context(f"{clock(entry.at)} · {text}")]
+    told = sentence(entry)
+    return told, [context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")]
+
+
+def _ids_in(entry: Entry) -> frozenset[str]:
+    """Whom the entry names in a field of its own; a mention within a text that somebody wrote is not among them."""
+    fields = (value for value in vars(entry.body).values() if value is not None)
+    values = (each for field in fields for each in (field if isinstance(field, tuple) else (field,)))
+    return frozenset(value for value in values if isinstance(value, str) and _ID.fullmatch(value))
 
 
 def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:

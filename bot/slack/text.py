@@ -1,20 +1,60 @@
-"""Text for Slack: everything is escaped; only mentions of people, groups and channels are let through."""
+"""Text for Slack: everything from outside is inert and escaped. A mention is made of a typed id, never of text."""
 
 import re
+from collections.abc import Collection
+
+from slack_sdk.models.blocks import MarkdownTextObject
+
+from bot.domain.inert import inert, visible
 
 _LONG_PATH = re.compile(r"https?://\S+|(?<![\w/])(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
-_MENTION = re.compile(r"&lt;(@[UW][A-Z0-9]{2,}|!subteam\^S[A-Z0-9]{2,}|#C[A-Z0-9]{2,})&gt;")
+_MENTION = re.compile(r"&lt;(?:@([UW][A-Z0-9]{2,})|!subteam\^(S[A-Z0-9]{2,})|#([CG][A-Z0-9]{2,}))(?:\|[^&]*)?&gt;")
+_PERSON = re.compile(r"[UW][A-Z0-9]{2,}")
+_ROOM = re.compile(r"[CGD][A-Z0-9]{2,}")
+_LINK = re.compile(r"(?<![\w&;])(?:\[([^\]\n]+)\]\((https://[^\s()<>|]+)\)|(https://[^\s()<>|]*[^\s()<>|.,;:!?]))")
+
+
+def written(text: str) -> MarkdownTextObject:
+    """A text object of mrkdwn that is escaped already. Verbatim: Slack turns no plain word into link or mention."""
+    return MarkdownTextObject(text=text, verbatim=True)
 
 
 def mrkdwn(value: str) -> str:
-    """Safe mrkdwn: `&`, `<`, `>` escaped. `<!channel>` and links stay inert; `<@U…>` still mentions."""
-    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MENTION.sub(r"<\1>", escaped)
+    """One value from outside on one line: no mention, link, emoji or formatting in it does anything."""
+    return _escaped(inert(value))
+
+
+def addressed(text: str, who: Collection[str] | None = None) -> str:
+    """A text of ours in which people, groups and channels are written `<@U…>`: these are shown by name.
+
+    `who`: only these ids. None lets all through and is for what one person alone is shown, which notifies nobody.
+    """
+
+    def named(found: re.Match[str]) -> str:
+        kind, an_id = next((k, v) for k, v in zip(("@", "!subteam^", "#"), found.groups(), strict=True) if v)
+        return f"<{kind}{an_id}>" if who is None or an_id in who else found[0]
+
+    return "\n".join(_MENTION.sub(named, mrkdwn(line)) for line in text.split("\n"))
+
+
+def person(user: str | None) -> str:
+    """A mention; text that is no user id mentions nobody."""
+    return f"<@{user}>" if user and _PERSON.fullmatch(user) else mrkdwn(user or "nobody")
+
+
+def room(channel: str) -> str:
+    """A channel by its id, as Slack shows it."""
+    return f"<#{channel}>" if _ROOM.fullmatch(channel) else mrkdwn(channel)
 
 
 def code(value: str) -> str:
     """One value in code style; back-ticks inside become apostrophes, which cannot end it."""
-    return f"`{mrkdwn(value.replace('`', chr(39)))}`"
+    return f"`{_escaped(visible(value).replace('`', chr(39)))}`"
+
+
+def plain(value: str, most: int) -> str:
+    """For a heading, a button or a cell: on one line, nothing hidden, no emoji, at most `most` characters."""
+    return clipped(inert(value), most)
 
 
 def short_paths(text: str) -> str:
@@ -39,8 +79,18 @@ def clipped(value: str, most: int) -> str:
 
 
 def from_markdown(prose: str) -> str:
-    """A runbook's prose as mrkdwn: bold and emphasis are turned, the rest is escaped."""
-    text = mrkdwn(prose)
+    """A runbook's prose as mrkdwn: bold, emphasis and links (https only) are turned, the rest is escaped."""
+    text = _LINK.sub(_link, _escaped("\n".join(visible(line) for line in prose.split("\n"))))
     text = re.sub(r"(?<!\*)\*(?!\*)([^*\n]+)\*(?!\*)", r"_\1_", text)
     text = re.sub(r"\*\*([^*\n]+)\*\*", r"*\1*", text)
     return re.sub(r"^[-*] ", "• ", text, flags=re.MULTILINE)
+
+
+def _link(found: re.Match[str]) -> str:
+    label, target, bare = found.groups()
+    return f"<{target}|{label}>" if target else f"<{bare}>"
+
+
+def _escaped(text: str) -> str:
+    """The three characters that Slack decodes, and no other."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

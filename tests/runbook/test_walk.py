@@ -40,37 +40,37 @@ def test_a_branch_is_explained_in_a_sentence() -> None:
 
     assert found.current == "rewind"
     assert [one.reason for one in found.passed] == [
-        "Went to *Name what happened* because *Count the duplicate rows* was confirmed.",
-        "Went to *Propose the rewind* because the diagnosis is F2.",
+        "Went to “Name what happened” because “Count the duplicate rows” was confirmed.",
+        "Went to “Propose the rewind” because the diagnosis is F2.",
     ]
 
 
 @pytest.mark.parametrize(
     ("walked", "reason"),
     [
-        ({"name_it": "no-match"}, "Went to *Ask whether it was planned* because no failure mode fits."),
-        ({"name_it": "F6"}, "Went to *Ask whether it was planned* because the diagnosis is F6."),
+        ({"name_it": "no-match"}, "Went to “Ask whether it was planned” because no failure mode fits."),
+        ({"name_it": "F6"}, "Went to “Ask whether it was planned” because the diagnosis is F6."),
         (
             {"name_it": "F3", "planned": "no"},
-            "Went to *Propose the rewind* because the answer was “Nobody planned it”.",
+            "Went to “Propose the rewind” because the answer was “Nobody planned it”.",
         ),
-        ({"name_it": "F2", "rewind": "applied"}, "Went to *Count again* because the proposal was applied."),
-        ({"name_it": "F2", "rewind": "expired"}, "Went to *Call the owners* because the proposal expired."),
+        ({"name_it": "F2", "rewind": "applied"}, "Went to “Count again” because the proposal was applied."),
+        ({"name_it": "F2", "rewind": "expired"}, "Went to “Call the owners” because the proposal expired."),
         (
             {"name_it": "F2", "rewind": "unknown"},
-            "Went to *Call the owners* because nobody knows yet whether the proposal was applied.",
+            "Went to “Call the owners” because nobody knows yet whether the proposal was applied.",
         ),
         (
             {"name_it": "F2", "rewind": "rejected", "call": "done"},
-            "Went to *Review the contracts* because *Call the owners* is done.",
+            "Went to “Review the contracts” because “Call the owners” is done.",
         ),
         (
             {"name_it": "F2", "rewind": "applied", "count_again": "ruled-out", "tell": "sent"},
-            "Went to *Review the contracts* because *Tell consumers* was sent.",
+            "Went to “Review the contracts” because “Tell consumers” was sent.",
         ),
         (
             {"name_it": "F2", "rewind": "rejected", "call": "done", "review": "done"},
-            "Came to the end because *Review the contracts* is done.",
+            "Came to the end because “Review the contracts” is done.",
         ),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_skipped_step_says_why() -> None:
     """The reason that was asked for is shown."""
     found = walk(BOOK, {StepId("count"): ended("inconclusive", "Spark is down.", skipped=True)})
 
-    assert found.reason == "Went to *Name what happened* because *Count the duplicate rows* was skipped: Spark is down."
+    assert found.reason == "Went to “Name what happened” because “Count the duplicate rows” was skipped: Spark is down."
 
 
 def test_the_end_is_reached() -> None:
@@ -129,7 +129,7 @@ def test_an_outcome_without_a_way_on_holds_the_walk() -> None:
 
     assert found.current == "rewind"
     assert (
-        found.stuck == "*Propose the rewind* ended with `expired`, and the runbook does not say where to go from there."
+        found.stuck == "“Propose the rewind” ended with `expired`, and the runbook does not say where to go from there."
     )
 
 

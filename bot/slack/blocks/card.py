@@ -1,6 +1,6 @@
 """The runbook card: one message per incident that always shows the present step and how it came there."""
 
-from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, MarkdownTextObject, SectionBlock
+from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import ProposalState
@@ -22,7 +22,7 @@ from bot.slack.blocks.parts import (
     size,
 )
 from bot.slack.ids import Click
-from bot.slack.text import as_sentence, clipped, from_markdown, mrkdwn, short_paths
+from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
 _PATH_SHOWN = 8
@@ -36,14 +36,16 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
         blocks.append(context(*_path(incident)))
     blocks.append(DividerBlock())
     if not incident.is_open:
-        blocks.append(section(f":lock: *Closed* by <@{incident.closed_by}>: {mrkdwn(incident.closed_reason or '')}"))
+        blocks.append(
+            section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
+        )
         return f"{incident.id} on {incident.opened.table} is closed", blocks
     if current is None:
         blocks.append(section(":white_check_mark: *The runbook is at its end.* Close the incident when you are done."))
     else:
         for why in (walk.stuck, walk.reason):
             if why:
-                blocks.append(context(f":arrow_right: {from_markdown(why)}"))
+                blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
         blocks += _step(incident, current, tasks, progress)
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "at its end"
@@ -51,7 +53,7 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
 
 
 def _facts(incident: Incident) -> SectionBlock:
-    responder = f"<@{incident.responder}>" if incident.responder else "nobody yet"
+    responder = person(incident.responder) if incident.responder else "nobody yet"
     match incident.waterline.status if incident.waterline else None:
         case "trusted":
             status = "trusted"
@@ -61,10 +63,10 @@ def _facts(incident: Incident) -> SectionBlock:
             status = "not marked yet"
     return SectionBlock(
         fields=[
-            MarkdownTextObject(text=f"*Table*\n`{mrkdwn(incident.opened.table)}`"),
-            MarkdownTextObject(text=f"*Severity*\n{_SEVERITY[incident.opened.severity]}"),
-            MarkdownTextObject(text=f"*Trusted up to*\n{short(incident.trusted)} ({status})"),
-            MarkdownTextObject(text=f"*Responder*\n{responder}"),
+            written(f"*Table*\n{code(incident.opened.table)}"),
+            written(f"*Severity*\n{_SEVERITY[incident.opened.severity]}"),
+            written(f"*Trusted up to*\n{short(incident.trusted)} ({status})"),
+            written(f"*Responder*\n{responder}"),
         ]
     )
 
@@ -113,7 +115,7 @@ def _run_line(run: EvidenceRun, task: Task | None, progress: Progress | None) ->
     if run.ended is not None:
         return f":no_entry: {run.ended.how}: {mrkdwn(run.ended.message)}"
     if progress is None:
-        return f":hourglass_flowing_sand: Asked by <@{run.by}> at {clock(run.requested_at)}, starting…"
+        return f":hourglass_flowing_sand: Asked by {person(run.by)} at {clock(run.requested_at)}, starting…"
     done = f"{progress.tasks_done} of {progress.tasks_total} Spark tasks, {size(progress.bytes_read)} read"
     return f":hourglass_flowing_sand: Running: {done}"
 

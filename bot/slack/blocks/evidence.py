@@ -7,7 +7,7 @@ from bot.domain.evidence import Evidence, Task
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun
 from bot.slack.blocks.parts import clock, context, measures, said, section, sign, size
-from bot.slack.text import clipped, mrkdwn, short_paths
+from bot.slack.text import mrkdwn, plain, short_paths
 
 _SHOWN_ROWS = 10
 _FOLD_FROM = 3
@@ -83,4 +83,4 @@ def table(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> TableB
 
 
 def _cell(text: str) -> str:
-    return clipped(short_paths(text).strip(), _CELL) or "–"
+    return plain(short_paths(text).strip(), _CELL) or "–"

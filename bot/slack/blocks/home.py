@@ -10,7 +10,7 @@ from bot.domain.ids import TableName, UserId, short
 from bot.domain.incident import Incident
 from bot.service.walking import current_step
 from bot.slack.blocks.parts import context, header, section
-from bot.slack.text import mrkdwn
+from bot.slack.text import code, mrkdwn, person, room
 
 
 def home_view(incidents: Sequence[Incident], tables: Sequence[TableName], user: UserId) -> View:
@@ -35,15 +35,13 @@ def _waits(incident: Incident, user: UserId) -> bool:
 def _line(incident: Incident) -> str:
     step = current_step(incident)
     where = step.title if step else "runbook at its end"
-    who = f"<@{incident.responder}>" if incident.responder else "nobody"
-    return (
-        f"• *{incident.id}* `{mrkdwn(incident.opened.table)}` in <#{incident.opened.channel}>: {mrkdwn(where)}, {who}"
-    )
+    who = person(incident.responder) if incident.responder else "nobody"
+    return f"• *{incident.id}* {code(incident.opened.table)} in {room(incident.opened.channel)}: {mrkdwn(where)}, {who}"
 
 
 def _table(table: TableName, incidents: Sequence[Incident]) -> str:
     last = next((i for i in reversed(incidents) if i.opened.table == table and i.waterline), None)
     if last is None or last.waterline is None:
-        return f"• `{mrkdwn(table)}`: no incident so far"
+        return f"• {code(table)}: no incident so far"
     state = ":white_check_mark: trusted" if last.waterline.status == "trusted" else ":warning: under review"
-    return f"• `{mrkdwn(table)}`: {state}, waterline at {short(last.waterline.snapshot)} ({last.id})"
+    return f"• {code(table)}: {state}, waterline at {short(last.waterline.snapshot)} ({last.id})"

@@ -10,7 +10,6 @@ from slack_sdk.models.blocks import (
     ConfirmObject,
     ContextBlock,
     HeaderBlock,
-    MarkdownTextObject,
     PlainTextObject,
     SectionBlock,
 )
@@ -18,7 +17,7 @@ from slack_sdk.models.blocks import (
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
 from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
-from bot.slack.text import clipped, mrkdwn
+from bot.slack.text import clipped, mrkdwn, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
 
@@ -38,17 +37,17 @@ def said(verdict: Verdict) -> str:
 
 def header(text: str) -> HeaderBlock:
     """A plain headline."""
-    return HeaderBlock(text=PlainTextObject(text=clipped(text, HEADER_TEXT), emoji=True))
+    return HeaderBlock(text=PlainTextObject(text=plain(text, HEADER_TEXT), emoji=True))
 
 
 def section(text: str) -> SectionBlock:
     """A paragraph of mrkdwn that is escaped already."""
-    return SectionBlock(text=MarkdownTextObject(text=clipped(text, SECTION_TEXT)))
+    return SectionBlock(text=written(clipped(text, SECTION_TEXT)))
 
 
 def context(*lines: str) -> ContextBlock:
     """Small print, at most ten lines, escaped already."""
-    return ContextBlock(elements=[MarkdownTextObject(text=clipped(line, 1900)) for line in lines[:10]])
+    return ContextBlock(elements=[written(clipped(line, 1900)) for line in lines[:10]])
 
 
 def button(
@@ -57,7 +56,7 @@ def button(
     """A button whose value is ids only. Several of one kind in a message differ in what follows the colon."""
     value = value_of(*ids)
     return ButtonElement(
-        text=PlainTextObject(text=clipped(label, BUTTON_TEXT), emoji=True),
+        text=PlainTextObject(text=plain(label, BUTTON_TEXT), emoji=True),
         action_id=f"{click.value}:{ids[-1][-40:]}" if ids else click.value,
         value=value,
         style=style,
@@ -73,9 +72,9 @@ def actions(buttons: Sequence[ButtonElement]) -> ActionsBlock:
 def confirm(title: str, text: str, yes: str, *, style: str = "primary") -> ConfirmObject:
     """Asked before a click counts; text is plain."""
     return ConfirmObject(
-        title=PlainTextObject(text=clipped(title, CONFIRM_TITLE)),
-        text=PlainTextObject(text=clipped(text, CONFIRM_TEXT)),
-        confirm=PlainTextObject(text=clipped(yes, 30)),
+        title=PlainTextObject(text=plain(title, CONFIRM_TITLE)),
+        text=PlainTextObject(text=plain(text, CONFIRM_TEXT)),
+        confirm=PlainTextObject(text=plain(yes, 30)),
         deny=PlainTextObject(text="Not now"),
         style=style,
     )
