@@ -1,0 +1,44 @@
+"""Asks another Waterline over HTTP whether a table can be relied on."""
+
+from urllib.parse import quote
+
+import httpx
+from pydantic import ValidationError
+
+from bot.domain.errors import CouldNotLook, UnknownTable
+from bot.domain.ids import TableName
+from bot.domain.trust import Trust
+
+_LIMIT_S = 20.0
+"""The server itself waits ten seconds for a catalog."""
+
+
+def trust_from(url: str, table: TableName, token: str | None) -> Trust:
+    """The answer of the server at `url`, asked once. Raises UnknownTable, CouldNotLook."""
+    address = f"{url.rstrip('/')}/v1/tables/{quote(table, safe='')}/trust"
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        answer = httpx.get(address, headers=headers, timeout=_LIMIT_S)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": ")) from error
+    if answer.status_code == httpx.codes.NOT_FOUND and "problem+json" in answer.headers.get("content-type", ""):
+        raise UnknownTable(
+            f"The Waterline at {url} does not watch a table {table}.",
+            "Expected a table of its configuration, as namespace.table.",
+            f"See {url.rstrip('/')}/v1/tables for those that it watches.",
+        )
+    if answer.status_code != httpx.codes.OK:
+        hint = " Set WATERLINE_WEB_TOKEN." if answer.status_code == httpx.codes.UNAUTHORIZED else ""
+        raise _no_answer(url, f"it answered {answer.status_code}.{hint}")
+    try:
+        return Trust.model_validate_json(answer.content, extra="ignore")
+    except ValidationError as error:
+        raise _no_answer(url, "what answered is no Waterline, or one of another version.") from error
+
+
+def _no_answer(url: str, found: str) -> CouldNotLook:
+    return CouldNotLook(
+        f"Whether the table can be relied on could not be asked at {url}.",
+        f"Expected an answer of a Waterline; {found}",
+        "Check the address, and that it runs. Until it answers, do not take the table for trusted.",
+    )

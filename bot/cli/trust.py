@@ -1,0 +1,93 @@
+"""`waterline trust`: the gate for pipelines. It goes by its exit code: 0 yes, 1 no, 2 could not tell."""
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bot.adapters.trust_over_http import trust_from
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption
+from bot.cli.trust_desk import trust_desk
+from bot.domain.errors import WaterlineError
+from bot.domain.ids import TableName
+from bot.domain.trust import Basis, Trust, TrustState
+from bot.settings import Settings
+
+console = Console(soft_wrap=True, highlight=False)
+errors = Console(stderr=True, soft_wrap=True, highlight=False)
+_NO, _COULD_NOT_TELL = 1, 2
+
+
+class Required(StrEnum):
+    """What a pipeline may ask for."""
+
+    TRUSTED = "trusted"
+    VERIFIED = "verified"
+
+
+def trust(
+    table: Annotated[str, typer.Argument(help="namespace.table, as configured.")],
+    require: Annotated[
+        Required,
+        typer.Option(
+            help="`trusted`: nobody doubts the table. `verified`: and its newest incident ended with a proof."
+        ),
+    ] = Required.TRUSTED,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="WATERLINE_URL",
+            help="Ask the Waterline at this address (token: WATERLINE_WEB_TOKEN) and not catalog and record from here.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Can this table be relied on? Exit code 0: yes; 1: no; 2: could not tell, which is not a yes."""
+    try:
+        found = _asked(url, TableName(table), config) if url is not None else _looked(TableName(table), config)
+    except WaterlineError as error:
+        for line in (error.happened, error.found, error.remedy):
+            errors.print(line, markup=False)
+        raise typer.Exit(_COULD_NOT_TELL) from error
+    if as_json:
+        console.print_json(found.model_dump_json())
+    else:
+        _print(found)
+    raise typer.Exit(exit_code(found, require))
+
+
+def exit_code(found: Trust, require: Required) -> int:
+    """0: what is required is there; 1: it is known not to be; 2: it could not be told."""
+    match found.state:
+        case TrustState.UNKNOWN:
+            return _COULD_NOT_TELL
+        case TrustState.UNDER_REVIEW:
+            return _NO
+        case TrustState.TRUSTED:
+            is_enough = require is Required.TRUSTED or found.basis is Basis.VERIFIED
+            return 0 if is_enough else _NO
+
+
+def _asked(url: str, table: TableName, _config: object) -> Trust:
+    return trust_from(url, table, os.environ.get("WATERLINE_WEB_TOKEN"))
+
+
+def _looked(table: TableName, config: ConfigOption) -> Trust:
+    with trust_desk(Settings.load(config)) as desk:
+        return desk.trust(table)
+
+
+def _print(found: Trust) -> None:
+    console.print(f"{found.table}: {found.state.value.replace('-', ' ')}. {found.why}", markup=False)
+    for doubt in found.doubts:
+        if doubt not in found.why:
+            console.print(f"  {doubt}", markup=False)
+    if found.snapshot is not None:
+        console.print(f"  snapshot {found.snapshot} ({found.basis.value.replace('-', ' ')})", markup=False)
+    console.print(f"  {found.advice}", markup=False)
+    if not found.is_trusted:
+        for pin in found.pins:
+            console.print(f"  {pin.engine}: {pin.exact}", markup=False)

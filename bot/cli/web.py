@@ -1,0 +1,48 @@
+"""`waterline web`: pages, API and MCP server without the bot, over the same record and catalog."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.console import Console
+
+from bot.bootstrap import CONTENT, records
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.trust_desk import trust_desk
+from bot.service.trust import TrustDesk
+from bot.settings import Settings, WebSecrets, WebSettings, refuse_open_house
+from bot.web.access import Access
+from bot.web.app import web_app
+from bot.web.pages import Names
+from bot.web.server import serving
+
+
+def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set."""
+    settings = Settings.load(config)
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, stop)
+    with (
+        trust_desk(settings) as desk,
+        serving_pages(settings.web or WebSettings(), desk, lambda _users: {}) as address,
+    ):
+        Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
+        stopping.wait()
+
+
+@contextmanager
+def serving_pages(settings: WebSettings, desk: TrustDesk, names: Names) -> Iterator[str]:
+    """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
+    token = WebSecrets().waterline_web_token
+    refuse_open_house(settings, token)
+    access = Access(settings, token.get_secret_value() if token is not None else None)
+    app = web_app(desk, records(), CONTENT / "messages" / "record", access, names)
+    with serving(app, settings.host, settings.port) as address:
+        yield address

@@ -1,0 +1,94 @@
+"""Who may read: whoever has the token, or is named by a proxy that is believed. Decided before anything is read."""
+
+import base64
+import binascii
+import hmac
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bot.settings.web import WebSettings
+from bot.web.answers import problem, wants_page
+
+_ALWAYS_OPEN = "/v1/health"
+_BADGE = re.compile(r"/v1/tables/[^/]+/badge\.svg")
+
+
+@dataclass(frozen=True)
+class Access:
+    """The rule of one server."""
+
+    web: WebSettings
+    token: str | None
+    """None: no token opens anything."""
+
+    def allows(self, headers: Headers, client: str, path: str) -> bool:
+        """Whether this request may be answered. `client` is the address of whoever is connected, proxy or not."""
+        if path == _ALWAYS_OPEN or (self.web.badges_for_all and _BADGE.fullmatch(path) is not None):
+            return True
+        if self.token is None and self.web.identity_header is None:
+            return self.web.is_loopback
+        return self._has_token(headers) or self._is_named(headers, client)
+
+    def _has_token(self, headers: Headers) -> bool:
+        given = _token_in(headers.get("authorization", ""))
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+    def _is_named(self, headers: Headers, client: str) -> bool:
+        header = self.web.identity_header
+        if header is None or not headers.get(header, "").strip():
+            return False
+        try:
+            address = ipaddress.ip_address(client)
+        except ValueError:
+            return False
+        return any(address in ipaddress.ip_network(proxy) for proxy in self.web.proxies)
+
+
+class Doorkeeper:
+    """ASGI middleware: asks the rule, and forbids what a browser might do with the answers of others."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), str(scope["path"])
+        client = scope.get("client") or ("", 0)
+        if not self._access.allows(headers, str(client[0]), path):
+            await _turned_away(path)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _turned_away(path: str) -> Response:
+    answer = problem(
+        401,
+        "You are not known here.",
+        "Expected the token of this Waterline, or to come through its proxy; found neither.",
+        "Ask the people who run it for the token, or sign in at the proxy.",
+    )
+    scheme = 'Basic realm="Waterline", charset="UTF-8"' if wants_page(path) else 'Bearer realm="Waterline"'
+    answer.headers["WWW-Authenticate"] = scheme
+    return answer
+
+
+def _token_in(authorization: str) -> str:
+    """Of `Bearer TOKEN`, or the password of `Basic …`: what a browser sends after it has asked. Empty if neither."""
+    scheme, _, value = authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(value, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,73 @@
+"""An MCP server over the same reads: an agent can ask before it acts, and cannot act here."""
+
+from typing import Annotated
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import ToolAnnotations
+from pydantic import Field
+from starlette.applications import Starlette
+
+from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.trust import Trust
+from bot.service.trust import TrustDesk
+from bot.web.api import Tables
+from bot.web.incident_view import IncidentView, incident_view
+
+_BEFORE_YOU_ACT = (
+    "Ask `table_trust` before you read, write, back up, copy or decide anything from a table that is watched here. "
+    "Go on only if `state` is `trusted`. If it is `under-review`, read the snapshot that is named, by one of the "
+    "`pins`, or stop and tell the person you work for. If it is `unknown`, stop: not knowing is not trust. "
+    "Nothing can be changed through this server; incidents are worked on by people."
+)
+_ONLY_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+
+
+def agents_server(desk: TrustDesk) -> MCPServer[None]:
+    """Three tools, none of which changes anything."""
+    server: MCPServer[None] = MCPServer(
+        name="waterline", title="Waterline", instructions=_BEFORE_YOU_ACT, log_level="WARNING"
+    )
+
+    @server.tool(title="All tables and their trust", annotations=_ONLY_READS)
+    def list_tables() -> Tables:
+        """Every watched table: whether it can be relied on, which snapshot, and why."""
+        return Tables(tables=desk.all())
+
+    @server.tool(title="Can this table be relied on?", annotations=_ONLY_READS)
+    def table_trust(
+        table: Annotated[str, Field(description="namespace.table, as list_tables names it.", max_length=500)],
+    ) -> Trust:
+        """Whether a table can be relied on now, which snapshot can, why, and how to read exactly that one."""
+        try:
+            return desk.trust(TableName(table))
+        except UnknownTable as error:
+            raise ToolError(str(error)) from error
+
+    @server.tool(title="What is known of an incident", annotations=_ONLY_READS)
+    def incident(
+        id: Annotated[str, Field(description="Such as wl-1, as table_trust names it.", max_length=100)],  # noqa: A002
+    ) -> IncidentView:
+        """Where an incident stands: what happened, what is proposed, and whether the table is proven."""
+        try:
+            return incident_view(desk.incident(IncidentId(id)))
+        except (UnknownIncident, CouldNotLook) as error:
+            raise ToolError(str(error)) from error
+
+    return server
+
+
+def agents_app(server: MCPServer[None]) -> Starlette:
+    """The server over streamable HTTP, without sessions: every question stands alone.
+
+    Who may ask is decided before, by the same rule as for everything else.
+    """
+    return server.streamable_http_app(
+        streamable_http_path="/mcp",
+        json_response=True,
+        stateless_http=True,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=64 * 1024,
+    )

@@ -1,0 +1,84 @@
+"""The forms in which this server answers: JSON with an ETag, problems in three parts, pages, pictures."""
+
+import hashlib
+
+from pydantic import Field
+from pydantic.main import IncEx
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.domain.errors import WaterlineError
+from bot.domain.record import Record
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""No script runs on any page, nothing is fetched from elsewhere."""
+_HEADERS = {
+    "Cache-Control": "private, no-cache",
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Problem(Record):
+    """Why there is no answer, as RFC 9457 has it, with what to do next."""
+
+    type: str = Field(default="about:blank", description="Always `about:blank`: the status says which kind it is.")
+    status: int = Field(ge=400, le=599, description="The HTTP status.")
+    title: str = Field(description="What happened, a sentence.")
+    detail: str = Field(description="What was expected and what was found; may be empty.")
+    remedy: str = Field(description="What to do next; may be empty.")
+
+
+def problem(status: int, title: str, detail: str, remedy: str) -> Response:
+    """A refusal for programs."""
+    body = Problem(status=status, title=title, detail=detail, remedy=remedy)
+    return Response(body.model_dump_json(), status, _HEADERS, media_type="application/problem+json")
+
+
+def problem_of(error: WaterlineError, status: int) -> Response:
+    """The three parts of an error."""
+    return problem(status, error.happened, error.found, error.remedy)
+
+
+def answered(request: Request, body: Record, *, apart_from: IncEx | None = None) -> Response:
+    """JSON with a weak ETag over all of it `apart_from` some fields; 304 if the asker has it already."""
+    said = body.model_dump_json(exclude=apart_from)
+    return _tagged(request, said, body.model_dump_json().encode(), "application/json")
+
+
+def json_text(request: Request, text: str) -> Response:
+    """JSON that is written already, with an ETag."""
+    return _tagged(request, text, text.encode(), "application/json")
+
+
+def picture(request: Request, svg: str) -> Response:
+    """An SVG, with an ETag; asked for again each time, so that it does not lag behind."""
+    return _tagged(request, svg, svg.encode(), "image/svg+xml")
+
+
+def page(html: str, status: int = 200) -> Response:
+    """A page for people."""
+    return Response(html, status, _HEADERS, media_type="text/html")
+
+
+def wants_page(path: str) -> bool:
+    """Whether this address is for people: what is for programs and agents lies under two prefixes."""
+    return not path.startswith(("/v1/", "/mcp"))
+
+
+def _tagged(request: Request, said: str, body: bytes, media_type: str) -> Response:
+    tag = f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
+    headers = {**_HEADERS, "ETag": tag}
+    if _has_it(request.headers.get("if-none-match", ""), tag):
+        return Response(None, 304, headers)
+    return Response(body, 200, headers, media_type=media_type)
+
+
+def _has_it(asked: str, tag: str) -> bool:
+    """If-None-Match compares weakly: with or without W/ it is the same."""
+    known = {each.strip().removeprefix("W/") for each in asked.split(",")}
+    return asked.strip() == "*" or tag.removeprefix("W/") in known

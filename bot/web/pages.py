@@ -1,0 +1,122 @@
+"""Pages for people: all tables, one table, one incident's record. Written on the server; no script runs on them."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
+from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
+from bot.domain.incident import Incident
+from bot.domain.recent_ledger import recent_ledger
+from bot.domain.table import TableState
+from bot.service.ledger_picture import Picture, picture
+from bot.service.record import Records, moment
+from bot.service.trust import TrustDesk
+from bot.web.answers import page
+
+Names = Callable[[Iterable[str]], Mapping[str, str]]
+"""Slack user ids -> the names to show instead; whoever is not in the answer keeps the id."""
+_USER = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
+_INCIDENTS_SHOWN = 50
+
+
+class Pages:
+    """Handlers; each runs in a thread of the server's pool."""
+
+    def __init__(self, desk: TrustDesk, records: Records, content: Path, names: Names) -> None:
+        """`content` is the folder of the record's templates, whose style and picture the pages share."""
+        self._desk = desk
+        self._records = records
+        self._names = names
+        self._templates = _environment(Path(__file__).parent / "templates", content)
+
+    @property
+    def routes(self) -> list[Route]:
+        """Every page."""
+        return [
+            Route("/", self._overview),
+            Route("/tables/{table}", self._table),
+            Route("/incidents/{incident}", self._incident),
+        ]
+
+    def refusal(self, status: int, error: WaterlineError) -> Response:
+        """Why there is no page, and where to go on."""
+        return self._page("refusal.html.j2", status, error=error)
+
+    def _overview(self, _request: Request) -> Response:
+        try:
+            incidents = self._desk.incidents()
+        except CouldNotLook as error:
+            return self.refusal(503, error)
+        return self._page(
+            "overview.html.j2",
+            trusts=self._desk.all(),
+            open_ones=[i for i in incidents if i.is_open],
+            closed_ones=[i for i in incidents if not i.is_open][:_INCIDENTS_SHOWN],
+        )
+
+    def _table(self, request: Request) -> Response:
+        name = TableName(request.path_params["table"])
+        try:
+            trust, table, history = self._desk.trust(name), self._desk.table(name), self._desk.history(name)
+        except UnknownTable as error:
+            return self.refusal(404, error)
+        except CouldNotLook as error:
+            return self.refusal(503, error)
+        return self._page(
+            "table.html.j2",
+            trust=trust,
+            picture=_drawn(table, trust.snapshot) if isinstance(table, TableState) else None,
+            history=history,
+            setup=self._desk.setups[name],
+        )
+
+    def _incident(self, request: Request) -> Response:
+        try:
+            incident = self._desk.incident(IncidentId(request.path_params["incident"]))
+        except UnknownIncident as error:
+            return self.refusal(404, error)
+        except CouldNotLook as error:
+            return self.refusal(503, error)
+        return page(self._records.html(incident, names=self._names(_people(incident))))
+
+    def _page(self, template: str, status: int = 200, **values: object) -> Response:
+        return page(self._templates.get_template(template).render(**values), status)
+
+
+def _drawn(table: TableState, snapshot: SnapshotId | None) -> Picture:
+    """The newest commits with the waterline across; below them all where its snapshot is older."""
+    ledger = recent_ledger(table)
+    is_drawn = any(row.snapshot_id == snapshot for row in ledger.rows)
+    label = f"waterline {short(snapshot)}" if snapshot is not None else ""
+    return picture(ledger, line_at=snapshot if is_drawn else None, label=label, taken_back=frozenset())
+
+
+def _people(incident: Incident) -> tuple[str, ...]:
+    found = (user for entry in incident.entries for user in _USER.findall(entry.model_dump_json()))
+    return tuple(dict.fromkeys(found))
+
+
+def _environment(*folders: Path) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(folders),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    environment.filters |= {
+        "moment": moment,
+        "exactly": lambda value: value.astimezone(UTC).isoformat(timespec="seconds"),
+        "short": short,
+        "job": short_job,
+        "words": lambda value: str(value).replace("-", " "),
+        "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
+    }
+    return environment

@@ -1,0 +1,45 @@
+"""A table through an incident, and all that can be read of it, served on loopback."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bot.service.record import Records
+from bot.settings import WebSettings
+from bot.web.access import Access
+from bot.web.app import web_app
+from bot.web.server import serving
+from tests.web.scene import Scene
+
+CONTENT = Path(__file__).parents[2] / "messages" / "record"
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """Nothing is opened yet."""
+    made = Scene(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def access() -> Access:
+    """Only this machine can connect, so nothing is asked; a test may say otherwise."""
+    return Access(WebSettings(), None)
+
+
+@pytest.fixture
+def address(scene: Scene, access: Access) -> Iterator[str]:
+    """Where it is served."""
+    app = web_app(scene.desk(), Records(CONTENT), CONTENT, access, lambda users: dict.fromkeys(users, "Ana Ribeiro"))
+    with serving(app, "127.0.0.1", 0) as found:
+        yield found
+
+
+@pytest.fixture
+def web(address: str) -> Iterator[httpx.Client]:
+    """Somebody who asks."""
+    with httpx.Client(base_url=address) as client:
+        yield client

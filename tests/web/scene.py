@@ -1,0 +1,168 @@
+"""A real table and a real record, as they stand through an incident: `scene.opens()`, `.verifies()`, `.closes()`."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.lineage import AllLineage
+from bot.adapters.table_files import FolderOfTable
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
+from bot.domain.ids import IncidentId, SnapshotId, TableName
+from bot.domain.reads import Consumer
+from bot.domain.setup import TableSetup
+from bot.domain.table import Window
+from bot.domain.trust import Trust
+from bot.ports import TableCatalog, TableChange
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from bot.service.trust import TrustDesk
+from bot.service.waterline import Waterline
+from tests.decisions import ANA, BEN, CHANNEL, F2, RUNBOOK, rewind
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job
+
+REFUNDS = TableName("sales.refunds")
+"""Watched, and not in the catalog."""
+
+
+class StandingClock:
+    """Moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        """See the port."""
+        return self.at
+
+
+class Scene:
+    """`sales.orders`: run A committed checkpoints 1 to 3, then run B 2 and 3 again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = StandingClock()
+        self.orders = OrdersTable(folder)
+        self.commits = [self.orders.commits("a", n, range(n * 10, n * 10 + 10)) for n in (1, 2, 3)]
+        self.commits += [self.orders.commits("b", n, range(n * 10, n * 10 + 10)) for n in (2, 3)]
+        self.good = self.commits[2]
+        self.store: Store = open_store(self.journal_url)
+        self.incidents = IncidentStore(self.store.journal, self.clock)
+        self.catalog = PyIcebergCatalog("lake", self.catalog_properties, self.clock)
+        self.id = IncidentId("")
+
+    @property
+    def journal_url(self) -> str:
+        """Where the record is."""
+        return f"sqlite:///{self.folder}/journal.db"
+
+    @property
+    def catalog_properties(self) -> dict[str, str]:
+        """As a configuration says them."""
+        return {
+            "type": "sql",
+            "uri": f"sqlite:///{self.folder}/catalog.db",
+            "warehouse": f"file://{self.folder}/lake",
+        }
+
+    def desk(self, catalog: TableCatalog | None = None, *, patience: timedelta = timedelta(seconds=10)) -> TrustDesk:
+        """One that keeps nothing between two questions."""
+        setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
+        observer = Observer(catalog or self.catalog, setups, {}, AllLineage([]), FolderOfTable())
+        return TrustDesk(self.incidents, observer, self.clock, patience=patience, keep=timedelta(0))
+
+    @property
+    def trust(self) -> Trust:
+        """Of the orders, now."""
+        return self.desk().trust(ORDERS)
+
+    def opens(self, *, private: bool = False, mark: bool = True) -> "Scene":
+        """Ana opens an incident; run A's last commit is believed good."""
+        state = self.orders.state()
+        assert state.head is not None
+        opened = IncidentOpened(
+            table=ORDERS,
+            job="orders-to-iceberg",
+            runbook=RUNBOOK,
+            severity="sev2",
+            channel=CHANNEL,
+            window=Window(since=self.good, until=state.head),
+            trusted=self.good,
+            metadata_location=state.metadata_location,
+            summary="Revenue is <b>too high</b> since 09:00.",
+            private=private,
+        )
+        self._later()
+        self.id = self.incidents.open(opened, by=ANA).id
+        if mark:
+            self._waterline.under_review(self.id)
+        return self
+
+    def diagnoses(self) -> "Scene":
+        """F2 matches."""
+        match = Matches(
+            headline="run bbbbbb was started from an older savepoint and wrote checkpoints 2 and 3 again.",
+            reasons=("Checkpoint 2 was committed twice.",),
+            rows=(self.commits[-1],),
+            last_good=self.good,
+            wrong_run=job("b"),
+            remedy=Remedy.REWIND_TABLE_AND_JOB,
+        )
+        return self._says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
+
+    def proposes(self) -> "Scene":
+        """Ana proposes the rewind."""
+        return self._says(ProposalMade(step=None, proposal=rewind(self.clock.now())))
+
+    def verifies(self) -> "Scene":
+        """The table is rewound to the good commit, goes on, and is proven at its head."""
+        self.orders.rolls_back_to(self.good)
+        self.orders.commits("c", 4, range(40, 50))
+        self._later()
+        self._waterline.trusted(self.id, self.orders.head)
+        return self
+
+    def closes(self) -> "Scene":
+        """The incident ends."""
+        return self._says(IncidentClosed(reason="done"))
+
+    def marks(self, properties: Mapping[str, str] | None = None, tag: SnapshotId | None = None) -> None:
+        """Somebody else changes what the table says of itself."""
+        uuid = self.orders.state().uuid
+        tags = {"waterline": tag} if tag is not None else {}
+        change = TableChange(
+            expected_uuid=uuid, expected_head=None, set_tags=tags, set_properties=dict(properties or {})
+        )
+        self.catalog.commit(ORDERS, change)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.store.close()
+        self.catalog.close()
+        self.orders.close()
+
+    @property
+    def _waterline(self) -> Waterline:
+        return Waterline(self.incidents, self.catalog, self.clock)
+
+    def _says(self, *bodies: Diagnosed | ProposalMade | IncidentClosed) -> "Scene":
+        self._later()
+        self.incidents.write(self.id, by=ANA, decide=lambda _now: bodies)
+        return self
+
+    def _later(self) -> None:
+        self.clock.at += timedelta(minutes=1)
+
+
+def _setup(name: TableName) -> TableSetup:
+    return TableSetup(
+        name=name,
+        job=None,
+        contract=CONTRACT,
+        consumers=(Consumer(name="revenue_daily", channel="C0REVENUE2", owner="U0DANA0004"),),
+        policies={"default": ApprovalPolicy(users=(BEN,))},
+        next_update_minutes=30,
+    )
