@@ -13,12 +13,15 @@ MODE = Mode(
     false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
     neighbours=("no-advance", "healthy"),
     act=Act.NOTE,
-    remedies=(Remedy.TELL_CONSUMERS,),
+    remedies=(Remedy.TELL_CONSUMERS, Remedy.NOTHING),
 )
 
 
 def examine(case: Case) -> Examined:
-    """Matches on a highest event time that stands still, or is older than promised, while commits come in time."""
+    """Matches on a highest event time that stands still, or is older than promised, while commits come in time.
+
+    Consumers are to be told, unless a promise is kept all the same: a source may be quiet.
+    """
     if missing := lacking(case, *MODE.needs):
         return CannotTell(missing=missing)
     found = case.freshness
@@ -39,7 +42,8 @@ def examine(case: Case) -> Examined:
             reason=f"The newest event is {_span(found.event_age_s)} old, and so is the table: no commit has come for "
             f"{_span(found.commit_age_s or 0.0)}, which is the reason."
         )
-    return _matches(found)
+    is_kept = found.promised_s is not None and not late
+    return _matches(found, Remedy.NOTHING if is_kept else Remedy.TELL_CONSUMERS)
 
 
 def _commits_are_late(found: FreshnessFinding) -> bool:
@@ -50,7 +54,7 @@ def _commits_are_late(found: FreshnessFinding) -> bool:
     return allowed is not None and found.commit_age_s > allowed
 
 
-def _matches(found: FreshnessFinding) -> Matches:
+def _matches(found: FreshnessFinding, remedy: Remedy) -> Matches:
     age = _span(found.event_age_s or 0.0)
     reasons = [f"The newest event was {age} old when the metadata was read{_promise(found)}."]
     if found.is_event_time_stuck:
@@ -67,7 +71,7 @@ def _matches(found: FreshnessFinding) -> Matches:
         rows=(found.newest_commit,) if found.newest_commit is not None else (),
         last_good=None,
         wrong_run=None,
-        remedy=Remedy.TELL_CONSUMERS,
+        remedy=remedy,
     )
 
 

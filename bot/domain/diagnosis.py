@@ -159,8 +159,11 @@ class Diagnosis(Record):
     @property
     def decisive(self) -> tuple[Mode, Matches] | None:
         """The match that a decision follows: the first that is to be acted on, else a note that asks for something.
-        A note that asks for nothing (a failed checkpoint) says nothing of the rows and never stands for health."""
+        A note that asks for nothing (a failed checkpoint) says nothing of the rows and never stands for health; right
+        rows are no all-clear where a note says that consumers must be told (events older than promised)."""
         asking = [each for each in self.matches if each[0].act is not Act.NOTE or each[1].remedy is not Remedy.NOTHING]
+        if asking and asking[0][1].remedy is Remedy.NOTHING:
+            return next((each for each in asking if each[1].remedy is Remedy.TELL_CONSUMERS), asking[0])
         return asking[0] if asking else None
 
     @property

@@ -1,6 +1,6 @@
 """Which match a decision follows: what is only worth knowing never stands for health."""
 
-from bot.diagnosis import checkpoints_failed, recovered_by_itself
+from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Diagnosis, Matches, Mode, ModeResult, Remedy
 
 
@@ -28,6 +28,16 @@ def test_health_decides_beside_a_note() -> None:
 
     assert decisive is not None
     assert recovered_by_itself.MODE == decisive[0]
+
+
+def test_right_rows_are_no_all_clear_where_consumers_must_be_told() -> None:
+    """Events older than promised beside an unbroken chain: the rows are right, and consumers wait in vain."""
+    late, health = said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), said(recovered_by_itself.MODE, Remedy.NOTHING)
+
+    decisive = Diagnosis(results=(late, health)).decisive
+
+    assert decisive is not None
+    assert event_time_stuck.MODE == decisive[0]
 
 
 def test_a_note_that_asks_for_something_is_followed() -> None:

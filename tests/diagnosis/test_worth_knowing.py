@@ -122,14 +122,15 @@ def test_other_orphans_are_not_of_an_attempt(found: Any, expected: type) -> None
     assert isinstance(answer, expected)
 
 
-def test_events_that_stand_still_are_told_to_consumers() -> None:
-    """Commits with rows come, and the highest event time does not rise."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(30.0, is_event_time_stuck=True))
+@pytest.mark.parametrize(("age_s", "remedy"), [(30.0, Remedy.NOTHING), (5000.0, Remedy.TELL_CONSUMERS)])
+def test_events_that_stand_still_are_told_to_consumers_once_a_promise_is_broken(age_s: float, remedy: Remedy) -> None:
+    """Commits with rows come, and the highest event time does not rise: a quiet source, until it lasts too long."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(age_s, is_event_time_stuck=True))
 
     found = event_time_stuck.examine(case)
 
     assert isinstance(found, Matches)
-    assert (Remedy.TELL_CONSUMERS, None) == (found.remedy, found.last_good)
+    assert (remedy, None) == (found.remedy, found.last_good)
 
 
 @pytest.mark.parametrize(("commit_age_s", "expected"), [(10.0, Matches), (4000.0, Excluded)])
