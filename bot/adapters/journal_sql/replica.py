@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,8 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from bot.adapters.journal_sql.orphans import give_back, takers
 
 log = structlog.get_logger(__name__)
-LOOK_EVERY_S = 1.0
-"""How soon the others take over what a dead replica had taken."""
+LOOK_EVERY_S = 0.5
+DEAD_AFTER_LOOKS = 3
+"""A replica whose session was cut is back at its own next look, and must not be robbed before that."""
 _WORKERS = 7_230_115
 """First half of every worker's advisory lock; the second is the worker's number."""
 _LIVING = text(
@@ -35,6 +37,8 @@ class OneOfMany:
         self._session: Connection | None = None
         self._leaving = threading.Event()
         self._watching: threading.Thread | None = None
+        self._missed: Counter[str] = Counter()
+        """Worker -> how many looks in a row have found something of it taken, and itself not living."""
 
     def join(self) -> None:
         """See `Presence`."""
@@ -91,12 +95,13 @@ class OneOfMany:
     def _look(self) -> None:
         """Who had taken something is read first: whoever lives by then is in the second list."""
         taking = takers(self._engine) - {self.name}
-        if taking:
-            with self._talking:
-                assert self._session is not None
-                living = {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}
-            if dead := taking - living:
-                give_back(self._engine, dead)
+        with self._talking:
+            assert self._session is not None
+            living = {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}
+        self._missed = Counter({worker: self._missed[worker] + 1 for worker in taking - living})
+        if dead := {worker for worker, looks in self._missed.items() if looks >= DEAD_AFTER_LOOKS}:
+            log.info("taking over from replicas that are gone", workers=sorted(dead))
+            give_back(self._engine, dead)
 
     def _forget(self) -> None:
         """Ends the session, and its locks with it; `join` takes a new one under the same number."""

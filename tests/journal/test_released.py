@@ -1,0 +1,101 @@
+"""Every schema that was ever released comes up to date with its record, and goes down again."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql.engine import create
+from bot.adapters.journal_sql.replica import DEAD_AFTER_LOOKS, LOOK_EVERY_S
+from bot.adapters.journal_sql.store import migrate, migrate_down
+from bot.adapters.journal_sql.tables import METADATA
+from bot.domain.ids import IncidentId
+from bot.ports import Delivery
+from tests.incidents import Story
+from tests.journal.dumping import RELEASED, revision_of
+from tests.orders_table import NINE
+
+ONE, TWO = IncidentId("wl-1"), IncidentId("wl-2")
+MIGRATIONS = ScriptDirectory(str(Path(__file__).parents[2] / "bot/adapters/journal_sql/migrations"))
+REVISIONS = sorted(script.revision for script in MIGRATIONS.walk_revisions())
+
+
+@pytest.fixture(params=REVISIONS)
+def revision(request: pytest.FixtureRequest) -> str:
+    """Each revision in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def released(url: str, database: str, revision: str) -> str:
+    """URL of a database as that revision left it."""
+    dump = (RELEASED / f"{revision}.{database}.sql").read_text(encoding="utf-8")
+    if database == "sqlite":
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.executescript(dump)
+    else:
+        with psycopg.connect(url.replace("+psycopg", "")) as connection:
+            connection.execute(dump.encode())
+    return url
+
+
+def test_a_released_record_comes_up_to_date(released: str, database: str) -> None:
+    """The chain is whole, incidents are read and go on, and what was under way is done once."""
+    with closing(open_store(released)) as store:
+        faults = store.journal.verify()
+        claimed = _claimed(store, database)
+        more = Story(store.journal).opens().answers()
+
+        assert faults == ()
+        assert claimed == (["taken", "waiting"], ["wl-2/sending", "wl-2/queued"])
+        assert store.inbox.put(Delivery(key="done", kind="command", payload="{}", received_at=NINE)) is False
+        assert store.cursor.get("slack", TWO) == 5
+        assert store.journal.incidents() == (ONE, TWO, more.id)
+        assert store.journal.entries(ONE)[-1].body.kind == "incident-closed"
+        assert store.journal.verify() == ()
+
+
+def test_it_has_the_tables_that_the_code_uses(released: str) -> None:
+    """Coming up from a release ends at the same tables as beginning anew."""
+    with closing(open_store(released)) as store, store.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+def test_it_goes_down_to_its_release_and_up_again(released: str, revision: str, database: str) -> None:
+    """Going back to an older version costs none of the record."""
+    with closing(open_store(released)) as store:
+        with store.engine.begin() as connection:
+            migrate_down(connection, revision)
+        down = revision_of(store)
+        with store.engine.begin() as connection:
+            migrate(connection)
+
+        assert down == revision
+        assert store.journal.verify() == ()
+        assert _claimed(store, database) == (["taken", "waiting"], ["wl-2/sending", "wl-2/queued"])
+
+
+def test_the_older_tables_can_be_read_on_the_way(released: str, revision: str) -> None:
+    """A dump is what it is named for: nothing newer was kept under an older name."""
+    engine = create(released)
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    engine.dispose()
+
+    assert found == revision
+
+
+def _claimed(store: Store, database: str) -> tuple[list[str], list[str]]:
+    store.presence.join()
+    if database == "postgresql":
+        time.sleep(LOOK_EVERY_S * (DEAD_AFTER_LOOKS + 1))  # who had taken them is given time to come back
+    deliveries = [each.key for _ in range(3) if (each := store.inbox.claim(NINE))]
+    posts = [each.key for _ in range(3) if (each := store.outbox.claim(NINE))]
+    return deliveries, posts

@@ -1,0 +1,217 @@
+"""Several bots on one PostgreSQL share the work; a dead one's is taken over. On SQLite there is one bot."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+
+import pytest
+from sqlalchemy import text
+
+from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql.replica import DEAD_AFTER_LOOKS, LOOK_EVERY_S
+from bot.domain.errors import BadConfiguration
+from bot.ports import Delivery, Post
+from tests.journal.replicas import WORK
+from tests.orders_table import NINE
+
+on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+ROBBED_AFTER_S = LOOK_EVERY_S * (DEAD_AFTER_LOOKS + 1)
+SOON_S = ROBBED_AFTER_S + 4
+"""The looks of the others, and what a busy machine takes."""
+
+
+@contextmanager
+def replica(url: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """Another process on the record, and what it has taken; killed at the end at the latest."""
+    command = [sys.executable, "-m", "tests.journal.replicas", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().split()
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def pair(url: str) -> Iterator[tuple[Store, Store]]:
+    """Two replicas in this process."""
+    with ExitStack() as stack:
+        first, second = [stack.enter_context(closing(open_store(url))) for _ in range(2)]
+        first.presence.join()
+        second.presence.join()
+        yield first, second
+
+
+def _fill(store: Store, keys: int = 1) -> None:
+    for n in range(keys):
+        store.inbox.put(Delivery(key=f"d{n:02d}", kind="command", payload="{}", received_at=NINE))
+        store.outbox.put(Post(key=f"p{n:02d}", incident=None, channel=f"C{n}", text="Hello."))
+
+
+@on_postgresql
+def test_replicas_share_the_work_and_do_nothing_twice(url: str) -> None:
+    """Four replicas at once: every delivery and every post is one replica's."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(open_store(url))) for _ in range(4)]
+        _fill(stores[0], 30)
+
+        def work(store: Store) -> list[str]:
+            taken = []
+            while delivery := store.inbox.claim(NINE):
+                taken.append(delivery.key)
+            while post := store.outbox.claim(NINE):
+                taken.append(post.key)
+            return taken
+
+        with ThreadPoolExecutor(4) as threads:
+            taken = [key for each in threads.map(work, stores) for key in each]
+
+        assert sorted(taken) == [f"{kind}{n:02d}" for kind in "dp" for n in range(30)]
+
+
+@on_postgresql
+def test_what_a_killed_replica_had_taken_is_taken_over(store: Store, url: str) -> None:
+    """Deliveries, posts and work alone: free within a look of the others, without a restart of anybody."""
+    _fill(store)
+    with replica(url) as (process, taken):
+        store.presence.join()
+        before = (store.inbox.claim(NINE), store.outbox.claim(NINE))
+        with store.presence.alone_with(WORK) as while_it_lived:
+            pass
+
+        os.kill(process.pid, signal.SIGKILL)
+        delivery = _soon(lambda: store.inbox.claim(NINE))
+        post = _soon(lambda: store.outbox.claim(NINE))
+        with store.presence.alone_with(WORK) as afterwards:
+            pass
+
+    assert taken == ["d00", "p00", "True"]
+    assert before == (None, None)
+    assert (while_it_lived, afterwards) == (False, True)
+    assert (delivery.key, delivery.attempts) == ("d00", 2)
+    assert (post.key, post.tries, post.problem) == ("p00", 2, "interrupted")
+
+
+@on_postgresql
+def test_a_starting_replica_leaves_the_others_work_alone(pair: tuple[Store, Store], url: str) -> None:
+    """Who comes gives back nothing of those who live, however long they take."""
+    first, second = pair
+    _fill(first)
+    first.inbox.claim(NINE)
+    first.outbox.claim(NINE)
+
+    with closing(open_store(url)) as third:
+        third.presence.join()
+        time.sleep(ROBBED_AFTER_S)
+        claimed = (second.inbox.claim(NINE), third.inbox.claim(NINE), third.outbox.claim(NINE))
+
+    assert claimed == (None, None, None)
+
+
+@on_postgresql
+def test_who_leaves_hands_on_at_once(pair: tuple[Store, Store]) -> None:
+    """An orderly end needs nobody's look."""
+    first, second = pair
+    _fill(first)
+    first.inbox.claim(NINE)
+
+    first.presence.leave()
+
+    assert second.inbox.claim(NINE) is not None
+
+
+@on_postgresql
+def test_one_replica_at_a_time_does_a_piece_of_work(pair: tuple[Store, Store]) -> None:
+    """The same name is one replica's until its block ends; another name is free."""
+    first, second = pair
+    with (
+        first.presence.alone_with("wl-1/a") as mine,
+        second.presence.alone_with("wl-1/a") as same,
+        second.presence.alone_with("wl-1/b") as other,
+    ):
+        pass
+    with second.presence.alone_with("wl-1/a") as after:
+        pass
+
+    assert (mine, same, other, after) == (True, False, True, True)
+
+
+@on_postgresql
+def test_a_replica_whose_session_was_cut_comes_back_and_keeps_what_it_had(pair: tuple[Store, Store]) -> None:
+    """A database that restarts its connections takes nothing from who still lives."""
+    first, second = pair
+    _fill(first)
+    first.inbox.claim(NINE)
+    with second.engine.begin() as connection:
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                "AND datname = current_database()"
+            )
+        )
+
+    def both_are_back() -> bool | None:
+        with second.engine.connect() as connection:
+            held = connection.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2"))
+        return True if held == 2 else None
+
+    _soon(both_are_back)
+    time.sleep(ROBBED_AFTER_S)
+
+    assert second.inbox.claim(NINE) is None
+
+
+@on_sqlite
+def test_a_second_bot_on_a_sqlite_file_is_refused(store: Store, url: str) -> None:
+    """It says who is there and what to do, and takes nothing."""
+    _fill(store)
+    store.presence.join()
+
+    with closing(open_store(url)) as second, pytest.raises(BadConfiguration) as refusal:
+        second.presence.join()
+
+    assert f"process {os.getpid()} holds record.db.lock" in str(refusal.value)
+    assert "Stop the other one" in refusal.value.remedy
+    assert store.inbox.claim(NINE) is not None
+
+
+@on_sqlite
+def test_the_lock_of_a_killed_bot_is_no_hindrance(store: Store, url: str) -> None:
+    """Kill -9 leaves a file, and no lock: the next start has all that was taken."""
+    _fill(store)
+    with replica(url) as (process, taken):
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+    delivery, post = store.inbox.claim(NINE), store.outbox.claim(NINE)
+
+    assert taken == ["d00", "p00", "True"]
+    assert delivery is not None
+    assert post is not None
+    assert (delivery.attempts, post.tries) == (2, 2)
+
+
+@on_sqlite
+def test_reading_the_record_takes_no_part_in_the_work(store: Store, url: str) -> None:
+    """`waterline record` beside a running bot is refused nothing and disturbs nothing."""
+    store.presence.join()
+
+    with closing(open_store(url)) as reader:
+        faults = reader.journal.verify()
+
+    assert faults == ()
+
+
+def _soon(ask):  # type: ignore[no-untyped-def]
+    """The first answer that is not None."""
+    deadline = time.monotonic() + SOON_S
+    while (found := ask()) is None:
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.05)
+    return found
