@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from threading import Lock
-from typing import Literal
+from typing import Literal, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NoSuchPropertyException, NotInstalledError
 
 from bot.adapters.iceberg.change import commit_of
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
-    TROUBLE,
+    UNOPENED,
+    UNREAD,
+    UNREAD_OR_UNOPENED,
     commit_error,
     could_not_look,
     metadata_lost,
@@ -26,6 +27,8 @@ from bot.domain.table import TableState
 from bot.ports import Clock, TableChange
 
 _SQLITE_PATIENCE_S = 15
+_AWS_TRIES: dict[Literal["read", "commit"], int] = {"read": 3, "commit": 0}
+"""How often AWS's client repeats a request by itself."""
 
 
 class PyIcebergCatalog:
@@ -61,7 +64,7 @@ class PyIcebergCatalog:
                 loaded = self._catalog("read").load_table(table)
             history = caught.get(loaded.metadata_location)
             return table_state(table, loaded.metadata, loaded.metadata_location, self._clock.now(), history)
-        except (*MISSING, *TROUBLE) as error:
+        except UNREAD as error:
             state = self._without_its_file(table, error)
             if state is not None:
                 return state
@@ -77,7 +80,7 @@ class PyIcebergCatalog:
         """
         try:
             loaded = self._catalog("commit").load_table(table)
-        except (*MISSING, *TROUBLE, CouldNotLook) as error:
+        except UNREAD_OR_UNOPENED as error:
             lost = self._lost(table, error)
             if lost is not None:
                 raise metadata_lost(table, self.name, lost) from error
@@ -97,7 +100,7 @@ class PyIcebergCatalog:
         """Every table in every namespace, by name: one catalog call a namespace. Raises CouldNotLook."""
         try:
             return tuple(sorted(self._under(())))
-        except (*MISSING, *TROUBLE) as error:
+        except UNREAD as error:
             raise could_not_look("The list of tables", self.name, error) from error
 
     def _under(self, parent: tuple[str, ...]) -> list[TableName]:
@@ -122,22 +125,29 @@ class PyIcebergCatalog:
         """Where the catalog points, if `error` comes from that file; None if the catalog itself is the trouble."""
         try:
             return lost_location(self.name, self._properties, table, error)
-        except (*MISSING, *TROUBLE):
+        except UNREAD:
             return None
 
     def _catalog(self, purpose: Literal["read", "commit"]) -> Catalog:
         with self._lock:
             if purpose not in self._made:
                 properties = lean(self._properties) if purpose == "read" else self._properties
+                properties = {**properties, **_tries_of_aws(self._properties, _AWS_TRIES[purpose])}
                 try:
                     self._made[purpose] = load_catalog(self.name, **properties)
-                except (*TROUBLE, NotInstalledError, NoSuchPropertyException) as error:
+                except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
                         f"Expected it to accept its properties; found {type(error).__name__}: {error}.",
                         "Check `catalog` in the configuration file, and that the catalog runs.",
                     ) from error
             return self._made[purpose]
+
+
+def _tries_of_aws(properties: Mapping[str, str], again: int) -> dict[str, str]:
+    """AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a yes
+    would read as a no. The value is a number on purpose: that client takes no text."""
+    return {"glue.max-retries": cast(str, again)} if properties.get("type") == "glue" else {}
 
 
 def _with_patience(properties: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,9 @@ from pyiceberg.exceptions import (
     DynamoDbError,
     ForbiddenError,
     NoSuchNamespaceError,
+    NoSuchPropertyException,
     NoSuchTableError,
+    NotInstalledError,
     OAuthError,
     RESTError,
     TooManyRequestsError,
@@ -21,18 +23,25 @@ from pyiceberg.exceptions import (
 from pyiceberg.exceptions import ValidationError as NotIceberg
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from bot.adapters.iceberg.foreign import AWS, HIVE, is_turned_away
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.domain.ids import TableName
 
-MISSING = (NoSuchTableError, NoSuchNamespaceError)
-TROUBLE = (SQLAlchemyError, RESTError, OSError, ValueError, NotIceberg, DynamoDbError)
+Raised = tuple[type[Exception], ...]
+MISSING: Raised = (NoSuchTableError, NoSuchNamespaceError)
+TROUBLE: Raised = (SQLAlchemyError, RESTError, OSError, ValueError, NotIceberg, DynamoDbError, *AWS, *HIVE)
 """Everything that reading from a catalog raises when the catalog or the storage cannot be asked."""
 
-_REFUSED = (CommitFailedException, WaitingForLockException, *MISSING)
+UNREAD: Raised = (*MISSING, *TROUBLE)
+"""Whatever keeps a table from being read."""
+UNOPENED: Raised = (*TROUBLE, NotInstalledError, NoSuchPropertyException)
+"""Whatever keeps a catalog from being opened."""
+UNREAD_OR_UNOPENED: Raised = (*UNREAD, CouldNotLook)
+_REFUSED: Raised = (CommitFailedException, WaitingForLockException, *MISSING)
 """The catalog decided before it wrote anything."""
-_TURNED_AWAY = (BadRequestError, UnauthorizedError, ForbiddenError, TooManyRequestsError, OAuthError)
+_TURNED_AWAY: Raised = (BadRequestError, UnauthorizedError, ForbiddenError, TooManyRequestsError, OAuthError)
 """The request was turned away at the door."""
-COMMIT_TROUBLE = (*_REFUSED, *TROUBLE, NotImplementedError)
+COMMIT_TROUBLE: Raised = (*_REFUSED, *TROUBLE, NotImplementedError)
 """PyIceberg 0.12 writes no metadata of format 3: in a SQL, Hive or Glue catalog it raises NotImplementedError
 before it asks the catalog for anything."""
 
@@ -82,7 +91,7 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
             "Make the change with the engine that writes the table (the preview says what), or serve the table by a "
             "REST catalog.",
         )
-    if isinstance(error, _REFUSED + _TURNED_AWAY):
+    if isinstance(error, _REFUSED + _TURNED_AWAY) or is_turned_away(error):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",
             f"Expected it to accept the commit; found {_in_words(error)}.",

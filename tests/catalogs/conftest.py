@@ -1,0 +1,82 @@
+"""Catalogs of every kind, each a real server on loopback: SQL, REST, Glue (moto's) and Hive."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.catalogs.losing_proxy import LosingProxy, losing_proxy
+from tests.catalogs.orders import Orders, orders_in
+from tests.catalogs.rest_server import RestServer, rest_server
+
+KINDS = ("sql", "rest", "glue")
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
+    """Iceberg's own REST catalog server."""
+    with rest_server(tmp_path_factory.mktemp("rest-catalog")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[str]:
+    """Address of moto's server: S3 with the bucket `lake`, and Glue."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
+    keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name": "us-east-1"}
+    client = boto3.client("s3", endpoint_url=address, **keys)
+    client.create_bucket(Bucket="lake")
+    client.close()
+    yield address
+    server.stop()
+
+
+@pytest.fixture
+def properties(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Mapping[str, str]:
+    """What the configuration file would say of this kind of catalog."""
+    match kind:
+        case "rest":
+            return request.getfixturevalue("rest_catalog").properties
+        case "glue":
+            return glue_properties(request.getfixturevalue("aws"))
+        case _:
+            warehouse = (tmp_path / "warehouse").as_uri()
+            return {"type": "sql", "uri": f"sqlite:///{tmp_path / 'catalog.db'}", "warehouse": warehouse}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of catalog: every test that asks for it runs once for each."""
+    return str(request.param)
+
+
+@pytest.fixture
+def orders(kind: str, properties: Mapping[str, str]) -> Iterator[Orders]:
+    """`salesN.orders` with three commits."""
+    made = orders_in(kind, f"sales{next(_NUMBERS)}", properties)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def proxy(rest_catalog: RestServer) -> Iterator[LosingProxy]:
+    """A proxy before the REST catalog that can lose answers."""
+    with losing_proxy(rest_catalog.address) as between:
+        yield between
+
+
+def glue_properties(address: str) -> dict[str, str]:
+    """Glue and S3 at one address."""
+    keys = {"access-key-id": "any", "secret-access-key": "any", "region": "us-east-1", "endpoint": address}
+    return {
+        "type": "glue",
+        "warehouse": "s3://lake/warehouse",
+        **{f"{service}.{key}": value for service in ("glue", "s3") for key, value in keys.items()},
+    }

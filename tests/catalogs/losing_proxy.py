@@ -1,0 +1,102 @@
+"""A proxy that hands every request on, and can lose the answer to a commit after the catalog has carried it out."""
+
+import http.client
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+Loss = int | str
+"""An HTTP status to answer instead, `reset` (the connection is torn down), or `before` (not even handed on)."""
+
+
+class LosingProxy:
+    """What was asked through it, and what becomes of the next commits."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.address = ""
+        self.commits: list[int] = []
+        """Status of each commit, as the catalog answered it."""
+        self.losses: list[Loss] = []
+        """For the next commits, in order; then answers pass again."""
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Of the catalog behind it."""
+        return {"type": "rest", "uri": self.address}
+
+
+@contextmanager
+def losing_proxy(target: str) -> Iterator[LosingProxy]:
+    """The proxy, for the length of a `with`."""
+    proxy = LosingProxy(target)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": proxy}))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    proxy.address = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    proxy: LosingProxy
+
+    def log_message(self, *_told: object) -> None:
+        """Nothing is printed."""
+
+    def _hand_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        is_commit = self._is_commit()
+        loss = self.proxy.losses.pop(0) if is_commit and self.proxy.losses else None
+        if loss == "before":
+            self._tear_down()
+            return
+        status, kind, answer = self._asked(body)
+        if is_commit:
+            self.proxy.commits.append(status)
+        if loss == "reset":
+            self._tear_down()
+        elif loss is None:
+            self._answer(status, kind, answer)
+        else:
+            self._answer(int(loss), "application/json", b'{"error": {"message": "?", "type": "?", "code": 500}}')
+
+    do_GET = do_POST = do_HEAD = do_DELETE = _hand_on  # noqa: N815 - the names are the library's
+
+    def _is_commit(self) -> bool:
+        """A change of a table in an Iceberg REST catalog or in Glue."""
+        to_glue = self.headers.get("x-amz-target", "").endswith(".UpdateTable")
+        return self.command == "POST" and ("/tables/" in self.path or to_glue)
+
+    def _asked(self, body: bytes) -> tuple[int, str, bytes]:
+        with_target = http.client.HTTPConnection(urlsplit(self.proxy.target).netloc, timeout=30)
+        headers = {key: value for key, value in self.headers.items() if key.lower() != "accept-encoding"}
+        with_target.request(self.command, self.path, body or None, headers)
+        answer = with_target.getresponse()
+        told = answer.status, answer.getheader("content-type", "application/json"), answer.read()
+        with_target.close()
+        return told
+
+    def _answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _tear_down(self) -> None:
+        """RST instead of FIN: the other side sees a connection reset."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
