@@ -1,11 +1,14 @@
-"""One tree of errors. Each message says what happened, what was expected and found, and what to do."""
+"""One tree of errors. Each message says what happened, what was expected and found, and what to do; on one line,
+whatever the outside world has put into it."""
+
+from bot.domain.inert import visible
 
 
 class WaterlineError(Exception):
     """Base of every error that a responder may read."""
 
     def __init__(self, happened: str, found: str, remedy: str) -> None:
-        super().__init__(f"{happened} {found} {remedy}".strip())
+        super().__init__(visible(f"{happened} {found} {remedy}".strip()))
         self.happened = happened
         """What happened, a sentence."""
         self.found = found

@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _EMOJI = re.compile(r":(?=(?:[a-z0-9_'+-]*[a-z_][a-z0-9_'+-]*|100|1234|[+-]1):)", re.IGNORECASE)
 _LOOKALIKES = str.maketrans({"*": "∗", "~": "∼", "`": "'"})
+_QUOTE = re.compile(r"^(\s*)>+")
 _EDGE = re.compile(r"(?<!\w)_+|_+(?!\w)")
 
 
@@ -40,4 +41,4 @@ def inert(text: str) -> str:
 def _unformatted(text: str, *, is_first: bool) -> str:
     plain = _EMOJI.sub("∶", text.translate(_LOOKALIKES))
     plain = _EDGE.sub(lambda found: "ˍ" * len(found[0]), plain)
-    return f"›{plain[1:]}" if is_first and plain.startswith(">") else plain
+    return _QUOTE.sub(r"\1›", plain) if is_first else plain

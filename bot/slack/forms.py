@@ -17,6 +17,7 @@ from slack_sdk.models.blocks import (
 from slack_sdk.models.views import View
 
 from bot.domain.ids import short
+from bot.domain.inert import visible
 from bot.domain.notice import Notice
 from bot.domain.runbook import Runbook
 from bot.service.opening import Offer
@@ -86,7 +87,7 @@ def problem_form(title: str, sentence: str) -> View:
         type="modal",
         title=clipped(title, MODAL_TITLE),
         close="Close",
-        blocks=[SectionBlock(text=written(f":warning: {clipped(addressed(sentence), SECTION_TEXT - 20)}"))],
+        blocks=[SectionBlock(text=written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}"))],
     )
 
 

@@ -1,0 +1,176 @@
+"""Nothing that comes from outside can ping, link, hide, format or speak in the bot's name, in any message."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from slack_sdk.models.blocks import Block
+from slack_sdk.models.views import View
+
+import spark_tasks
+from bot.adapters.journal_sql import open_store
+from bot.domain.ids import TableName, UserId
+from bot.domain.inert import inert
+from bot.domain.journal import Entry
+from bot.domain.timeline import sentence
+from bot.evidence import find_tasks
+from bot.notices import render as render_notice
+from bot.notices import scan
+from bot.notices.samples import samples
+from bot.slack import blocks as builders
+from bot.slack.blocks.parts import button, confirm, context, header, section
+from bot.slack.forms import opened_form, pages, placeholder, problem_form
+from bot.slack.ids import Click
+from bot.slack.limits import fit
+from bot.slack.text import addressed, as_sentence, clipped, code, from_markdown, mrkdwn, person, room
+from tests.incidents import Story
+from tests.security.hostile import UNSEEN, faults_of_blocks, faults_of_mrkdwn, texts
+from tests.security.poisoned import poisoned, poisoned_record
+
+FAST = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TASKS = {name: module.task for name, module in find_tasks(spark_tasks).items()}
+TEMPLATES = scan(Path(__file__).parents[2] / "messages")
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Entry, ...]:
+    """An incident from its opening to its close."""
+    store = open_store(f"sqlite:///{tmp_path_factory.mktemp('record') / 'record.db'}")
+    story = Story(store.journal).whole()
+    found = store.journal.entries(story.id)
+    store.close()
+    return found
+
+
+def public_builders() -> dict[str, Callable[..., Any]]:
+    """Every function of `bot/slack/blocks/` that makes a message or a view."""
+    found = {}
+    for module in iter_modules(builders.__path__):
+        for name, value in vars(import_module(f"{builders.__name__}.{module.name}")).items():
+            if name.endswith(("_message", "_view")) and inspect.isfunction(value):
+                found[name] = value
+    return found
+
+
+def calls(build: Callable[..., Any], known: Mapping[str, list[Any]]) -> Iterator[Any]:
+    """What it makes of the incident: one call for each value of its parameters, which are known by name."""
+    names = list(inspect.signature(build).parameters)
+    unknown = [name for name in names if name not in known]
+    assert not unknown, f"{build.__name__} takes {unknown}: say in this test what to hand it"
+    for number in range(max(len(known[name]) for name in names)):
+        yield build(*(known[name][number % len(known[name])] for name in names))
+
+
+@pytest.mark.parametrize("name", sorted(public_builders()))
+@FAST
+@given(attack=texts)
+def test_no_message_is_spoofed(entries: tuple[Entry, ...], name: str, attack: str) -> None:
+    """Every builder, over an incident whose texts are all attacks: open as it stood in the middle, and closed."""
+    for incident in (poisoned(entries, attack), poisoned(entries[:-1], attack), poisoned(entries[:13], attack)):
+        runs = list(incident.runs.values())
+        known: dict[str, list[Any]] = {
+            "incident": [incident],
+            "tasks": [TASKS],
+            "progress": [None],
+            "run": runs,
+            "task": [TASKS[run.task] for run in runs],
+            "view": list(incident.proposals.values()),
+            "diagnosis": [incident.diagnosis] if incident.diagnosis else [],
+            "findings": [incident.review] if incident.review else [],
+            "incidents": [[incident]],
+            "tables": [[TableName("sales.orders")]],
+            "user": [UserId("U0ANA00001")],
+        }
+        parameters = inspect.signature(public_builders()[name]).parameters
+        if any(known.get(parameter) == [] for parameter in parameters):
+            continue
+        for made in calls(public_builders()[name], known):
+            shown = [made.to_dict()] if isinstance(made, View) else fit(made[1])
+
+            assert list(faults_of_blocks(shown)) == []
+
+
+@FAST
+@given(attack=texts)
+def test_no_line_of_the_thread_is_spoofed(entries: tuple[Entry, ...], attack: str) -> None:
+    """The timeline puts what people typed into sentences of ours."""
+    for entry in poisoned(entries, attack).entries:
+        line = f"12:00 · {addressed(sentence(entry), ())}"
+
+        assert faults_of_mrkdwn(line) == []
+
+
+@pytest.mark.parametrize("kind", sorted(TEMPLATES))
+@FAST
+@given(attack=texts)
+def test_no_notice_is_spoofed(kind: str, attack: str) -> None:
+    """Every template of `messages/`, over facts whose texts are all attacks."""
+    for _shape, facts in list(samples())[:: len(list(samples())) // 6]:
+        text = render_notice(TEMPLATES[kind], poisoned_record(facts, attack))
+        shown = fit([section(part) for part in pages(text)])
+
+        assert list(faults_of_blocks(shown)) == []
+
+
+@FAST
+@given(attack=texts)
+def test_no_small_piece_is_spoofed(attack: str) -> None:
+    """Headings, buttons, confirmations, answers, prose of runbooks, and forms that say what went wrong."""
+    made: list[Block] = [
+        header(attack),
+        context(f"{mrkdwn(attack)} {code(attack)} {person(attack)} {room(attack)} {mrkdwn(as_sentence(attack))}"),
+        section(f"• {mrkdwn(clipped(attack, 30))}"),
+        section("\n".join(f"– {line}" for line in addressed(attack.replace("\n", " "), ()).split("\n"))),
+    ]
+    forms = [
+        problem_form("Problem", f"No: {attack}"),
+        opened_form(f"Yes: {attack}"),
+        placeholder("Wait", "x", f"… {attack}"),
+    ]
+    sure = confirm(attack, attack, attack)
+    pressed = button(attack, Click.TAKE, "wl-1", confirm=sure)
+
+    assert list(faults_of_blocks(fit(made))) == []
+    assert [f for form in forms for f in faults_of_blocks(form.to_dict()) if "0EVE" not in f] == []
+    assert list(faults_of_blocks([pressed.to_dict()])) == []
+
+
+@given(attack=texts)
+def test_inert_text_hides_nothing_and_is_not_made_inert_twice(attack: str) -> None:
+    """All of it is there to be read, on one line, and doing it again changes nothing."""
+    once = inert(attack)
+
+    assert UNSEEN.search(once) is None
+    assert "\n" not in once
+    assert inert(once) == once
+
+
+def test_what_is_no_attack_is_left_alone() -> None:
+    """Names, paths, times and commands are copied from messages: they stay as they are."""
+    for text in (
+        "sales.orders_v2", "s3://lake/orders/_delta", "14:02:11 UTC", "Run `waterline record verify`: it says more.",
+        "👩‍💻 restarted it", "a < b & c > d", "order_items.customer_id", "50 % of 2,300 rows",
+    ):  # fmt: skip
+        assert inert(text) == text.replace("/_delta", "/ˍdelta")
+
+
+def test_a_link_in_a_runbook_is_one_and_a_link_in_data_is_none() -> None:
+    """The team writes its runbooks; nobody vouches for a value of a column."""
+    prose = from_markdown("See [the dashboard](https://grafana.example/d/1) or https://wiki.example/x.")
+
+    assert prose == "See <https://grafana.example/d/1|the dashboard> or <https://wiki.example/x>."
+    assert from_markdown("[x](javascript:alert(1)) <https://evil.example|y>").count("<") == 0
+    assert "<" not in mrkdwn("[the dashboard](https://grafana.example/d/1)")
+
+
+def test_a_mention_needs_an_id_that_the_entry_names_itself() -> None:
+    """Whom to tell is a field; a mention within a text pings nobody."""
+    told = addressed("<@U0ANA00001> is responding: <@U0BEN00002> <!channel>", {"U0ANA00001"})
+
+    assert told == "<@U0ANA00001> is responding: &lt;@U0BEN00002&gt; &lt;!channel&gt;"
+    assert person("U0ANA00001><!channel") == "U0ANA00001&gt;&lt;!channel"
