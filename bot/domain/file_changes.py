@@ -1,0 +1,68 @@
+"""Which data files a repair adds to a table or takes out of it.
+
+They are named by where they come from, with counts and a digest of the exact list: thousands of files fit into the
+journal, and what is executed is still exactly what was approved.
+"""
+
+from bot.domain.ids import SnapshotId
+from bot.domain.record import Record
+
+
+class FileSources(Record):
+    """Where data files come from; a file is meant if any of these names it."""
+
+    added_by: tuple[SnapshotId, ...] = ()
+    """What these commits added."""
+    removed_by: tuple[SnapshotId, ...] = ()
+    """What these commits removed: the files that a compaction replaced."""
+    manifests: tuple[str, ...] = ()
+    """What these Flink manifests list."""
+    paths: tuple[str, ...] = ()
+    """These very files."""
+    only_unreadable: bool = False
+    """Of all these only the files that storage does not give whole."""
+
+
+class FileList(Record):
+    """An exact list of data files."""
+
+    sources: FileSources
+    files: int
+    rows: int
+    bytes: int
+    digest: str
+    """sha256 over path, rows and bytes of each file, sorted."""
+
+
+class Some(Record):
+    """How many files, and the first of them."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+    """At most five."""
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+
+class FileSurvey(Record):
+    """What a change of files would meet on a branch as it is now."""
+
+    add: FileList | None
+    """What would be added: the files of its sources that are not live; None where that is nothing."""
+    remove: FileList | None
+    """The references that would go; None where none is live."""
+    live_already: Some = Some()
+    """Of what is to be added: live on the branch."""
+    gone: Some = Some()
+    """Of what is to be added: storage does not give it whole."""
+    not_live: Some = Some()
+    """Of what is to be removed: not live on the branch any more."""
+    delete_files: int = 0
+    """Delete files that the sources themselves bring or list."""
+    has_equality_deletes: bool = False
+    """Whether rows of the branch are deleted by key: then a file that is added again rises above older deletes."""
+    partitions: tuple[str, ...] = ()
+    """Partitions of the files of both lists, as `day=2026-11-03`, at most ten."""
+    span: dict[str, tuple[str, str]] = {}
+    """Column -> lowest and highest value in the files of both lists, by their bounds."""
