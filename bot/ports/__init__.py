@@ -5,6 +5,7 @@ from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post
 from bot.ports.outside import (
     CheckpointStore,
     EvidenceRunner,
+    FileChange,
     FlinkJobs,
     JobPorts,
     PastRuns,
@@ -22,6 +23,7 @@ __all__ = [
     "Delivery",
     "Directory",
     "EvidenceRunner",
+    "FileChange",
     "FlinkJobs",
     "Inbox",
     "JobPorts",

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.evidence import Answer, Ask, Progress, Task
+from bot.domain.file_changes import FileList, FileSources, FileSurvey
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.reads import ReadRun
@@ -35,6 +36,19 @@ class TableChange(Record):
     remove_properties: tuple[str, ...] = ()
 
 
+class FileChange(Record):
+    """One atomic commit on a branch that adds and removes data files; no data is written."""
+
+    expected_uuid: str
+    ref: str
+    expected_head: SnapshotId
+    """Compare: the commit is refused unless the branch is exactly here."""
+    add: FileList | None
+    remove: FileList | None
+    summary: dict[str, str]
+    """Goes into the snapshot's summary: the mark by which the commit is found again."""
+
+
 class TableCatalog(Protocol):
     """Iceberg's catalog: metadata and commits, never data."""
 
@@ -45,6 +59,22 @@ class TableCatalog(Protocol):
         """Apply `change` as one compare-and-swap, at most once; returns the table after it.
 
         Raises CommitRefused (surely not applied) or OutcomeUnknown (verify with `load`). Never retried here.
+        """
+
+    def survey_files(
+        self, table: TableName, ref: str, *, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
+    ) -> FileSurvey:
+        """What adding and removing these files on branch `ref` would meet, with the span of `columns`.
+
+        Cost: manifests of the sources; those of the branch that may name them; one request of storage for each file
+        that is to be added. Raises UnknownTable, CouldNotLook.
+        """
+
+    def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
+        """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
+
+        The lists are made anew and must have the approved digest. Raises CommitRefused (surely not applied) or
+        OutcomeUnknown (look for the summary's mark). Never retried here.
         """
 
     def tables(self) -> tuple[TableName, ...]:
