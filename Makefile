@@ -52,8 +52,9 @@ matrix: install ## Every story on a real Flink, and what the bot says of it: wri
 	$(BIN)/python -m tests.matrix
 
 reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
-	$(BIN)/waterline catalogue > docs/catalogue.md
-	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md
+	$(BIN)/waterline catalogue > docs/catalogue.md.new && mv docs/catalogue.md.new docs/catalogue.md
+	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
+	mv deploy/settings.md.new deploy/settings.md
 
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
