@@ -3,101 +3,103 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
+from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
+from spark_tasks._bounds import range_columns, with_bounds
+from spark_tasks._file_names import WRITER_IN_PATH
 from spark_tasks._reading import entries
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WHOLE = frozenset({"int", "long"})
-_TIMES = frozenset({"timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns", "date"})
-_NUMBER_OF_DIGITS = {"int": 8, "long": 16}
-_NAME = r"[^/]+$"
+_KINDS_OF_ENTRY = 4
+"""Added and removed, data and deletes."""
+_RANGES = ("event_from", "event_until", "position_from", "position_until")
+
+
+class CommitFiles(Record):
+    """What the files of one commit tell. Ranges are of the data files that it added, as Iceberg stores them; None
+    where a bound is not stated."""
+
+    added_files: int = 0
+    added_rows: int = 0
+    removed_files: int = 0
+    removed_rows: int = 0
+    added_delete_files: int = 0
+    removed_delete_files: int = 0
+    subtasks: tuple[int, ...] | None = None
+    """Of the files added; None if it added none, or one with another engine's name."""
+    attempts: tuple[int, ...] | None = None
+    spec_ids: tuple[int, ...] = ()
+    event_from: int | None = None
+    event_until: int | None = None
+    position_from: int | None = None
+    position_until: int | None = None
 
 
 def files_by_commit(
     spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
-) -> dict[SnapshotId, Row]:
-    """Commit -> its row of `files_of_commits`. Reads the manifests that the commits wrote; nothing without commits."""
+) -> dict[SnapshotId, CommitFiles]:
+    """Commits that added or removed files. Reads the manifests that they wrote; nothing without commits."""
     if not commits:
         return {}
     read = entries(spark, commits, bounds=True)
     event, position = range_columns(table, contract)
-    told = files_of_commits(read, event, position).limit(len(commits)).collect()
-    return {SnapshotId(row["snapshot_id"]): row for row in told}
-
-
-def range_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
-    """(event time, position) as the contract names them, where their type has bounds that are whole numbers and
-    their values may be shown."""
-    by_name = {column.name: column for column in table.columns if column.name not in contract.redacted}
-    event = by_name.get(contract.event_time) if contract.event_time else None
-    position = by_name.get(contract.position) if contract.position else None
-    return (
-        event if event is not None and event.type in _TIMES else None,
-        position if position is not None and position.type in _WHOLE else None,
-    )
+    told = files_of_commits(read, event, position).limit(len(commits) * _KINDS_OF_ENTRY).collect()
+    by_commit: dict[SnapshotId, list[Row]] = {}
+    for row in told:
+        by_commit.setdefault(SnapshotId(row["snapshot_id"]), []).append(row)
+    return {snapshot_id: _files(rows) for snapshot_id, rows in by_commit.items()}
 
 
 def files_of_commits(read: DataFrame, event: TableColumn | None, position: TableColumn | None) -> DataFrame:
-    """Shape: snapshot_id, added_files, added_rows, removed_files, removed_rows (data files), added_delete_files,
-    removed_delete_files, names, named, attempts, subtasks, spec_ids (arrays of int), event_from, event_until,
-    position_from, position_until (bigint, as Iceberg stores them; null without bounds); one row per commit.
-
-    `named` < `names`: some added file has another engine's name. Ranges are of the data files added.
-    """
-    is_added, is_data = F.col("status") == 1, F.col("content") == 0
-    name = F.regexp_extract("file_path", _NAME, 0)
-    attempt, subtask = (F.regexp_extract(name, form, 1) for form in (ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME))
-    is_new_data = is_added & is_data
-    return (
-        read.withColumn("attempt", F.when(is_added & (attempt != ""), attempt.cast("int")))
-        .withColumn("subtask", F.when(is_added & (subtask != ""), subtask.cast("int")))
-        .groupBy("snapshot_id")
-        .agg(
-            F.count_if(is_new_data).alias("added_files"),
-            F.sum(F.when(is_new_data, F.col("record_count")).otherwise(0)).alias("added_rows"),
-            F.count_if(~is_added & is_data).alias("removed_files"),
-            F.sum(F.when(~is_added & is_data, F.col("record_count")).otherwise(0)).alias("removed_rows"),
-            F.count_if(is_added & ~is_data).alias("added_delete_files"),
-            F.count_if(~is_added & ~is_data).alias("removed_delete_files"),
-            F.count_if(is_added).alias("names"),
-            F.count("attempt").alias("named"),
-            F.array_sort(F.collect_set("attempt")).alias("attempts"),
-            F.array_sort(F.collect_set("subtask")).alias("subtasks"),
-            F.array_sort(F.collect_set(F.when(is_added, F.col("spec_id")))).alias("spec_ids"),
-            F.min(F.when(is_new_data, bound("lower_bounds", event))).alias("event_from"),
-            F.max(F.when(is_new_data, bound("upper_bounds", event))).alias("event_until"),
-            F.min(F.when(is_new_data, bound("lower_bounds", position))).alias("position_from"),
-            F.max(F.when(is_new_data, bound("upper_bounds", position))).alias("position_until"),
-        )
+    """Shape: snapshot_id, is_added, is_data, files, rows, named (files with Flink's name), writers (array of
+    `subtask-attempt`), spec_ids (array of int), event_from, event_until, position_from, position_until (bigint, as
+    Iceberg stores them; null without bounds); one row per commit and kind of entry."""
+    writer = F.regexp_extract("file_path", WRITER_IN_PATH, 1)
+    placed = with_bounds(read, {"event": event, "position": position}).select(
+        "snapshot_id",
+        (F.col("status") == 1).alias("is_added"),
+        (F.col("content") == 0).alias("is_data"),
+        "record_count",
+        "spec_id",
+        F.nullif(writer, F.lit("")).alias("writer"),
+        *_RANGES,
+    )
+    return placed.groupBy("snapshot_id", "is_added", "is_data").agg(
+        F.count("*").alias("files"),
+        F.sum("record_count").alias("rows"),
+        F.count("writer").alias("named"),
+        F.collect_set("writer").alias("writers"),
+        F.collect_set("spec_id").alias("spec_ids"),
+        *((F.min if name.endswith("_from") else F.max)(name).alias(name) for name in _RANGES),
     )
 
 
-def bound(edge: str, column: TableColumn | None) -> Column:
-    """A bound as bigint: little-endian two's complement of four or eight bytes (Iceberg spec, appendix D). A file
-    older than the promotion of its column to long keeps four. Null without a column, or where none is stated."""
-    if column is None:
-        return F.lit(None).cast("bigint")
-    value = F.get(F.filter(edge, lambda entry: entry["key"] == column.field_id), F.lit(0))["value"]
-    little = F.hex(value)
-    return F.when(F.length(little) == _NUMBER_OF_DIGITS["long"], _number(little, 8)).when(
-        F.length(little) == _NUMBER_OF_DIGITS["int"], _number(little, 4)
+def _files(rows: Sequence[Row]) -> CommitFiles:
+    """Of one commit's rows."""
+    told = {(row["is_added"], row["is_data"]): row for row in rows}
+    added = [row for row in rows if row["is_added"]]
+    new, gone = told.get((True, True)), told.get((False, True))
+    new_deletes, gone_deletes = told.get((True, False)), told.get((False, False))
+    is_flinks = bool(added) and all(row["named"] == row["files"] for row in added)
+    writers = {tuple(map(int, each.split("-"))) for row in added for each in row["writers"]}
+    return CommitFiles(
+        added_files=new["files"] if new else 0,
+        added_rows=new["rows"] if new else 0,
+        removed_files=gone["files"] if gone else 0,
+        removed_rows=gone["rows"] if gone else 0,
+        added_delete_files=new_deletes["files"] if new_deletes else 0,
+        removed_delete_files=gone_deletes["files"] if gone_deletes else 0,
+        subtasks=tuple(sorted({subtask for subtask, _ in writers})) if is_flinks else None,
+        attempts=tuple(sorted({attempt for _, attempt in writers})) if is_flinks else None,
+        spec_ids=tuple(sorted({spec for row in added for spec in row["spec_ids"]})),
+        **{name: new[name] if new else None for name in _RANGES},
     )
-
-
-def _number(little: Column, size: int) -> Column:
-    """The signed number of so many little-endian bytes in hexadecimal digits."""
-    big = F.concat(*(F.substring(little, 2 * place + 1, 2) for place in reversed(range(size))))
-    if size == 8:
-        return F.conv(big, 16, -10).cast("bigint")
-    unsigned = F.conv(big, 16, 10).cast("bigint")
-    return F.when(unsigned >= 2**31, unsigned - 2**32).otherwise(unsigned)
 
 
 def moment_of(bound: int | None, column: TableColumn | None) -> datetime | None:

@@ -16,7 +16,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._commit_files import bound
+from spark_tasks._bounds import with_bounds
 from spark_tasks._reading import column, entries
 
 MAX_FILES = 20_000
@@ -51,15 +51,15 @@ def files_of(
     if not commits:
         return ()
     read = entries(spark, commits, bounds=True, more={"referenced_data_file": "string"})
-    told = read.select(
+    told = with_bounds(read, {"edge": bounded}).select(
         "snapshot_id",
         "status",
         "content",
         "file_path",
         F.lower("file_format").alias("format"),
         "record_count",
-        bound("lower_bounds", bounded).alias("low"),
-        bound("upper_bounds", bounded).alias("high"),
+        F.col("edge_from").alias("low"),
+        F.col("edge_until").alias("high"),
         "referenced_data_file",
     )
     rows = told.limit(MAX_FILES + 1).collect()

@@ -11,7 +11,8 @@ from bot.domain.errors import EvidenceFailed
 from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._reading import entries_of, manifests_of
+from spark_tasks._manifests import Manifest, listed, manifest_of
+from spark_tasks._reading import entries_of
 from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
 from spark_tasks._window import Reach
 
@@ -40,10 +41,10 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     if not _has(lists, table.by_id[reach.until]):
         return Looked(len(commits), tuple(lost), 0, (_LISTS,))
     manifests, older = _manifests(spark, table, reach)
-    sizes = sizes_of(spark, table, [m["manifest_path"] for m in manifests])
+    sizes = sizes_of(spark, table, [m.path for m in manifests])
     broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
     names = {bad.path for bad in broken}
-    whole = [m for m in manifests if m["manifest_path"] not in names]
+    whole = [m for m in manifests if m.path not in names]
     files = _files(spark, whole, reach.main)
     found = _judged_files(spark, table, files)
     return Looked(
@@ -57,27 +58,30 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
 _LISTS = "manifest lists of the window's snapshots"
 
 
-def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[list[Row], int]:
+def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[list[Manifest], int]:
     """The window's manifests and the newest older ones, and how many older ones are left out."""
-    listed = manifests_of(spark, [table.by_id[reach.until].manifest_list])
     is_inside = F.col("added_snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
     alike = Window.partitionBy("is_inside")
-    placed = listed.withColumn("is_inside", is_inside).withColumns(
-        {
-            "place": F.row_number().over(alike.orderBy(F.desc("sequence_number"), "manifest_path")),
-            "alike": F.count("*").over(alike),
-        }
+    placed = (
+        listed(spark, [table.by_id[reach.until]])
+        .withColumn("is_inside", is_inside)
+        .withColumns(
+            {
+                "place": F.row_number().over(alike.orderBy(F.desc("sequence_number"), "manifest_path")),
+                "alike": F.count("*").over(alike),
+            }
+        )
     )
     looked_at = F.when(F.col("is_inside"), MAX_PATHS).otherwise(MANIFESTS_CHECKED)
     found = placed.where(F.col("place") <= looked_at).limit(MAX_PATHS + MANIFESTS_CHECKED).collect()
     found.sort(key=lambda row: (not row["is_inside"], row["place"]))
     listed_in_all = {row["is_inside"]: row["alike"] for row in found}
-    return found, sum(listed_in_all.values()) - len(found)
+    return [manifest_of(row) for row in found], sum(listed_in_all.values()) - len(found)
 
 
-def _judged_manifest(manifest: Row, sizes: dict[str, int]) -> UnreadableFile | None:
-    path, snapshot = manifest["manifest_path"], SnapshotId(manifest["added_snapshot_id"])
-    size, expected = sizes.get(plain(path)), manifest["manifest_length"]
+def _judged_manifest(manifest: Manifest, sizes: dict[str, int]) -> UnreadableFile | None:
+    path, snapshot = manifest.path, SnapshotId(manifest.snapshot_id)
+    size, expected = sizes.get(plain(path)), manifest.length
     if size is None:
         return _missing(path, "manifest", snapshot)
     if expected is not None and size != expected:
@@ -85,10 +89,10 @@ def _judged_manifest(manifest: Row, sizes: dict[str, int]) -> UnreadableFile | N
     return None
 
 
-def _files(spark: SparkSession, manifests: Sequence[Row], window: Sequence[Snapshot]) -> list[Row]:
+def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[Snapshot]) -> list[Row]:
     """Live files that the window's commits added. Raises EvidenceFailed above `MAX_PATHS`."""
     wanted = {int(commit.snapshot_id) for commit in window}
-    inside = [m for m in manifests if m["added_snapshot_id"] in wanted]
+    inside = [m for m in manifests if m.snapshot_id in wanted]
     if not inside:
         return []
     live = entries_of(spark, inside).where("status != 2")

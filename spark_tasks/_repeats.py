@@ -11,8 +11,9 @@ from bot.domain.evidence import Ask
 from bot.domain.table import Snapshot
 from spark_tasks._copies import FILE, in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, comparable, names_at, rows_in, whole_schema
-from spark_tasks._reading import column, local_ids, rows_at, writers_of
+from spark_tasks._reading import column, local_ids, rows_at
 from spark_tasks._window import Reach
+from spark_tasks._writers import writers_of
 
 OLDER = -1
 """The place of a row that lived before the window."""
@@ -88,7 +89,7 @@ def replays_of(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
 
 def commits_of_first(spark: SparkSession, at: Snapshot, pairs: DataFrame) -> DataFrame:
     """Shape: file_path, writer (snapshot_id); one row per file in which a first copy lived before the window.
-    Cost: two columns of every manifest of `at`; nothing where no such file is."""
+    Cost: as of `writers_of`; nothing where no such file is."""
     files = pairs.where("first.snapshot_id IS NULL").select(F.col("first.file_path").alias("file_path")).distinct()
     if files.limit(1).count() == 0:
         return spark.createDataFrame([], "file_path string, writer bigint")

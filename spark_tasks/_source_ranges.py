@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
-from spark_tasks._commit_files import bound, range_columns
+from spark_tasks._bounds import range_columns, stored, with_bounds
 
 MAX_RANGES = 50_000
 
@@ -66,14 +66,8 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
     by_name = {column.name: column.field_id for column in table.columns}
     of = by_name.get(contract.position_partition) if contract.position_partition else None
     partition = F.lit("") if contract.position_partition is None else _single_value(of)
-    placed = added.where("content = 0").select(
-        "snapshot_id",
-        partition.alias("partition"),
-        bound("lower_bounds", position).alias("position_from"),
-        bound("upper_bounds", position).alias("position_until"),
-        bound("lower_bounds", event).alias("event_from"),
-        bound("upper_bounds", event).alias("event_until"),
-    )
+    bounded = with_bounds(added.where("content = 0"), {"position": position, "event": event})
+    placed = bounded.withColumn("partition", partition)
     grouped = placed.groupBy("snapshot_id", "partition").agg(
         F.min("position_from").alias("position_from"),
         F.max("position_until").alias("position_until"),
@@ -102,12 +96,7 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
 
 def _single_value(field_id: int | None) -> Column:
     """The column's one value in a file, as stored, in hexadecimal digits; null where the file holds several."""
-    if field_id is None:
-        return F.lit(None).cast("string")
-    low, high = (
-        F.hex(F.get(F.filter(edge, lambda entry: entry["key"] == field_id), F.lit(0))["value"])
-        for edge in ("lower_bounds", "upper_bounds")
-    )
+    low, high = stored("lower_bounds", field_id), stored("upper_bounds", field_id)
     return F.when(low == high, low)
 
 

@@ -1,6 +1,6 @@
 """Did a commit of the window add a data file that was live already?"""
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
@@ -8,7 +8,7 @@ from bot.domain.findings import DuplicateFile, DuplicateFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
-from spark_tasks._live import MANIFESTS_BELOW, live_around
+from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW, live_around
 from spark_tasks._window import reach_of
 from spark_tasks._words import MAX_ROWS, could_not, counted, ids
 
@@ -18,7 +18,7 @@ TASK = Task(
     question="Did a commit of the window add a data file that was live already?",
     confirmed_means="the table names one data file several times, and every row of it counts as often",
     needs=("table",),
-    cost=f"manifests of the window and the {MANIFESTS_BELOW} newest below it",
+    cost=f"manifests of the window and the newest below it: {MANIFESTS_BELOW}, or {ENTRIES_BELOW:,} entries",
     reads="metadata",
 )
 _MAX_GROUPS = 500
@@ -48,30 +48,18 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             F.array_sort(F.collect_list("snapshot_id")).alias("snapshots"),
         )
         .where("inside > 0")
-        .persist()
+        .withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
     )
-    try:
-        groups = (
-            copies.groupBy(F.when(F.col("copies") > 1, F.col("snapshots")).alias("sharing"))
-            .agg(F.count("*").alias("files"), F.sum((F.col("copies") - 1) * F.col("rows")).alias("extra"))
-            .orderBy(F.col("sharing").isNotNull(), F.desc("extra"))
-        )
-        counted_by_set = groups.limit(_MAX_GROUPS + 1).collect()
-        found = [row["sharing"] for row in counted_by_set if row["sharing"] is not None]
-        if not found:
-            files = sum(int(row["files"]) for row in counted_by_set)
-            return _none(files, f"Each of {counted(files, 'data file')} that the window added is live once.")
-        files = copies.count()
-        repeated = copies.where("copies > 1").withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
-        sample = repeated.orderBy(F.desc("extra"), "file_path").limit(MAX_ROWS).collect()
-        total = repeated.agg(F.count("*").alias("files"), F.sum("extra").alias("rows")).first()
-    finally:
-        copies.unpersist()
-    assert total is not None
+    sets = _sharing(copies).limit(_MAX_GROUPS + 1).collect()
+    found = [row["sharing"] for row in sets if row["sharing"] is not None]
+    files = int(sets[0]["all_files"]) if sets else 0
+    if not found:
+        return _none(files, f"Each of {counted(files, 'data file')} that the window added is live once.")
+    sample = copies.where("copies > 1").orderBy(F.desc("extra"), "file_path").limit(MAX_ROWS).collect()
     finding = DuplicateFilesFinding(
         files_checked=files,
-        count=int(total["files"]),
-        extra_rows=int(total["rows"]),
+        count=int(sets[0]["all_repeated"]),
+        extra_rows=int(sets[0]["all_extra"]),
         files=tuple(_file(table, row) for row in sample),
         again=_by_age(table, {late for sharing in found for late in _by_age(table, sharing)[1:]}),
     )
@@ -93,7 +81,25 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     )
 
 
-_SOURCES = (f"live entries in the window's manifests and in the {MANIFESTS_BELOW} newest below",)
+def _sharing(copies: DataFrame) -> DataFrame:
+    """Shape: sharing (array of snapshot_id; null: of the files that are live once), files, extra, and the same of all
+    sets together: all_files, all_repeated, all_extra; one row per set of commits that share a file."""
+    sets = copies.groupBy(F.when(F.col("copies") > 1, F.col("snapshots")).alias("sharing")).agg(
+        F.count("*").alias("files"), F.sum("extra").alias("extra")
+    )
+    every, is_shared = Window.partitionBy(F.lit(0)), F.col("sharing").isNotNull()
+    return sets.withColumns(
+        {
+            "all_files": F.sum("files").over(every),
+            "all_repeated": F.sum(F.when(is_shared, F.col("files")).otherwise(0)).over(every),
+            "all_extra": F.sum("extra").over(every),
+        }
+    ).orderBy(is_shared, F.desc("extra"))
+
+
+_SOURCES = (
+    f"live entries in the window's manifests and in the newest below: {MANIFESTS_BELOW}, or {ENTRIES_BELOW:,} entries",
+)
 
 
 def _headline(finding: DuplicateFilesFinding) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding
@@ -11,9 +11,10 @@ from bot.domain.ids import short_job
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot
+from spark_tasks._bounds import range_columns
 from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
 from spark_tasks._code_version import code_version_of
-from spark_tasks._commit_files import files_by_commit, moment_of, range_columns
+from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
 from spark_tasks._ledger_cells import COLUMNS, lines_of
 from spark_tasks._missing_commits import missing_after, missing_before
 from spark_tasks._sinks import Sinks
@@ -77,7 +78,7 @@ def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledge
     files = files_by_commit(spark, world.table, ask.contract, commits)
     skipped = missing_before(world, sinks, commits)
     rows = tuple(
-        _row(ask, commit, files.get(commit.snapshot_id)).model_copy(
+        _row(ask, commit, files.get(commit.snapshot_id, CommitFiles())).model_copy(
             update={"sink": sinks.of(commit), "skipped": skipped.get(commit.snapshot_id, ())}
         )
         for commit in commits
@@ -89,15 +90,13 @@ def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledge
     )
 
 
-def _row(ask: Ask, commit: Snapshot, files: Row | None) -> LedgerRow:
+def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
     world = ask.observation
     event_column, _ = range_columns(world.table, ask.contract)
-    is_flinks = files is not None and files["names"] > 0 and files["names"] == files["named"]
 
-    def counter(key: str, in_manifests: str) -> int:
+    def counter(key: str, in_manifests: int) -> int:
         """The summary's; what the manifests say where the writer left it out."""
-        told = int(files[in_manifests]) if files is not None else 0
-        return commit.counted(key) if key in commit.summary else told
+        return commit.counted(key) if key in commit.summary else in_manifests
 
     return LedgerRow(
         snapshot_id=commit.snapshot_id,
@@ -111,20 +110,20 @@ def _row(ask: Ask, commit: Snapshot, files: Row | None) -> LedgerRow:
         operator_id=commit.operator_id,
         checkpoint_id=commit.checkpoint_id,
         checkpoint_kind=_kind(world, commit),
-        attempts=tuple(files["attempts"]) if is_flinks and files is not None else None,
-        subtasks=tuple(files["subtasks"]) if is_flinks and files is not None else None,
-        added_files=counter("added-data-files", "added_files"),
-        added_rows=counter("added-records", "added_rows"),
-        removed_files=counter("deleted-data-files", "removed_files"),
-        removed_rows=counter("deleted-records", "removed_rows"),
-        added_delete_files=counter("added-delete-files", "added_delete_files"),
-        removed_delete_files=counter("removed-delete-files", "removed_delete_files"),
-        event_from=moment_of(files["event_from"], event_column) if files is not None else None,
-        event_until=moment_of(files["event_until"], event_column) if files is not None else None,
-        position_from=files["position_from"] if files is not None else None,
-        position_until=files["position_until"] if files is not None else None,
+        attempts=files.attempts,
+        subtasks=files.subtasks,
+        added_files=counter("added-data-files", files.added_files),
+        added_rows=counter("added-records", files.added_rows),
+        removed_files=counter("deleted-data-files", files.removed_files),
+        removed_rows=counter("deleted-records", files.removed_rows),
+        added_delete_files=counter("added-delete-files", files.added_delete_files),
+        removed_delete_files=counter("removed-delete-files", files.removed_delete_files),
+        event_from=moment_of(files.event_from, event_column),
+        event_until=moment_of(files.event_until, event_column),
+        position_from=files.position_from,
+        position_until=files.position_until,
         schema_id=commit.schema_id,
-        spec_ids=tuple(files["spec_ids"]) if files is not None else (),
+        spec_ids=files.spec_ids,
         refs=tuple(ref.name for ref in world.table.refs if ref.snapshot_id == commit.snapshot_id),
         code_version=code_version_of(commit, world.jobs)[0],
         readers=tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),
