@@ -25,7 +25,23 @@ PACKAGES = (
 """What evidence needs beside Spark itself; the versions were run together."""
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_LEAN = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:+ExitOnOutOfMemoryError"
+_LEAN = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -Xshare:auto "
+    "-XX:+ExitOnOutOfMemoryError -Dorg.apache.avro.fastread=false"
+)
+"""Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; and
+Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
+filled a heap of 1 GB, and each answer took ten times as long."""
+_REMEMBERED = {
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.ui.dagGraph.retainedRootRDDs": "50",
+    "spark.connect.ui.retainedSessions": "10",
+    "spark.connect.ui.retainedStatements": "20",
+}
+"""Past queries that Spark keeps for a page which is off: by default a thousand, with their plans."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.console.ref = Console
@@ -115,6 +131,7 @@ class SparkServer:
             "spark.sql.warehouse.dir": str(self._room / "warehouse"),
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(wanted.cores),
+            **_REMEMBERED,
             **wanted.conf,
         }
         command = [str(_spark_home() / "bin" / "spark-submit"), "--master", f"local[{wanted.cores}]"]
