@@ -1,6 +1,6 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Literal, cast
 
@@ -16,15 +16,20 @@ from bot.adapters.iceberg.errors import (
     commit_error,
     could_not_look,
     metadata_lost,
+    not_read,
     unknown_table,
 )
+from bot.adapters.iceberg.file_changes import FileCommit
+from bot.adapters.iceberg.file_sources import FilesOfTable
+from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
 from bot.adapters.iceberg.lost import lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import TableName
+from bot.domain.file_changes import FileSources, FileSurvey
+from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import TableState
-from bot.ports import Clock, TableChange
+from bot.ports import Clock, FileChange, TableChange
 
 _SQLITE_PATIENCE_S = 15
 _AWS_TRIES: dict[Literal["read", "commit"], int] = {"read": 3, "commit": 0}
@@ -84,17 +89,42 @@ class PyIcebergCatalog:
             lost = self._lost(table, error)
             if lost is not None:
                 raise metadata_lost(table, self.name, lost) from error
-            raise CommitRefused(
-                f"Table {table} was not changed: it could not be read before the commit.",
-                f"Expected its metadata from the catalog {self.name}; found {type(error).__name__}: {error}.",
-                "Check that the catalog can be reached, then execute again.",
-            ) from error
+            raise not_read(table, self.name, error) from error
         requirements, updates = commit_of(table, change, loaded.metadata)
         try:
             answer = self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
             raise commit_error(table, error) from error
         return table_state(table, answer.metadata, answer.metadata_location, self._clock.now())
+
+    def survey_files(
+        self, table: TableName, ref: str, *, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
+    ) -> FileSurvey:
+        """See the port. Raises UnknownTable, CouldNotLook."""
+        try:
+            loaded = self._catalog("commit").load_table(table)
+            return survey(FilesOfTable(loaded.io, loaded.metadata, ref), add, remove, columns)
+        except MISSING as error:
+            raise unknown_table(table, self.name) from error
+        except UNREAD as error:
+            raise could_not_look(f"The data files of {table}", self.name, error) from error
+
+    def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
+        """See the port. What was written for a commit that is surely refused is deleted again."""
+        try:
+            loaded = self._catalog("commit").load_table(table)
+            prepared = FileCommit(table, loaded, change)
+            requirements, updates = prepared.parts()
+        except UNREAD_OR_UNOPENED as error:
+            raise not_read(table, self.name, error) from error
+        try:
+            self._catalog("commit").commit_table(loaded, requirements, updates)
+        except COMMIT_TROUBLE as error:
+            told = commit_error(table, error)
+            if isinstance(told, CommitRefused):
+                prepared.take_back()
+            raise told from error
+        return SnapshotId(prepared.snapshot_id)
 
     def tables(self) -> tuple[TableName, ...]:
         """Every table in every namespace, by name: one catalog call a namespace. Raises CouldNotLook."""

@@ -76,6 +76,15 @@ def metadata_lost(name: TableName, catalog: str, location: str) -> CommitRefused
     )
 
 
+def not_read(name: TableName, catalog: str, error: Exception) -> CommitRefused:
+    """Nothing was sent to the catalog yet."""
+    return CommitRefused(
+        f"Table {name} was not changed: it could not be read before the commit.",
+        f"Expected its metadata from the catalog {catalog}; found {type(error).__name__}: {error}.",
+        "Check that the catalog can be reached, then execute again.",
+    )
+
+
 def commit_error(name: TableName, error: Exception) -> WaterlineError:
     """CommitRefused where it is sure that nothing was applied, else OutcomeUnknown."""
     if isinstance(error, CommitFailedException):

@@ -1,0 +1,222 @@
+"""One atomic commit that adds and removes references to data files, on whatever branch.
+
+Written by hand on top of PyIceberg's manifest writers, for four reasons (its producers, 0.12, source): they retry on a
+head that moved, so that they compare with another head than the approved one; they delete by path, and so take both
+references of a file that is named twice; they write every added file under the table's present partition spec; and
+they lose one of two equal entries of a manifest that they rewrite.
+"""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID, uuid4
+
+from pyiceberg.avro.codecs import AvroCompressionCodec
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, ManifestFile, write_manifest, write_manifest_list
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotSummaryCollector, Summary, update_snapshot_summaries
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    AssertRefSnapshotId,
+    AssertTableUUID,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+
+from bot.adapters.iceberg.file_sources import FilesOfTable
+from bot.adapters.iceberg.file_survey import Resolved, resolved
+from bot.domain.errors import CommitRefused
+from bot.domain.file_changes import FileList
+from bot.domain.ids import TableName, short
+from bot.ports import FileChange
+
+_COMPRESSION: AvroCompressionCodec = "deflate"
+"""What every reader of Avro knows."""
+
+
+class FileCommit:
+    """Writes the manifests of one change; `take_back` deletes them again when the catalog has surely refused it."""
+
+    def __init__(self, name: TableName, table: Table, change: FileChange) -> None:
+        """Raises CommitRefused where the metadata already shows that the change cannot hold."""
+        _refuse_what_cannot_be_written(name, table.metadata, change)
+        self._table, self._change = table, change
+        self._metadata: TableMetadata = table.metadata
+        self._io: FileIO = table.io
+        self._files = FilesOfTable(table.io, table.metadata, change.ref)
+        self._uuid = uuid4()
+        self._written: list[str] = []
+        self._found = resolved(
+            self._files,
+            change.add.sources if change.add else None,
+            change.remove.sources if change.remove else None,
+        )
+        _must_be(name, "added", self._found.added, change.add)
+        _must_be(name, "removed", self._found.removed, change.remove)
+        _must_be_there(name, self._files.unreadable(self._found.add))
+        self.snapshot_id = self._metadata.new_snapshot_id()
+
+    def parts(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
+        """Writes the manifests and their list; what the catalog then decides about. `main` is compared with as well:
+        a commit on it takes the sequence number that is written here."""
+        metadata, change = self._metadata, self._change
+        number = metadata.next_sequence_number()
+        path = self._place(f"snap-{self.snapshot_id}-0-{self._uuid}.avro")
+        with write_manifest_list(
+            format_version=metadata.format_version,
+            output_file=self._io.new_output(path),
+            snapshot_id=self.snapshot_id,
+            parent_snapshot_id=change.expected_head,
+            sequence_number=number,
+            avro_compression=_COMPRESSION,
+        ) as listing:
+            listing.add_manifests([*self._added(), *self._kept()])
+        snapshot = Snapshot(
+            snapshot_id=self.snapshot_id,
+            parent_snapshot_id=change.expected_head,
+            sequence_number=number,
+            manifest_list=path,
+            summary=_summary(metadata, self._found, change),
+            schema_id=metadata.current_schema_id,
+        )
+        compared = {MAIN_BRANCH: metadata.current_snapshot_id, change.ref: change.expected_head}
+        requirements = [AssertRefSnapshotId(ref=ref, snapshot_id=head) for ref, head in compared.items()]
+        branch = metadata.refs[change.ref].model_dump(exclude={"snapshot_id", "snapshot_ref_type"})
+        moved = SetSnapshotRefUpdate(
+            ref_name=change.ref, type=SnapshotRefType.BRANCH, snapshot_id=self.snapshot_id, **branch
+        )
+        return (
+            (AssertTableUUID(uuid=UUID(change.expected_uuid)), *requirements),
+            (AddSnapshotUpdate(snapshot=snapshot), moved),
+        )
+
+    def take_back(self) -> None:
+        """Delete what was written; one that is not there is passed over."""
+        for path in self._written:
+            try:
+                self._io.delete(path)
+            except OSError:
+                continue
+
+    def _added(self) -> Iterator[ManifestFile]:
+        """One manifest for each partition spec; sequence numbers are inherited from the commit."""
+        for spec_id in sorted({file.spec_id for file in self._found.add}):
+            entries = [
+                ManifestEntry.from_args(
+                    status=ManifestEntryStatus.ADDED, snapshot_id=self.snapshot_id, sequence_number=None,
+                    file_sequence_number=None, data_file=file,
+                )
+                for file in self._found.add
+                if file.spec_id == spec_id
+            ]  # fmt: skip
+            yield self._manifest(spec_id, entries)
+
+    def _kept(self) -> Iterator[ManifestFile]:
+        """The branch's manifests; one that loses a reference is written anew, everything else in it as it was."""
+        going: dict[str, set[int]] = {}
+        for live in self._found.remove:
+            going.setdefault(live.manifest, set()).add(live.place)
+        for manifest in self._files.manifests:
+            places = going.get(manifest.manifest_path)
+            if places is None:
+                if manifest.has_added_files() or manifest.has_existing_files():
+                    yield manifest
+                continue
+            entries = enumerate(self._files.entries_of(manifest))
+            yield self._manifest(
+                manifest.partition_spec_id, [self._again(entry, place in places) for place, entry in entries]
+            )
+
+    def _again(self, entry: ManifestEntry, is_removed: bool) -> ManifestEntry:
+        return ManifestEntry.from_args(
+            status=ManifestEntryStatus.DELETED if is_removed else ManifestEntryStatus.EXISTING,
+            snapshot_id=self.snapshot_id if is_removed else entry.snapshot_id,
+            sequence_number=entry.sequence_number,
+            file_sequence_number=entry.file_sequence_number,
+            data_file=entry.data_file,
+        )
+
+    def _manifest(self, spec_id: int, entries: Sequence[ManifestEntry]) -> ManifestFile:
+        spec = self._metadata.specs()[spec_id]
+        path = self._place(f"{self._uuid}-m{len(self._written)}.avro")
+        with write_manifest(
+            format_version=self._metadata.format_version,
+            spec=spec,
+            schema=_schema_for(spec, self._metadata),
+            output_file=self._io.new_output(path),
+            snapshot_id=self.snapshot_id,
+            avro_compression=_COMPRESSION,
+        ) as writer:
+            for entry in entries:
+                writer.add_entry(entry)
+        return writer.to_manifest_file()
+
+    def _place(self, name: str) -> str:
+        path = self._table.location_provider().new_metadata_location(name)
+        self._written.append(path)
+        return path
+
+
+def _summary(metadata: TableMetadata, found: Resolved, change: FileChange) -> Summary:
+    counted = SnapshotSummaryCollector()
+    specs = metadata.specs()
+    for file in found.add:
+        counted.add_file(file, _schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
+    for live in found.remove:
+        file = live.entry.data_file
+        counted.remove_file(file, _schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
+    operation = Operation.OVERWRITE if found.add and found.remove else Operation.APPEND
+    if not found.add:
+        operation = Operation.DELETE
+    before = metadata.snapshot_by_id(change.expected_head)
+    return update_snapshot_summaries(
+        Summary(operation=operation, **counted.build(), **change.summary),
+        before.summary if before is not None else None,
+    )
+
+
+def _schema_for(spec: PartitionSpec, metadata: TableMetadata) -> Schema:
+    """The newest schema that still has the spec's columns: one of them may have been dropped since."""
+    schemas = (metadata.schema(), *reversed(metadata.schemas))
+    return next(s for s in schemas if all(s.find_column_name(field.source_id) for field in spec.fields))
+
+
+def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
+    ref = metadata.refs.get(change.ref)
+    if metadata.format_version > 2:
+        raise CommitRefused(
+            f"Table {name} was not changed: Waterline does not write manifests of format {metadata.format_version}.",
+            "Expected format 1 or 2, whose manifests PyIceberg 0.12 can write.",
+            "Make the change with the engine that writes the table; the preview names files and commits.",
+        )
+    if ref is None or ref.snapshot_ref_type is not SnapshotRefType.BRANCH or ref.snapshot_id != change.expected_head:
+        found = f"it is on {short(ref.snapshot_id)}" if ref is not None else "there is none"
+        raise CommitRefused(
+            f"Table {name} was not changed: its branch {change.ref} is not where it was.",
+            f"Expected it on {short(change.expected_head)}; {found}.",
+            "Look at who moved it, then propose the repair anew.",
+        )
+
+
+def _must_be(name: TableName, what: str, found: FileList | None, approved: FileList | None) -> None:
+    if (found.digest if found else None) == (approved.digest if approved else None):
+        return
+    said = [f"{each.files} files with {each.rows} rows" if each else "no file" for each in (approved, found)]
+    raise CommitRefused(
+        f"Table {name} was not changed: the files to be {what} are not those that were approved.",
+        f"Expected {said[0]}; found {said[1]}, or others of that number.",
+        "Collect evidence again and propose anew.",
+    )
+
+
+def _must_be_there(name: TableName, unreadable: Sequence[str]) -> None:
+    if unreadable:
+        raise CommitRefused(
+            f"Table {name} was not changed: files to be added are no longer on storage.",
+            f"Expected every file whole; {len(unreadable)} are not, the first is {unreadable[0]}.",
+            "Keep maintenance away from the table, collect evidence again and propose anew.",
+        )

@@ -1,0 +1,193 @@
+"""Which data files a repair means, from manifests alone: the same question gives the same list and digest."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    read_manifest_list,
+)
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.utils.concurrent import ExecutorFactory
+
+from bot.domain.file_changes import FileList, FileSources
+
+
+@dataclass(frozen=True)
+class Live:
+    """One live reference to a data file: manifest and place in it tell apart two references to one path."""
+
+    manifest: str
+    place: int
+    entry: ManifestEntry
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return str(self.entry.data_file.file_path)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the sources name, before anybody looked what is live."""
+
+    files: dict[str, DataFile]
+    delete_files: int
+
+
+class FilesOfTable:
+    """Reads manifests of one table at one metadata file. Raises what PyIceberg raises when one cannot be read."""
+
+    def __init__(self, io: FileIO, metadata: TableMetadata, ref: str) -> None:
+        self.io = io
+        self.metadata = metadata
+        self.head = metadata.snapshot_by_name(ref)
+        self.manifests = self._list(self.head.manifest_list) if self.head is not None else []
+
+    def named(self, sources: FileSources) -> Sources:
+        """Every data file that the sources name, whether or not it is live; `paths` name files by themselves and are
+        only found where they are live."""
+        files: dict[str, DataFile] = {}
+        deletes = 0
+        wanted = [(ManifestEntryStatus.ADDED, s) for s in sources.added_by]
+        wanted += [(ManifestEntryStatus.DELETED, s) for s in sources.removed_by]
+        for entry in (*self._of_commits(wanted), *self._of_flink(sources.manifests)):
+            if entry.data_file.content is DataFileContent.DATA:
+                files.setdefault(entry.data_file.file_path, entry.data_file)
+            else:
+                deletes += 1
+        if sources.only_unreadable:
+            files = {path: files[path] for path in self.unreadable(files.values())}
+        return Sources(files, deletes)
+
+    def live_among(self, paths: Iterable[str], since: int = 0) -> list[Live]:
+        """Live references to any of `paths`. Cost: the manifests of sequence number `since` and above."""
+        wanted = set(paths)
+        chosen = [m for m in self.data_manifests if m.sequence_number >= since] if wanted else []
+        return self._live(chosen, lambda entry: entry.data_file.file_path in wanted)
+
+    def live_added_by(self, commits: Sequence[int]) -> list[Live]:
+        """Live references that these commits added. Cost: the manifests that can hold them."""
+        numbers = self._sequence_numbers(commits)
+        if not numbers:
+            return []
+        low, high = min(numbers), max(numbers)
+        chosen = [m for m in self.data_manifests if m.sequence_number >= low and m.min_sequence_number <= high]
+        wanted = set(commits)
+        return self._live(chosen, lambda entry: entry.snapshot_id in wanted)
+
+    def first_possible(self, sources: FileSources) -> int:
+        """The sequence number below which no manifest can name the sources' files; 0 where it is not known."""
+        if sources.manifests or sources.paths:
+            return 0
+        return min(self._sequence_numbers((*sources.added_by, *sources.removed_by)), default=0)
+
+    def unreadable(self, files: Iterable[DataFile]) -> list[str]:
+        """Those that storage does not give, or not in full; the other way round would be a read of every footer."""
+        listed = list(files)
+        sizes = ExecutorFactory.get_or_create().map(lambda file: self._size(file.file_path), listed)
+        return sorted(f.file_path for f, size in zip(listed, sizes, strict=True) if size != f.file_size_in_bytes)
+
+    def has_equality_deletes(self) -> bool:
+        """Whether any live delete file of the branch deletes by key. Cost: delete manifests until the first."""
+        return any(
+            entry.data_file.content is DataFileContent.EQUALITY_DELETES
+            for manifest in self.manifests
+            if manifest.content is ManifestContent.DELETES
+            for entry in manifest.fetch_manifest_entry(self.io)
+        )
+
+    @property
+    def data_manifests(self) -> list[ManifestFile]:
+        """The branch's manifests of data files."""
+        return [m for m in self.manifests if m.content is ManifestContent.DATA]
+
+    def entries_of(self, manifest: ManifestFile) -> list[ManifestEntry]:
+        """Its live entries, in order: their places are what `Live.place` counts."""
+        return manifest.fetch_manifest_entry(self.io)
+
+    def _live(self, manifests: Sequence[ManifestFile], is_wanted: Callable[[ManifestEntry], bool]) -> list[Live]:
+        def look(manifest: ManifestFile) -> list[Live]:
+            entries = enumerate(self.entries_of(manifest))
+            return [Live(manifest.manifest_path, place, entry) for place, entry in entries if is_wanted(entry)]
+
+        return [live for found in ExecutorFactory.get_or_create().map(look, manifests) for live in found]
+
+    def _of_commits(self, wanted: Sequence[tuple[ManifestEntryStatus, int]]) -> Iterator[ManifestEntry]:
+        for status, commit in wanted:
+            snapshot = self.metadata.snapshot_by_id(commit)
+            if snapshot is None:
+                raise ValueError(f"snapshot {commit} is not listed any more")
+            for manifest in self._list(snapshot.manifest_list):
+                if manifest.added_snapshot_id == commit:
+                    for entry in manifest.fetch_manifest_entry(self.io, discard_deleted=False):
+                        if entry.status is status and entry.snapshot_id == commit:
+                            yield entry
+
+    def _of_flink(self, paths: Sequence[str]) -> Iterator[ManifestEntry]:
+        for path in paths:
+            file = self.io.new_input(path)
+            with AvroFile[ManifestEntry](file, MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]) as reader:
+                spec_id = int(reader.header.meta["partition-spec-id"])
+            manifest = ManifestFile.from_args(
+                manifest_path=path, manifest_length=len(file), partition_spec_id=spec_id, content=ManifestContent.DATA,
+                sequence_number=0, min_sequence_number=0, added_snapshot_id=0,
+            )  # fmt: skip
+            yield from manifest.fetch_manifest_entry(self.io)
+
+    def _sequence_numbers(self, commits: Sequence[int]) -> list[int]:
+        found = (self.metadata.snapshot_by_id(commit) for commit in commits)
+        return [snapshot.sequence_number or 0 for snapshot in found if snapshot is not None]
+
+    def _list(self, path: str) -> list[ManifestFile]:
+        return list(read_manifest_list(self.io.new_input(path)))
+
+    def _size(self, path: str) -> int | None:
+        try:
+            return len(self.io.new_input(path))
+        except FileNotFoundError:
+            return None
+
+
+def to_remove(files: FilesOfTable, sources: FileSources) -> list[Live]:
+    """The live references that the sources mean. Of a path that is live several times, all of them by commits of the
+    sources, one stays: its rows are the table's. `paths` are taken out with every reference."""
+    chosen = {(live.manifest, live.place): live for live in files.live_added_by(sources.added_by)}
+    times = Counter(live.path for live in chosen.values())
+    several = {path for path, count in times.items() if count > 1}
+    for path in several:
+        everywhere = [live for live in files.live_among(several) if live.path == path]
+        if all((live.manifest, live.place) in chosen for live in everywhere):
+            first = min(everywhere, key=lambda live: (live.entry.sequence_number or 0, live.manifest, live.place))
+            del chosen[first.manifest, first.place]
+    chosen |= {(live.manifest, live.place): live for live in files.live_among(sources.paths)}
+    found = list(chosen.values())
+    if sources.only_unreadable:
+        lost = set(files.unreadable({live.path: live.entry.data_file for live in found}.values()))
+        found = [live for live in found if live.path in lost]
+    return sorted(found, key=lambda live: (live.path, live.entry.sequence_number or 0, live.manifest, live.place))
+
+
+def file_list(sources: FileSources, files: Sequence[DataFile]) -> FileList | None:
+    """These files with counts and digest; None for none."""
+    if not files:
+        return None
+    lines = sorted(f"{file.file_path}\t{file.record_count}\t{file.file_size_in_bytes}" for file in files)
+    return FileList(
+        sources=sources,
+        files=len(files),
+        rows=sum(file.record_count for file in files),
+        bytes=sum(file.file_size_in_bytes for file in files),
+        digest=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+    )

@@ -1,0 +1,111 @@
+"""What a change of files would meet on a branch: said before anybody decides, and looked at again when it is done."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
+from pyiceberg.utils.datetime import micros_to_timestamp
+
+from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, to_remove
+from bot.domain.file_changes import FileList, FileSources, FileSurvey, Some
+
+_FIRST = 5
+_PARTITIONS = 10
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The exact files behind two sets of sources."""
+
+    add: list[DataFile]
+    remove: list[Live]
+    added: FileList | None
+    removed: FileList | None
+    live_already: list[str]
+    not_live: list[str]
+    delete_files: int
+
+
+def resolved(files: FilesOfTable, add: FileSources | None, remove: FileSources | None) -> Resolved:
+    """Both lists. What is live already is not among what is added."""
+    named = files.named(add) if add is not None else None
+    wanted = dict(named.files) if named is not None else {}
+    since = files.first_possible(add) if add is not None else 0
+    going = to_remove(files, remove) if remove is not None else []
+    places = {(live.manifest, live.place) for live in going}
+    there = files.live_among(wanted, since)
+    staying = {live.path for live in there if (live.manifest, live.place) not in places}
+    coming = [file for path, file in sorted(wanted.items()) if path not in staying]
+    meant = files.named(remove.model_copy(update={"only_unreadable": False})) if remove is not None else None
+    hit = {live.path for live in going}
+    missed = sorted({*(meant.files if meant else ()), *(remove.paths if remove else ())} - hit)
+    return Resolved(
+        add=coming,
+        remove=going,
+        added=file_list(add, coming) if add is not None else None,
+        removed=file_list(remove, [live.entry.data_file for live in going]) if remove is not None else None,
+        live_already=sorted(set(wanted) & staying),
+        not_live=[] if remove is not None and remove.only_unreadable else missed,
+        delete_files=(named.delete_files if named else 0) + (meant.delete_files if meant else 0),
+    )
+
+
+def survey(
+    files: FilesOfTable, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
+) -> FileSurvey:
+    """See the port."""
+    found = resolved(files, add, remove)
+    touched = [*found.add, *(live.entry.data_file for live in found.remove)]
+    return FileSurvey(
+        add=found.added,
+        remove=found.removed,
+        live_already=_some(found.live_already),
+        gone=_some(files.unreadable(found.add)),
+        not_live=_some(found.not_live),
+        delete_files=found.delete_files,
+        has_equality_deletes=files.has_equality_deletes(),
+        partitions=_partitions(files.metadata, touched),
+        span={name: ends for name in columns if (ends := _span(files.metadata, touched, name)) is not None},
+    )
+
+
+def _some(paths: Sequence[str]) -> Some:
+    return Some(count=len(paths), first=tuple(paths[:_FIRST]))
+
+
+def _partitions(metadata: TableMetadata, files: Iterable[DataFile]) -> tuple[str, ...]:
+    """By the paths that Iceberg itself would give them."""
+    specs = metadata.specs()
+    schemas = [metadata.schema(), *reversed(metadata.schemas)]
+    told = set()
+    for file in files:
+        spec = specs[file.spec_id]
+        schema = next((s for s in schemas if all(s.find_column_name(f.source_id) for f in spec.fields)), None)
+        if spec.fields and schema is not None:
+            told.add(spec.partition_to_path(file.partition, schema))
+    return tuple(sorted(told)[:_PARTITIONS])
+
+
+def _span(metadata: TableMetadata, files: Sequence[DataFile], name: str) -> tuple[str, str] | None:
+    """None where the column is not there or a file keeps no bounds of it."""
+    schema = metadata.schema()
+    field = next((each for each in schema.fields if each.name == name), None)
+    if field is None or not isinstance(field.field_type, PrimitiveType) or not files:
+        return None
+    ends = []
+    for file in files:
+        low, high = (bounds.get(field.field_id) for bounds in (file.lower_bounds or {}, file.upper_bounds or {}))
+        if low is None or high is None:
+            return None
+        ends.append((from_bytes(field.field_type, low), from_bytes(field.field_type, high)))
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+    return _word(field.field_type, lowest), _word(field.field_type, highest)
+
+
+def _word(kind: PrimitiveType, value: object) -> str:
+    if isinstance(kind, TimestampType | TimestamptzType) and isinstance(value, int):
+        return f"{micros_to_timestamp(value):%Y-%m-%d %H:%M:%S}"
+    return str(value)
