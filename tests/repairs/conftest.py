@@ -1,0 +1,55 @@
+"""A table of orders, the real catalog adapter, and one embedded Spark that reads what was committed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.spark_server import SparkServer
+from bot.domain.ids import SnapshotId
+from bot.domain.table import TableState
+from tests.evidence.conftest import Asks, asks, embedded, runner, server
+from tests.tables import ORDERS, OrdersTable
+
+__all__ = ["Asks", "asks", "embedded", "runner", "server"]
+Reads = Callable[[SnapshotId], list[int]]
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Iterator[OrdersTable]:
+    """An empty `sales.orders`."""
+    table = OrdersTable(tmp_path)
+    yield table
+    table.close()
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, orders: OrdersTable) -> Iterator[PyIcebergCatalog]:
+    """The adapter on that table."""
+    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
+    adapter = PyIcebergCatalog("lake", lake, SystemClock())
+    yield adapter
+    adapter.close()
+
+
+@pytest.fixture(scope="session")
+def spark(server: SparkServer) -> Iterator[SparkSession]:
+    """A session of the tests' own on the one server."""
+    session = SparkSession.builder.remote(server.url).create()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def reads(spark: SparkSession, catalog: PyIcebergCatalog) -> Reads:
+    """`reads(snapshot)`: every source position as Spark, and so any consumer, reads it there; sorted."""
+
+    def read(snapshot: SnapshotId) -> list[int]:
+        state: TableState = catalog.load(ORDERS)
+        rows = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(state.metadata_location)
+        return sorted(row[0] for row in rows.select("source_position").collect())
+
+    return read

@@ -1,0 +1,224 @@
+"""One commit that adds and removes references to data files on a branch: what it does, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CommitRefused
+from bot.domain.file_changes import FileSources, FileSurvey
+from bot.domain.ids import SnapshotId
+from bot.ports import FileChange, TableChange
+from tests.repairs.conftest import Reads
+from tests.tables import ORDERS, OrdersTable
+from tests.upserts import upserts
+
+BRANCH = "recovery-wl-1"
+
+
+class Rehearsal:
+    """A branch at the head of main, and changes of files on it."""
+
+    def __init__(self, catalog: PyIcebergCatalog) -> None:
+        self.catalog = catalog
+        table = catalog.load(ORDERS)
+        assert table.head is not None
+        self.base = table.head
+        change = TableChange(expected_uuid=table.uuid, expected_head=table.head, new_branches={BRANCH: table.head})
+        catalog.commit(ORDERS, change)
+
+    def survey(self, *, add: FileSources | None = None, remove: FileSources | None = None) -> FileSurvey:
+        return self.catalog.survey_files(ORDERS, BRANCH, add=add, remove=remove, columns=("source_position",))
+
+    def change(self, *, add: FileSources | None = None, remove: FileSources | None = None) -> FileChange:
+        table, found = self.catalog.load(ORDERS), self.survey(add=add, remove=remove)
+        head = table.ref(BRANCH)
+        assert head is not None
+        return FileChange(
+            expected_uuid=table.uuid, ref=BRANCH, expected_head=head, add=found.add, remove=found.remove,
+            summary={"waterline.effect": "01J/1"},
+        )  # fmt: skip
+
+    def does(self, *, add: FileSources | None = None, remove: FileSources | None = None) -> SnapshotId:
+        return self.catalog.change_files(ORDERS, self.change(add=add, remove=remove))
+
+
+def test_a_repeated_commit_goes_from_the_branch_and_main_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Its own files go and no others; what was written later stays; consumers of main see nothing of it."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 1, range(10))
+    head = orders.commits("a", 2, range(10, 20))
+    rehearsal = Rehearsal(catalog)
+
+    made = rehearsal.does(remove=FileSources(added_by=(again,)))
+
+    table = catalog.load(ORDERS)
+    assert (table.head, table.ref(BRANCH)) == (head, made)
+    assert reads(head) == sorted([*range(10), *range(20)])
+    assert reads(made) == list(range(20))
+    summary = table.by_id[made].summary
+    assert table.by_id[made].parent_id == head
+    assert (summary["operation"], summary["deleted-records"], summary["total-records"]) == ("delete", "10", "20")
+    assert summary["waterline.effect"] == "01J/1"
+
+
+def test_of_a_file_that_two_commits_name_one_reference_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Deleting by path would take both copies, and the rows would be gone."""
+    orders.commits_files("a", 1, {"00000-0-f-00001.parquet": range(10)})
+    again = orders.names_again("a", 1, ["00000-0-f-00001.parquet"])
+    rehearsal = Rehearsal(catalog)
+
+    made = rehearsal.does(remove=FileSources(added_by=(again,)))
+
+    assert reads(made) == list(range(10))
+
+
+def test_of_a_file_that_one_commit_names_twice_one_reference_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Both references are the commit's; taking all of them would lose the rows."""
+    again = orders.commits_files("a", 1, {"00000-0-f-00001.parquet": range(10)}, times=2)
+    rehearsal = Rehearsal(catalog)
+
+    made = rehearsal.does(remove=FileSources(added_by=(again,)))
+
+    assert reads(made) == list(range(10))
+
+
+def test_files_of_flinks_manifest_are_appended_once(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """The entries are taken whole; once they are live there is nothing left to add."""
+    orders.commits("a", 1, range(10))
+    leaked = str(orders.leaves_manifest("a", 2, {"00000-0-leak-00001.parquet": range(10, 15)}))
+    orders.commits("a", 3, range(15, 20))
+    rehearsal = Rehearsal(catalog)
+    told = rehearsal.survey(add=FileSources(manifests=(leaked,)))
+
+    made = rehearsal.does(add=FileSources(manifests=(leaked,)))
+
+    assert reads(made) == list(range(20))
+    assert told.add is not None
+    assert (told.add.files, told.add.rows, told.span) == (1, 5, {"source_position": ("10", "14")})
+    after = rehearsal.survey(add=FileSources(manifests=(leaked,)))
+    assert after.add is None
+    assert after.live_already.count == 1
+
+
+def test_files_under_an_older_partition_spec_keep_their_partition(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Each spec gets a manifest of its own, whatever the table's spec is now."""
+    orders.commits("a", 1, range(10))
+    orders.partitions_by_day("event_time")
+    lost = orders.commits("a", 2, range(90_000, 90_010))
+    orders.rolls_back_to(orders.state().chain[1].snapshot_id)
+    again = orders.commits("a", 3, range(10))
+    rehearsal = Rehearsal(catalog)
+
+    told = rehearsal.survey(add=FileSources(added_by=(lost,)), remove=FileSources(added_by=(again,)))
+    made = rehearsal.does(add=FileSources(added_by=(lost,)), remove=FileSources(added_by=(again,)))
+
+    assert reads(made) == [*range(10), *range(90_000, 90_010)]
+    assert told.partitions == ("event_time_day=2026-11-03", "event_time_day=2026-11-04")
+    assert catalog.load(ORDERS).by_id[made].summary["operation"] == "overwrite"
+
+
+def test_a_commit_on_main_after_the_branch_began_is_not_overtaken(
+    orders: OrdersTable, catalog: PyIcebergCatalog
+) -> None:
+    """The sequence number that was prepared belongs to somebody else's commit then: refused, and nothing is left."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 1, range(10))
+    rehearsal = Rehearsal(catalog)
+    change = rehearsal.change(remove=FileSources(added_by=(again,)))
+    before = _metadata_files(orders)
+
+    class Raced(PyIcebergCatalog):
+        """Somebody commits between the look and the commit."""
+
+        def _catalog(self, purpose: str) -> object:  # type: ignore[override]
+            made = super()._catalog(purpose)  # type: ignore[arg-type]
+            if purpose == "commit":
+                self.asked = getattr(self, "asked", 0) + 1
+                if self.asked == 2:
+                    orders.commits("a", 2, range(10, 20))
+            return made
+
+    raced = Raced("lake", catalog._properties, catalog._clock)
+    with pytest.raises(CommitRefused, match="The catalog refused"):
+        raced.change_files(ORDERS, change)
+    raced.close()
+
+    table = catalog.load(ORDERS)
+    assert table.ref(BRANCH) == rehearsal.base
+    assert table.chain[0].checkpoint_id == 2
+    assert {name for name in _metadata_files(orders) - before if "-m" in name or "snap-" in name} == {
+        Path(table.chain[0].manifest_list).name,
+        *(path.name for path in orders.manifests_of(table.chain[0].snapshot_id)),
+    }
+
+
+def test_a_branch_that_was_moved_is_not_written(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """The change was prepared for one state of the branch."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 1, range(10))
+    rehearsal = Rehearsal(catalog)
+    change = rehearsal.change(remove=FileSources(added_by=(again,)))
+    rehearsal.catalog.change_files(ORDERS, change)
+
+    with pytest.raises(CommitRefused, match="is not where it was"):
+        rehearsal.catalog.change_files(ORDERS, change)
+
+
+def test_other_files_than_the_approved_ones_are_refused(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """The digest of the exact list was approved, not a word that leads to some list."""
+    orders.commits("a", 1, range(10))
+    leaked = orders.leaves_manifest("a", 2, {"00000-0-leak-00001.parquet": range(10, 15)})
+    rehearsal = Rehearsal(catalog)
+    change = rehearsal.change(add=FileSources(manifests=(str(leaked),)))
+    orders.leaves_manifest("a", 2, {"00000-0-other-00001.parquet": range(10, 15)})
+
+    with pytest.raises(CommitRefused, match="not those that were approved"):
+        rehearsal.catalog.change_files(ORDERS, change)
+
+    assert catalog.load(ORDERS).ref(BRANCH) == rehearsal.base
+
+
+def test_what_would_go_wrong_is_told_beforehand(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """Files that are gone, files that are live, deletes by key: counted, with the first of them named."""
+    orders.commits_files("a", 1, {"00000-0-live-00001.parquet": range(10)})
+    files = {"00000-0-live-00001.parquet": range(10), "00000-0-gone-00001.parquet": range(10, 12)}
+    leaked = str(orders.leaves_manifest("a", 2, files))
+    (orders.data_folder / "00000-0-gone-00001.parquet").unlink()
+    upserts(orders, "a", 3, range(20, 22), keys=range(20, 22))
+    rehearsal = Rehearsal(catalog)
+
+    told = rehearsal.survey(add=FileSources(manifests=(leaked,)))
+
+    assert told.live_already.first[0].endswith("00000-0-live-00001.parquet")
+    assert told.gone.first[0].endswith("00000-0-gone-00001.parquet")
+    assert told.has_equality_deletes
+
+
+def test_format_3_is_refused_before_anything_is_written(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """PyIceberg 0.12 writes no manifest of format 3."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 1, range(10))
+    rehearsal = Rehearsal(catalog)
+    change = rehearsal.change(remove=FileSources(added_by=(again,)))
+    orders.becomes_format_3()
+    before = _metadata_files(orders)
+
+    with pytest.raises(CommitRefused, match="format 3"):
+        rehearsal.catalog.change_files(ORDERS, change)
+
+    assert _metadata_files(orders) == before
+
+
+def _metadata_files(orders: OrdersTable) -> set[str]:
+    return {path.name for path in (orders.data_folder.parent / "metadata").iterdir()}
