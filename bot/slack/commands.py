@@ -11,6 +11,7 @@ from bot.domain.incident import Incident
 from bot.domain.inert import visible
 from bot.domain.privacy import already_open
 from bot.domain.timeline import sentence
+from bot.domain.trust import Trust
 from bot.service.services import Services
 from bot.service.walking import current_step
 from bot.slack.forms import open_form, open_form_id, problem_form
@@ -80,7 +81,15 @@ class Commands:
         lines = [_status_line(i) for i in self._privacy.visible(command.user) if i.is_open]
         hidden = sorted(self._privacy.hidden_tables(command.user))
         lines += [f"{table} is under review. Its incident is private." for table in hidden]
-        return "\n".join(lines) if lines else f"No incident is open. Open one with {COMMAND} open."
+        if not lines:
+            lines = [f"No incident is open. Open one with {COMMAND} open."]
+        return "\n".join([*lines, *self._trust_lines()])
+
+    def _trust_lines(self) -> list[str]:
+        """Of the tables that no line of an open incident speaks of, and of all where something is doubtful."""
+        told = {incident.opened.table for incident in self._services.store.all() if incident.is_open}
+        trusts = self._services.trust.all()
+        return [_trust_line(trust) for trust in trusts if trust.table not in told or trust.doubts]
 
     def _ledger(self, command: Command) -> str:
         table = self._services.observer.table(self._table(command.rest))
@@ -150,6 +159,12 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         self._views.upload_record(incident, command.channel)
         return f"The record of {incident.id} is in the thread, as Markdown and HTML."
+
+
+def _trust_line(trust: Trust) -> str:
+    state = trust.state.value.replace("-", " ")
+    doubts = [doubt for doubt in trust.doubts if doubt not in trust.why]
+    return visible(" ".join([f"{trust.table}: {state}. {trust.why}", *doubts]))
 
 
 def _status_line(incident: Incident) -> str:

@@ -12,11 +12,13 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from bot.domain.errors import BadConfiguration, UnknownIncident
 from bot.domain.ids import IncidentId
 from bot.ports import Cursor, Inbox, Outbox, Post
+from bot.service.home import home_facts
 from bot.service.services import Services
 from bot.slack.app import build_app
 from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
+from bot.slack.directory import SlackDirectory
 from bot.slack.privacy import Privacy
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
@@ -115,8 +117,15 @@ class SlackSurface:
                 return self._submits.handle(request)
             case HomeOpened():
                 services = self._services
-                view = home_view(self._privacy.visible(request.user), services.opening.tables, request.user)
-                self._views.home(request.user, view)
+                facts = home_facts(
+                    self._privacy.visible(request.user),
+                    services.trust.all(),
+                    services.observer.tables,
+                    request.user,
+                    SlackDirectory(self._client).members,
+                    services.clock.now(),
+                )
+                self._views.home(request.user, home_view(facts))
                 return None
 
     def _changed(self, incident_id: IncidentId) -> None:
