@@ -1,47 +1,91 @@
-"""App Home: open incidents, what waits for an approval, and the state of each table."""
+"""App Home: what waits for this person, their incidents, what was promised, and which tables can be relied on."""
 
 from collections.abc import Sequence
 
 from slack_sdk.models.blocks import Block, DividerBlock
 from slack_sdk.models.views import View
 
-from bot.domain.execution import ProposalState
-from bot.domain.ids import TableName, UserId, short
+from bot.domain.ids import short
 from bot.domain.incident import Incident
+from bot.domain.trust import Basis, Trust, TrustState
+from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.service.walking import current_step
 from bot.slack.blocks.parts import context, header, section
-from bot.slack.text import code, mrkdwn, person, room
+from bot.slack.limits import SECTION_TEXT
+from bot.slack.text import clipped, code, mrkdwn, person, room
+
+_SIGNS = {
+    TrustState.TRUSTED: ":white_check_mark:",
+    TrustState.UNDER_REVIEW: ":warning:",
+    TrustState.UNKNOWN: ":grey_question:",
+}
+_LINES = 30
+"""Of one part; the others are counted."""
+_LINE = 400
 
 
-def home_view(incidents: Sequence[Incident], tables: Sequence[TableName], user: UserId) -> View:
-    """What this person should see first."""
-    open_ones = [i for i in incidents if i.is_open]
+def home_view(facts: HomeFacts) -> View:
+    """Everything that one person should see first, the most urgent on top."""
     blocks: list[Block] = [header("Waterline"), context("Which state of a table can its consumers trust?")]
-    waiting = [i for i in open_ones if _waits(i, user)]
-    if waiting:
-        blocks.append(section("*Waiting for an approval*\n" + "\n".join(_line(i) for i in waiting)))
-    blocks.append(section("*Open incidents*\n" + ("\n".join(_line(i) for i in open_ones) or "None.")))
+    blocks += _part("Waiting for your approval", [_waiting(i, view.proposal.title) for i, view in facts.waiting])
+    if facts.groups_unknown:
+        blocks.append(context("A user group of approvers could not be read: more may wait for you than is named here."))
+    blocks += _part("Your incidents", [_incident(i) for i in facts.mine])
+    blocks += _part("Due next", [_promise(each, facts) for each in facts.promises])
+    blocks += _part(
+        "Other open incidents" if facts.mine else "Open incidents", [_incident(i) for i in facts.other_open]
+    )
+    if not facts.mine and not facts.other_open:
+        blocks.append(section("No incident is open."))
     blocks.append(DividerBlock())
-    blocks.append(section("*Tables*\n" + "\n".join(_table(table, incidents) for table in tables)))
+    yours, others = [t for t in facts.tables if t.roles], [t for t in facts.tables if not t.roles]
+    blocks += _part("Your tables", [_table(each) for each in yours])
+    blocks += _part("Other tables" if yours else "Tables", [_table(each) for each in others])
     blocks.append(context("Type `/waterline help` in a channel for everything that you can do."))
     return View(type="home", blocks=blocks)
 
 
-def _waits(incident: Incident, user: UserId) -> bool:
-    view = incident.current_proposal
-    return view is not None and view.state is ProposalState.PROPOSED and view.proposal.proposed_by != user
+def trust_line(trust: Trust) -> str:
+    """One table's trust in a line, escaped: state, snapshot, why."""
+    snapshot = ""
+    if trust.snapshot is not None and trust.basis is not Basis.NEVER_QUESTIONED:
+        snapshot = f", waterline at {short(trust.snapshot)}"
+    state = trust.state.value.replace("-", " ")
+    return f"{_SIGNS[trust.state]} {code(trust.table)} {state}{snapshot}. {mrkdwn(trust.why)}"
 
 
-def _line(incident: Incident) -> str:
+def _part(title: str, lines: Sequence[str]) -> list[Block]:
+    """A title and its lines, in as many sections as they need; nothing where there are none."""
+    if not lines:
+        return []
+    shown = [clipped(line, _LINE) for line in lines[:_LINES]]
+    if len(lines) > _LINES:
+        shown.append(f"and {len(lines) - _LINES} more")
+    texts = [f"*{title}*"]
+    for line in shown:
+        if len(texts[-1]) + 1 + len(line) > SECTION_TEXT:
+            texts.append(line)
+        else:
+            texts[-1] += f"\n{line}"
+    return [section(text) for text in texts]
+
+
+def _waiting(incident: Incident, title: str) -> str:
+    return f"• *{incident.id}* {code(incident.opened.table)}: {mrkdwn(title)}, in {room(incident.opened.channel)}"
+
+
+def _incident(incident: Incident) -> str:
     step = current_step(incident)
     where = step.title if step else "runbook at its end"
     who = person(incident.responder) if incident.responder else "nobody"
     return f"• *{incident.id}* {code(incident.opened.table)} in {room(incident.opened.channel)}: {mrkdwn(where)}, {who}"
 
 
-def _table(table: TableName, incidents: Sequence[Incident]) -> str:
-    last = next((i for i in reversed(incidents) if i.opened.table == table and i.waterline), None)
-    if last is None or last.waterline is None:
-        return f"• {code(table)}: no incident so far"
-    state = ":white_check_mark: trusted" if last.waterline.status == "trusted" else ":warning: under review"
-    return f"• {code(table)}: {state}, waterline at {short(last.waterline.snapshot)} ({last.id})"
+def _promise(promise: Promise, facts: HomeFacts) -> str:
+    late = ", *overdue*" if promise.at < facts.now else ""
+    return f"• {promise.at:%H:%M} UTC: {promise.what}, *{promise.incident.id}*{late}"
+
+
+def _table(own: OwnTable) -> str:
+    roles = f" ({mrkdwn('; '.join(own.roles))})" if own.roles else ""
+    return f"{trust_line(own.trust)}{roles}"
