@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName
+from bot.domain.file_changes import FileList
+from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
 from bot.domain.record import Record
 
 
@@ -78,7 +79,45 @@ class PublishBranch(Record):
     """By policy: whether the branch is removed in the same commit."""
 
 
+class ChangeFiles(Record):
+    """Add and remove references to data files on the branch of a rehearsal; no data is written."""
+
+    kind: Literal["change-files"] = "change-files"
+    table: TableName
+    branch: str
+    incident: IncidentId
+    why: str
+    """As a progress line says it: `Take the repeated commit out`."""
+    add: FileList | None = None
+    remove: FileList | None = None
+    carries: dict[str, str] = {}
+    """Summary of a commit that is put back, where Flink's sink must find it again: its `flink.*` keys."""
+
+
+class DropBranch(Record):
+    """Remove the branch of a rehearsal, if it is still at `head`. Its commits can be expired from then on."""
+
+    kind: Literal["drop-branch"] = "drop-branch"
+    table: TableName
+    branch: str
+    head: SnapshotId
+
+
+class MoveFiles(Record):
+    """Move files that nothing names into a folder that keeps them, or back from it."""
+
+    kind: Literal["move-files"] = "move-files"
+    table: TableName
+    why: str
+    """As a progress line says it: `Put orphan files into quarantine`."""
+    moves: tuple[tuple[str, str], ...]
+    """(from, to), file by file."""
+    note: str
+    """Where the list of these moves is kept beside the files."""
+
+
 Effect = Annotated[
-    StopJob | MoveTable | StartJob | MarkTable | MakeBranch | PublishBranch,
+    StopJob | MoveTable | StartJob | MarkTable | MakeBranch | PublishBranch
+    | ChangeFiles | DropBranch | MoveFiles,
     Field(discriminator="kind"),
-]
+]  # fmt: skip
