@@ -1,15 +1,17 @@
 """What lies in a table's folders: Flink's temporary manifests, told by their names."""
 
 import re
-from datetime import UTC
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
+from bot.adapters.object_moves import move, written_at
 from bot.adapters.opening import address, opened
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import FlinkManifest
-from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
 from bot.domain.table import TableState
 
 _NAME = re.compile(
@@ -44,6 +46,14 @@ class FolderOfTable:
                 key=lambda each: (each.job_id, each.checkpoint_id, each.path),
             )
         )
+
+    def written_at(self, paths: Sequence[str]) -> dict[str, datetime | None]:
+        """See the port. Cost: one request a path."""
+        return written_at(paths)
+
+    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
+        """See the port."""
+        return move(table, moves, note)
 
 
 def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:

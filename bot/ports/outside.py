@@ -148,6 +148,14 @@ class TableFiles(Protocol):
         """Every temporary manifest of Flink's sinks, by run and checkpoint id. Cost: one listing of the metadata
         folder (or `flink.manifests.location`). Raises CouldNotLook."""
 
+    def written_at(self, paths: Sequence[str]) -> dict[str, datetime | None]:
+        """Path -> when it was last written (None: storage does not tell), of those that are there. Raises
+        CouldNotLook."""
+
+    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
+        """Write the list `note`, then move each file from its first to its second place; one that has arrived is
+        passed over. Returns how many were moved. Safe to repeat. Raises CommitRefused (none was), OutcomeUnknown."""
+
 
 class ReadEvents(Protocol):
     """Lineage: which consumer run read which snapshot."""
