@@ -1,0 +1,59 @@
+"""The bot as a process to be killed: real Bolt, journal, catalog and Flink client; evidence without Spark.
+
+`python -m tests.chaos.bot_process` imports everything once and then starts a bot for each line on its input (a fork,
+so that a thousand kills take minutes); it says the process id. With a line as its argument it is one bot, started cold.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_starting import JarStart
+from bot.adapters.scheduler import SchedulerTimers
+from tests.slack.little_bot import LittleBot
+
+_SETTLE_EVERY_S = 2.0
+
+
+class RestCluster(FlinkRest):
+    """The real client; its savepoints lie in the folder."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        super().__init__(url, starter=JarStart(url, "orders.jar"), poll_every=timedelta(milliseconds=50))
+        self.savepoints = folder / "savepoints"
+
+
+def live(line: str) -> None:
+    """Be a bot until killed. `line` is JSON: folder, flink, slack, bot_token, app_token, record."""
+    told = json.loads(line)
+    folder = Path(told["folder"])
+    bot = LittleBot(folder, told["slack"], (told["bot_token"], told["app_token"]))
+    bot.flink = RestCluster(folder, told["flink"])  # type: ignore[assignment]
+    bot.record_url = told["record"]
+    bot.start()
+    timers = SchedulerTimers(SystemClock())
+    timers.start()
+    timers.every("settle", _SETTLE_EVERY_S, bot.services.duties.settle_all)
+    threading.Event().wait()
+
+
+def start_many() -> None:
+    """One bot a line, each a fork of this process, which itself never does anything else."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    print("ready", flush=True)  # noqa: T201
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            live(line)
+        print(child, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    start_many() if len(sys.argv) == 1 else live(sys.argv[1])

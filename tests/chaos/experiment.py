@@ -1,0 +1,166 @@
+"""One world, some stories, many kills: damage, people, kills, quiet, rules; and again."""
+
+import random
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+
+from tests.chaos.invariants import Seen, violations
+from tests.chaos.people import Crowd
+from tests.chaos.world import Bots, Stuck, World, chaos_world
+
+_STORY_LIMIT_S = 240.0
+_QUIET_LIMIT_S = 60.0
+_COLD_EVERY = 25
+"""Every so many starts one is cold: its time is what an operator sees."""
+
+
+@dataclass
+class Figures:
+    """What an experiment counts."""
+
+    kills: int = 0
+    stories: int = 0
+    clicks: int = 0
+    approvals: int = 0
+    commits: int = 0
+    warm_s: list[float] = field(default_factory=list)
+    cold_s: list[float] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+
+    def told(self) -> str:
+        """In a line."""
+        cold = f"{statistics.median(self.cold_s):.1f} s, longest {max(self.cold_s):.1f} s" if self.cold_s else "none"
+        warm = f"{statistics.median(self.warm_s):.2f} s" if self.warm_s else "none"
+        return (
+            f"{self.kills} kills, {self.stories} recoveries, {self.clicks} clicks, {self.approvals} approvals raced "
+            f"against {self.commits} commits, {len(self.violations)} violations; connected again after a cold start: "
+            f"{cold}; after a fork: {warm}"
+        )
+
+
+class Experiment:
+    """One world until its kills are done and its last story has ended."""
+
+    def __init__(self, folder: Path, record: str, bots: Bots, *, seed: int, kills: int, figures: Figures) -> None:
+        self._folder = folder
+        self._record = record
+        self._bots = bots
+        self._seed = seed
+        self._random = random.Random(seed)  # noqa: S311 - a seed that can be given again
+        self._left = kills
+        self._figures = figures
+        self._starts = 0
+        self._commits = self._approvals = 0
+
+    def run(self) -> None:
+        """To its end; what is found is in the figures."""
+        with chaos_world(self._folder, self._record, self._bots) as world:
+            crowd = Crowd(world.slack, self._random)
+            try:
+                is_first = True
+                while self._left > 0:
+                    if not is_first:
+                        world.asks_flink("break")
+                    is_first = False
+                    self._story(world, crowd)
+            except Stuck as stuck:
+                self._figures.violations.append(f"seed {self._seed}: stuck: {stuck}")
+            finally:
+                crowd.rest()
+                self._figures.clicks += crowd.clicks
+                self._figures.commits += self._commits
+                self._figures.approvals += self._approvals
+
+    def _story(self, world: World, crowd: Crowd) -> None:
+        """From damage to proof, under kills; then quiet, then the rules, then the incident is closed."""
+        world.asks_flink("go")
+        self._start(world)
+        self._open(world, crowd)
+        proven = self._count("verified")
+        crowd.act()
+        ends = time.monotonic() + _STORY_LIMIT_S
+        while self._count("verified") == proven:
+            if time.monotonic() > ends:
+                raise Stuck(f"no recovery was proven within {_STORY_LIMIT_S:g} s")
+            self._kill_after_a_while(world)
+        crowd.rest()
+        world.slack.faults.disarms()
+        self._quiet()
+        checkpoints = world.asks_flink("hold")
+        seen = Seen(self._folder, world.slack, self._record, tuple(crowd.notes), tuple(checkpoints))
+        found = violations(seen)
+        self._figures.violations += [f"seed {self._seed}: {each}" for each in found]
+        self._figures.stories += 1
+        self._approvals = len(seen.bodies("proposal-approved"))
+        self._commits = seen.commits
+        crowd.ana.types("/waterline close proven")
+        self._wait(lambda: self._count("incident-closed") == self._count("incident-opened"), "the incident to close")
+        world.kills()
+
+    def _kill_after_a_while(self, world: World) -> None:
+        """After nothing much, or after long enough for something to be in the middle."""
+        time.sleep(self._random.expovariate(1 / self._random.choice([0.2, 0.8, 2.5])))
+        if self._left <= 0:
+            time.sleep(0.5)
+            return
+        self._left -= 1
+        self._figures.kills += 1
+        world.kills()
+        if self._random.random() < 0.15 and self._left:  # in the middle of a start
+            world.starts()
+            time.sleep(self._random.uniform(0, 0.6))
+            self._left -= 1
+            self._figures.kills += 1
+            world.kills()
+        self._start(world)
+
+    def _start(self, world: World) -> None:
+        self._starts += 1
+        is_cold = self._starts % _COLD_EVERY == 0
+        began = time.monotonic()
+        world.starts(cold=is_cold)
+        world.waits_until_connected()
+        (self._figures.cold_s if is_cold else self._figures.warm_s).append(time.monotonic() - began)
+
+    def _open(self, world: World, crowd: Crowd) -> None:
+        known = self._count("incident-opened")
+        ends = time.monotonic() + _STORY_LIMIT_S
+        while self._count("incident-opened") == known:
+            if time.monotonic() > ends:
+                raise Stuck("no incident could be opened")
+            try:
+                crowd.opens()
+            except AssertionError:
+                continue
+            time.sleep(1)
+
+    def _quiet(self) -> None:
+        """The bot has done what it was asked."""
+        waiting = "SELECT (SELECT count(*) FROM inbox WHERE state <> 'done') + " \
+            "(SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending'))"  # fmt: skip
+        calm = 0
+        ends = time.monotonic() + _QUIET_LIMIT_S
+        while calm < 10 and time.monotonic() < ends:
+            calm = calm + 1 if self._scalar(waiting) == 0 else 0
+            time.sleep(0.1)
+
+    def _wait(self, holds, what: str) -> None:  # type: ignore[no-untyped-def]
+        ends = time.monotonic() + _QUIET_LIMIT_S
+        while not holds():
+            if time.monotonic() > ends:
+                raise Stuck(f"waited {_QUIET_LIMIT_S:g} s for {what}")
+            time.sleep(0.1)
+
+    def _count(self, kind: str) -> int:
+        return self._scalar(f"SELECT count(*) FROM journal WHERE kind = '{kind}'")  # noqa: S608
+
+    def _scalar(self, query: str) -> int:
+        engine = create_engine(self._record)
+        with engine.connect() as connection:
+            found = connection.scalar(text(query))
+        engine.dispose()
+        return int(found or 0)

@@ -1,0 +1,224 @@
+"""A small Flink as a process of its own: it speaks the REST that the bot's real client asks, and commits all the time.
+
+`python -m tests.chaos.flink_process FOLDER` prints its address. It keeps its runs in the folder, accepts a job id once,
+and notes every stop and start that it really carried out in `calls.txt`. Whoever runs the experiment may ask it to
+damage the table (`POST /break`), and to hold and go on (`POST /hold`, `POST /go`).
+"""
+
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from pyiceberg.exceptions import CommitFailedException
+
+from bot.domain.ids import JobId
+from tests.little_flink import JOB, LittleFlink
+
+COMMIT_EVERY_S = 0.4
+_ENDED = {"FINISHED", "CANCELED", "FAILED"}
+
+
+class Cluster(LittleFlink):
+    """Runs that commit by themselves, until they are stopped."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._turn = threading.RLock()
+        self._going = threading.Event()
+
+    def commit_for_ever(self) -> None:
+        """One checkpoint of every running run, again and again."""
+        while True:
+            self._going.wait()
+            with self._turn:
+                for job_id in self._alive():
+                    self._checkpoint(job_id)
+            time.sleep(COMMIT_EVERY_S)
+
+    def hold(self) -> list[int]:
+        """Commit nothing from now on; the newest checkpoint of each run that is alive."""
+        self._going.clear()
+        with self._turn:
+            return [self._read()[job_id]["checkpoint"] for job_id in self._alive()]
+
+    def go(self) -> None:
+        """Commit again."""
+        self._going.set()
+
+    def damage(self) -> None:
+        """The running run is stopped well, and another one is started from a savepoint of three commits before."""
+        with self._turn:
+            [good] = self._alive()
+            older = self.savepoint(good)
+            at = self._read()[good]["checkpoint"]
+            for _ in range(3):
+                self._checkpoint(good)
+            self._end(good)
+            wrong = JobId(token_hex(16))
+            self.submit(wrong, at_checkpoint=at, restored=older)
+            for _ in range(2):
+                self._checkpoint(wrong)
+
+    def stop_once(self, job_id: JobId) -> Path:
+        """Stop with a savepoint, on demand."""
+        with self._turn:
+            if self._read()[job_id]["state"] not in _ENDED:
+                self._note(f"stop {job_id}")
+                self._end(job_id)
+            return self.savepoint(job_id)
+
+    def start_once(self, job_id: JobId, path: str) -> bool:
+        """Start from a savepoint; False if the id is known."""
+        with self._turn:
+            if job_id in self._read():
+                return False
+            folder = Path(path.removeprefix("file:"))
+            at = int.from_bytes((folder / "_metadata").read_bytes()[8:16], "big")
+            self.submit(job_id, at_checkpoint=at, restored=folder)
+            self._note(f"start {job_id}")
+            return True
+
+    def _alive(self) -> list[JobId]:
+        return [JobId(job_id) for job_id, run in self._read().items() if run["state"] not in _ENDED]
+
+    def _end(self, job_id: JobId) -> None:
+        self.savepoint(job_id)
+        runs = self._read()
+        runs[job_id]["state"] = "FINISHED"
+        self._write(runs)
+
+    def _checkpoint(self, job_id: JobId) -> None:
+        """As Iceberg's sink does it: when another commit was first, the same files go on top of that one."""
+        while True:
+            try:
+                self.checkpoints(job_id)
+            except CommitFailedException:
+                continue
+            return
+
+
+class Rest:
+    """The pages that the bot reads, and the requests that it sends."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._routes: list[tuple[str, str, Callable[..., tuple[int, Any]]]] = [
+            ("GET", r"/jobs/overview", self._overview),
+            ("GET", r"/jobs/(\w+)", self._job),
+            ("GET", r"/jobs/(\w+)/checkpoints", self._checkpoints),
+            ("GET", r"/jobs/(\w+)/checkpoints/config", self._config),
+            ("GET", r"/jobs/(\w+)/exceptions", lambda _body, _id: (200, {"exceptionHistory": {"entries": []}})),
+            ("GET", r"/jobs/(\w+)/config", lambda _body, _id: (200, {})),
+            ("GET", r"/jobs/(\w+)/savepoints/(\w+)", self._savepoint),
+            ("POST", r"/jobs/(\w+)/stop", self._stop),
+            ("POST", r"/jars/[\w.]+/run", self._run),
+            ("POST", r"/break", lambda _body: (200, cluster.damage())),
+            ("POST", r"/hold", lambda _body: (200, cluster.hold())),
+            ("POST", r"/go", lambda _body: (200, cluster.go())),
+        ]
+        self._savepoints: dict[str, str] = {}
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """(status, body) of one request."""
+        for wanted, pattern, do in self._routes:
+            if method == wanted and (found := re.fullmatch(pattern, path.partition("?")[0])):
+                return do(body, *found.groups())
+        return 404, {"errors": [f"Not found: {path}"]}
+
+    def _overview(self, _body: object) -> tuple[int, Any]:
+        runs = self._cluster.runs(JOB)
+        lines = [{"jid": r.job_id, "name": r.name, "start-time": _ms(r.started_at), "state": r.state} for r in runs]
+        return 200, {"jobs": lines}
+
+    def _job(self, _body: object, job_id: str) -> tuple[int, Any]:
+        run = self._cluster.run(JobId(job_id))
+        if run is None:
+            return 404, {"errors": ["Job not found"]}
+        vertices = [
+            {"id": v.vertex_id, "name": v.name, "parallelism": 1, "status": v.status} for v in run.vertices
+        ]  # fmt: skip
+        times = {"start-time": _ms(run.started_at), "end-time": _ms(run.ended_at) if run.ended_at else -1}
+        return 200, {"jid": job_id, "name": run.name, "state": run.state, **times, "vertices": vertices}
+
+    def _checkpoints(self, _body: object, job_id: str) -> tuple[int, Any]:
+        run = self._cluster.run(JobId(job_id))
+        if run is None:
+            return 404, {"errors": ["Job not found"]}
+        restored = run.restored and {
+            "id": run.restored.checkpoint_id,
+            "restore_timestamp": _ms(run.restored.at),
+            "is_savepoint": True,
+            "external_path": run.restored.path,
+        }
+        counts = {"completed": run.completed_count, "failed": 0, "restored": int(bool(restored))}
+        return 200, {"counts": counts, "latest": {"restored": restored or None}, "history": []}
+
+    def _config(self, _body: object, _job_id: str) -> tuple[int, Any]:
+        kept = {"enabled": True, "delete_on_cancellation": False}
+        return 200, {"mode": "exactly_once", "interval": int(COMMIT_EVERY_S * 1000), "externalization": kept}
+
+    def _stop(self, body: dict[str, Any], job_id: str) -> tuple[int, Any]:
+        trigger = body["triggerId"]
+        self._savepoints[trigger] = str(self._cluster.stop_once(JobId(job_id)))
+        return 202, {"request-id": trigger}
+
+    def _savepoint(self, _body: object, _job_id: str, trigger: str) -> tuple[int, Any]:
+        if trigger not in self._savepoints:
+            return 404, {"errors": ["Operation not found"]}
+        return 200, {"status": {"id": "COMPLETED"}, "operation": {"location": self._savepoints[trigger]}}
+
+    def _run(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if not self._cluster.start_once(JobId(body["jobId"]), body["savepointPath"]):
+            return 400, {"errors": ["DuplicateJobSubmissionException: Job has already been submitted."]}
+        return 200, {"jobid": body["jobId"]}
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, _request: object, _client: object) -> None:
+        """Who asked was killed."""
+
+
+def _ms(moment: Any) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def main(folder: Path) -> None:
+    """Serve until killed."""
+    cluster = Cluster(folder)
+    rest = Rest(cluster)
+
+    class Handler(BaseHTTPRequestHandler):
+        """Hands requests on."""
+
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            length = int(self.headers.get("content-length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else {}
+            status, content = rest.answer(self.command, self.path, body)
+            text = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - named by the standard library
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    threading.Thread(target=cluster.commit_for_ever, daemon=True).start()
+    server = _Server(("127.0.0.1", 0), Handler)
+    print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)  # noqa: T201
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,136 @@
+"""One table, one Slack, one Flink, and one bot after the other: what is killed, and what goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bot.workspace import Workspace
+from tests.rewound import Damaged
+
+_ROOT = Path(__file__).parents[2]
+_PATIENCE_S = 30.0
+
+
+class Bots:
+    """Starts bots, warm or cold, and kills them."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log.open("ab")
+        command = [sys.executable, "-m", "tests.chaos.bot_process"]
+        self._warm = subprocess.Popen(
+            command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True
+        )
+        assert self._warm.stdout is not None
+        assert self._warm.stdout.readline() == "ready\n"
+
+    def start(self, line: str) -> int:
+        """The process id of a new bot: a fork of one that has imported everything."""
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        self._warm.stdin.write(line + "\n")
+        self._warm.stdin.flush()
+        return int(self._warm.stdout.readline())
+
+    def start_cold(self, line: str) -> subprocess.Popen[bytes]:
+        """A new bot as an operator starts it."""
+        command = [sys.executable, "-m", "tests.chaos.bot_process", line]
+        return subprocess.Popen(command, cwd=_ROOT, stdout=self._log, stderr=self._log)
+
+    def close(self) -> None:
+        """No more bots."""
+        assert self._warm.stdin is not None
+        self._warm.stdin.close()
+        self._warm.wait(timeout=10)
+        self._log.close()
+
+
+class World:
+    """Everything around the bot."""
+
+    def __init__(self, folder: Path, slack: Workspace, flink: str, record: str, bots: Bots) -> None:
+        self.folder = folder
+        self.slack = slack
+        self.record = record
+        self._flink = httpx.Client(base_url=flink, timeout=30, trust_env=False)
+        self._bots = bots
+        self._pid: int | None = None
+        self._cold: subprocess.Popen[bytes] | None = None
+        self._line = json.dumps(
+            {
+                "folder": str(folder),
+                "flink": flink,
+                "slack": slack.api_url,
+                "bot_token": slack.bot_token,
+                "app_token": slack.app_token,
+                "record": record,
+            }
+        )
+
+    def asks_flink(self, path: str) -> Any:
+        """`break`, `hold` or `go`."""
+        return self._flink.post(f"/{path}").raise_for_status().json()
+
+    def starts(self, *, cold: bool = False) -> None:
+        """A bot begins; it is not connected yet."""
+        if cold:
+            self._cold = self._bots.start_cold(self._line)
+            self._pid = self._cold.pid
+        else:
+            self._pid = self._bots.start(self._line)
+
+    def waits_until_connected(self) -> None:
+        """Slack delivers to it from now on."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while self.slack.connected != 1:
+            if time.monotonic() > deadline:
+                raise Stuck(f"The bot was not connected within {_PATIENCE_S:g} s of its start.")
+            time.sleep(0.01)
+
+    def kills(self) -> None:
+        """As a power cut does it; returns when Slack has noticed."""
+        if self._pid is not None:
+            os.kill(self._pid, signal.SIGKILL)
+            self._pid = None
+            if self._cold is not None:
+                self._cold.wait()
+                self._cold = None
+        deadline = time.monotonic() + _PATIENCE_S
+        while self.slack.connected:
+            if time.monotonic() > deadline:
+                raise Stuck("Slack still has a connection to a bot that was killed.")
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """No bot, no Flink."""
+        self.kills()
+        self._flink.close()
+
+
+class Stuck(Exception):
+    """The experiment cannot go on; that is a finding."""
+
+
+@contextmanager
+def chaos_world(folder: Path, record: str, bots: Bots) -> Iterator[World]:
+    """A fresh one: run A has committed and run B commits the same again, all the time."""
+    with ExitStack() as stack:
+        Damaged.made_in(folder)
+        (folder / "lineage.jsonl").touch()
+        command = [sys.executable, "-m", "tests.chaos.flink_process", str(folder)]
+        flink = stack.enter_context(subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True))
+        stack.callback(flink.kill)
+        assert flink.stdout is not None
+        address = flink.stdout.readline().strip()
+        slack = stack.enter_context(Workspace().serve())
+        world = World(folder, slack, address, record, bots)
+        stack.callback(world.close)
+        yield world
