@@ -13,6 +13,7 @@ from bot.domain.requirements import (
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
+    RunsAlive,
     SnapshotPresent,
     TableIs,
 )
@@ -66,6 +67,8 @@ def problem_with(requirement: Requirement, world: World) -> str | None:
             return unforeseen(table, requirement.head, requirement.job_id)
         case RunIsCurrent():
             return _other_run(requirement, world.live(requirement.job))
+        case RunsAlive():
+            return _other_runs(requirement, world.live(requirement.job))
         case NobodyWrites():
             return _somebody_writes(requirement, world.live(requirement.job))
         case RestorePointIntact():
@@ -123,6 +126,14 @@ def _other_run(requirement: RunIsCurrent, live: Sequence[JobId]) -> str | None:
     return (
         f"Expected run {short_job(requirement.job_id)} of {requirement.job} to be the one that is alive; found {found}."
     )
+
+
+def _other_runs(requirement: RunsAlive, live: Sequence[JobId]) -> str | None:
+    if set(live) == set(requirement.job_ids):
+        return None
+    expected = " and ".join(short_job(job_id) for job_id in requirement.job_ids)
+    found = ", ".join(short_job(job_id) for job_id in live) or "no run"
+    return f"Expected runs {expected} of {requirement.job} to be alive, and no other; found {found}."
 
 
 def _somebody_writes(requirement: NobodyWrites, live: Sequence[JobId]) -> str | None:

@@ -1,10 +1,14 @@
-"""Which restore point a rewind starts from."""
+"""Which restore point a rewind or a restart begins from."""
+
+from collections.abc import Iterator
 
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
-from bot.domain.findings import PairVerdict
-from bot.domain.ids import CheckpointId, SnapshotId, short
+from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.flink import JobRun
+from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
 from bot.domain.record import Record
+from bot.domain.rewinds import flink_commits
 
 
 class RestorePoint(Record):
@@ -14,6 +18,8 @@ class RestorePoint(Record):
     checkpoint_id: CheckpointId
     snapshot_id: SnapshotId
     digest: str
+    is_right: bool = True
+    """Whether table and job are right there; False where an undo goes back to a fault."""
 
 
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
@@ -22,26 +28,69 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     Retained checkpoints of a run that goes on are passed over: Flink deletes them while people decide.
     Raises Refused with what was looked at when there is none.
     """
-    pairings = case.pairing.pairings if case.pairing else ()
-    by_snapshot = {
-        p.snapshot_id: RestorePoint(
-            path=p.path, checkpoint_id=p.checkpoint_id, snapshot_id=p.snapshot_id, digest=p.digest
-        )
-        for p in reversed(pairings)
-        if p.verdict is PairVerdict.PAIRED
-        and p.is_durable
-        and p.snapshot_id is not None
-        and p.checkpoint_id is not None
-        and p.digest is not None
-    }
+    by_snapshot = {point.snapshot_id: point for each, point in reversed(list(_paired(case))) if each.is_durable}
     for snapshot in case.observation.table.ancestors(last_good):
         point = by_snapshot.get(snapshot.snapshot_id)
         if point is not None:
             return point
-    looked = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason}" for p in pairings[:4]) or "none at all"
     raise Refused(
         "No rewind is possible.",
         f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or one before it; "
-        f"found {looked}.",
+        f"found {looked_at(case)}.",
         "Look for older savepoints on backup storage, or repair the rows by hand; do not restore an unpaired one.",
     )
+
+
+def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
+    """The newest restore point whose table state is the newest Flink commit on main, durable ones first.
+
+    A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled.
+    Raises Refused with what was looked at when there is none.
+    """
+    commits = flink_commits(case.observation.table)
+    newest = commits[-1].snapshot_id if commits else None
+    found = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
+    durable = [point for each, point in found if each.is_durable]
+    kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
+    if durable or (found and kept):
+        return durable[0] if durable else found[0][1]
+    if found:
+        raise Refused(
+            "The job cannot be restarted on the table as it is.",
+            f"{found[0][0].path} pairs with the head, but its run {short_job(found[0][0].job_id)} is alive, and Flink "
+            "is not known to keep the checkpoints of a cancelled run.",
+            "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION, or copy that "
+            "folder away, stop the run by hand and start it from the copy.",
+        )
+    raise Refused(
+        "The job cannot be restarted on the table as it is.",
+        f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
+        f"found {looked_at(case)}.",
+        "Look for further restore points on backup storage; do not start it from one that does not pair.",
+    )
+
+
+def looked_at(case: Case) -> str:
+    """The first restore points with their verdicts, a clause."""
+    pairings = case.pairing.pairings if case.pairing else ()
+    return "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in pairings[:4]) or "none at all"
+
+
+def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
+    """Newest first."""
+    for each in case.pairing.pairings if case.pairing else ():
+        if (
+            each.verdict is PairVerdict.PAIRED
+            and each.snapshot_id is not None
+            and each.checkpoint_id is not None
+            and each.digest is not None
+        ):
+            yield (
+                each,
+                RestorePoint(
+                    path=each.path,
+                    checkpoint_id=each.checkpoint_id,
+                    snapshot_id=each.snapshot_id,
+                    digest=each.digest,
+                ),
+            )

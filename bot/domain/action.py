@@ -1,8 +1,12 @@
 """What a module of `bot/actions/` declares, and what it may know when it proposes."""
 
+from typing import Literal
+
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
+from bot.domain.entries import EffectStarted
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId
+from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 
 
@@ -19,6 +23,20 @@ class Action(Record):
     """Evidence tasks that must have answered, fresh, before it can be proposed."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
+    on_request: bool = False
+    """Whether people may ask for it though no diagnosis does."""
+    moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
+    """What a passed proof says of the table: trusted at the new head, under review again, or nothing."""
+
+
+class Past(Record):
+    """An earlier proposal of the incident and how far it came: what an undo is built from."""
+
+    proposal: Proposal
+    started: dict[int, EffectStarted]
+    """Effect index -> its newest intent, of the effects that were done."""
+    results: dict[int, dict[str, str]]
+    """Effect index -> its result, of the effects that were done."""
 
 
 class Plan(Record):
@@ -34,3 +52,7 @@ class Plan(Record):
     policy: ApprovalPolicy
     by: UserId
     at: Utc
+    consumers: tuple[str, ...] = ()
+    """Names of the declared consumers."""
+    undoes: Past | None = None
+    """Set only for an undo."""

@@ -18,6 +18,15 @@ class StopJob(Record):
     job_id: JobId
 
 
+class StopFork(Record):
+    """Stop run `job_id`, as StopJob does; run `keeps` of the same job goes on writing the table."""
+
+    kind: Literal["stop-fork"] = "stop-fork"
+    job: str
+    job_id: JobId
+    keeps: JobId
+
+
 class MoveTable(Record):
     """Move `main` to `to` by one atomic compare-and-swap that carries the tags and properties as well."""
 
@@ -39,6 +48,34 @@ class StartJob(Record):
     """The snapshot that pairs with `path`, on which the first commit must stand; None where it cannot be foretold."""
     allow_non_restored: bool = False
     """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
+
+
+class StartFromStop(Record):
+    """Start the job from the newest state of run `job_id`, which an effect before this one has stopped; only if that
+    state pairs with the head that is there then."""
+
+    kind: Literal["start-from-stop"] = "start-from-stop"
+    job: str
+    job_id: JobId
+
+
+class KeepSavepoint(Record):
+    """Prove that the newest state of the stopped run pairs with the head, and tag the snapshot that it pairs with."""
+
+    kind: Literal["keep-savepoint"] = "keep-savepoint"
+    table: TableName
+    job: str
+    job_id: JobId
+    tagged: str
+    """What follows the checkpoint id in the tag's name: `20261121` makes `savepoint-10-20261121`."""
+
+
+class FreezeMaintenance(Record):
+    """Keep expiry and orphan removal from the table until it is thawed. What was set before is noted on the table."""
+
+    kind: Literal["freeze-maintenance"] = "freeze-maintenance"
+    table: TableName
+    incident: IncidentId
 
 
 class MarkTable(Record):

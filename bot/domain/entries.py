@@ -7,7 +7,7 @@ from pydantic import Field
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.evidence import Evidence
-from bot.domain.ids import EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
+from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
@@ -125,6 +125,12 @@ class EffectStarted(Record):
     index: int
     expected_head: SnapshotId | None = None
     job_id: JobId | None = None
+    path: str | None = None
+    """The restore point that was chosen right before acting."""
+    checkpoint_id: CheckpointId | None = None
+    """Of that restore point."""
+    before: dict[str, str] = {}
+    """What the effect is going to replace: `property KEY` -> value; a key that was not set is left out."""
 
 
 class EffectEnded(Record):
@@ -160,6 +166,8 @@ class Verified(Record):
     checks: tuple[Check, ...]
     evidence: tuple[EvidenceId, ...]
     head: SnapshotId
+    moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
+    """What it says of the table if it passed; from the action's declaration."""
 
 
 class WaterlineMoved(Record):
@@ -168,6 +176,14 @@ class WaterlineMoved(Record):
     kind: Literal["waterline-moved"] = "waterline-moved"
     snapshot: SnapshotId
     status: Literal["under-review", "trusted"]
+
+
+class MaintenanceMarked(Record):
+    """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal."""
+
+    kind: Literal["maintenance-marked"] = "maintenance-marked"
+    status: Literal["frozen", "thawed"]
+    sentence: str
 
 
 class NoticeQueued(Record):
@@ -208,6 +224,7 @@ Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
     | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
+    | MaintenanceMarked
     | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip

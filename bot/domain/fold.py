@@ -64,6 +64,8 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             )
         case e.WaterlineMoved():
             incident.waterline = body
+        case e.MaintenanceMarked():
+            incident.is_frozen = body.status == "frozen"
         case e.NoticeQueued():
             key = body.notice.key(incident.id)
             incident.notices[key] = NoticeView(notice=body.notice, key=key, queued_at=entry.at)
@@ -109,6 +111,8 @@ def _apply_proposal(
             view.started[body.index] = body
         case e.EffectEnded():
             view.done[body.index] = body
+            if body.how == "done" and view.proposal.effects[body.index].kind == "freeze-maintenance":
+                incident.is_frozen = True
         case e.ExecutionEnded():
             view.state = ProposalState(body.outcome)
             view.result = body

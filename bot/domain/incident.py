@@ -74,6 +74,8 @@ class Incident:
     notices: dict[str, NoticeView] = field(default_factory=dict)
     waterline: WaterlineMoved | None = None
     verified: Verified | None = None
+    is_frozen: bool = False
+    """Whether maintenance of the table waits for the end of this incident."""
     review: tuple[Finding, ...] | None = None
     closed_at: datetime | None = None
     closed_by: str | None = None

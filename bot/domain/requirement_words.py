@@ -10,12 +10,13 @@ from bot.domain.requirements import (
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
+    RunsAlive,
     SnapshotPresent,
     TableIs,
 )
 
 
-def requirement_sentence(requirement: Requirement) -> str:
+def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one case a kind, nothing nested
     """What must hold when proposed, when approved and at execution; otherwise nothing is changed."""
     match requirement:
         case TableIs():
@@ -33,6 +34,9 @@ def requirement_sentence(requirement: Requirement) -> str:
             return f"There is no branch or tag {requirement.ref} yet."
         case RefIs():
             return f"{requirement.ref} is on snapshot {short(requirement.snapshot_id)}."
+        case RunsAlive():
+            alive = " and ".join(short_job(each) for each in requirement.job_ids)
+            return f"Runs {alive} of {requirement.job} are alive, and no other."
         case NobodyWrites():
             return f"No run of {requirement.job} is alive."
         case RunIsCurrent():

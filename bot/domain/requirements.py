@@ -50,6 +50,14 @@ class RunIsCurrent(Record):
     job_id: JobId
 
 
+class RunsAlive(Record):
+    """Exactly these runs of `job` are not at their end."""
+
+    kind: Literal["runs-alive"] = "runs-alive"
+    job: str
+    job_ids: tuple[JobId, ...]
+
+
 class NobodyWrites(Record):
     """No run of `job` is alive."""
 
@@ -69,6 +77,6 @@ class RestorePointIntact(Record):
 
 
 Requirement = Annotated[
-    TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | NobodyWrites | RestorePointIntact,
+    TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | RestorePointIntact,
     Field(discriminator="kind"),
 ]

@@ -35,11 +35,12 @@ def sentence(entry: Entry) -> str:
             return _told(body)
 
 
-def _told(
+def _told(  # noqa: C901 - one case a kind, nothing nested
     body: e.IncidentOpened
     | e.ResponderAssigned
     | e.NoteAdded
     | e.WaterlineMoved
+    | e.MaintenanceMarked
     | e.NoticeQueued
     | e.NoticeEnded
     | e.ReviewOpened
@@ -61,6 +62,8 @@ def _told(
             return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
         case e.WaterlineMoved():
             return f"The waterline moved to {short(body.snapshot)}; the table is trusted."
+        case e.MaintenanceMarked():
+            return _full(body.sentence)
         case e.NoticeQueued():
             return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
         case e.NoticeEnded():

@@ -51,7 +51,8 @@ class IncidentStore:
         if not entries:
             raise unknown(incident_id)
         incident = fold(entries)
-        if not incident.is_open and all(view.ended for view in incident.notices.values()):
+        is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
+        if not incident.is_open and is_done:
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)
         return incident

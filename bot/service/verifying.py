@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable, Mapping
 
-from bot.actions._effects import Hands, checks
+from bot.actions._effects import Hands, checks, kind_of
 from bot.actions._effects.start_job import commits_after
 from bot.actions._scan import ActionModule
-from bot.domain.effects import StartJob
 from bot.domain.entries import Body, Check, Verified
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence, Verdict
@@ -53,7 +52,8 @@ class Verifier:
         hands = Hands(catalog=self._observer.catalog, jobs=self._observer.jobs)
         found = list(checks(hands, view))
         proofs: list[EvidenceId] = []
-        for task, name in self._actions[view.proposal.action].action.proofs:
+        action = self._actions[view.proposal.action].action
+        for task, name in action.proofs:
             check, evidence = self._proof(incident_id, task, name)
             found.append(check)
             proofs += [evidence.id] if evidence else []
@@ -65,6 +65,7 @@ class Verifier:
             checks=tuple(found),
             evidence=tuple(proofs),
             head=head,
+            moves_waterline=action.moves_waterline,
         )
         self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
         return verified
@@ -75,11 +76,8 @@ class Verifier:
 
     def _wait_for_commits(self, incident: Incident, view: ProposalView) -> None:
         """Until a run that was started has two commits, or the last look; not at all where none was started."""
-        starts = [(i, e) for i, e in enumerate(view.proposal.effects) if isinstance(e, StartJob) and e.on_top_of]
-        for index, start in starts:
-            job_id, base = view.started[index].job_id, start.on_top_of
-            assert job_id is not None
-            assert base is not None
+        awaited = [kind_of(effect).awaits(effect, view.started[i]) for i, effect in enumerate(view.proposal.effects)]
+        for job_id, base in (each for each in awaited if each is not None):
             for _ in range(_LOOKS):
                 if len(commits_after(self._observer.table(incident.opened.table), base, job_id)) >= _COMMITS:
                     break

@@ -8,15 +8,31 @@ Each effect is one file of this package; `KINDS` names them all.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.actions._effects.freeze_maintenance import FreezingMaintenance
+from bot.actions._effects.keep_savepoint import KeepingSavepoint
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._effects.make_branch import MakingBranch
 from bot.actions._effects.mark_table import MarkingTable
 from bot.actions._effects.move_table import MovingTable
 from bot.actions._effects.publish_branch import PublishingBranch
+from bot.actions._effects.start_from_stop import StartingFromStop
 from bot.actions._effects.start_job import StartingJob
+from bot.actions._effects.stop_fork import StoppingFork
 from bot.actions._effects.stop_job import StoppingJob
 from bot.actions._requirements import check_all
-from bot.domain.effects import Effect, MakeBranch, MarkTable, MoveTable, PublishBranch, StartJob, StopJob
+from bot.domain.effects import (
+    Effect,
+    FreezeMaintenance,
+    KeepSavepoint,
+    MakeBranch,
+    MarkTable,
+    MoveTable,
+    PublishBranch,
+    StartFromStop,
+    StartJob,
+    StopFork,
+    StopJob,
+)
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.execution import ProposalView
@@ -25,8 +41,12 @@ from bot.domain.requirements import Requirement
 
 KINDS: Mapping[type, Kind[Any]] = {
     StopJob: StoppingJob(),
+    StopFork: StoppingFork(),
     MoveTable: MovingTable(),
     StartJob: StartingJob(),
+    StartFromStop: StartingFromStop(),
+    KeepSavepoint: KeepingSavepoint(),
+    FreezeMaintenance: FreezingMaintenance(),
     MarkTable: MarkingTable(),
     MakeBranch: MakingBranch(),
     PublishBranch: PublishingBranch(),
@@ -93,4 +113,7 @@ def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
     return found
 
 
-__all__ = ["KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "perform", "prepare", "standing", "verify"]
+__all__ = [
+    "KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "kind_of", "perform", "prepare", "standing",
+    "verify",
+]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from bot.actions._requirements import World
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.ids import TableName
+from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.requirements import Requirement
 from bot.ports import JobPorts, TableCatalog
@@ -75,6 +75,10 @@ class Kind(ABC, Generic[E]):
     @abstractmethod
     def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
+
+    def awaits(self, effect: E, intent: EffectStarted) -> tuple[JobId, SnapshotId] | None:  # noqa: ARG002
+        """A run whose first commits on top of a snapshot the verification waits for; None where none is started."""
+        return None
 
     def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
         """Lines of the verification: is the world as this effect promised? None by default: evidence tells. Raises

@@ -1,6 +1,7 @@
 """Tags and properties of a table in one commit: freeze and thaw of maintenance, protection of a snapshot."""
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._marking import commit_marks
 from bot.actions._requirements import World
 from bot.domain.effects import MarkTable
 from bot.domain.entries import Check, EffectStarted
@@ -16,32 +17,41 @@ class MarkingTable(Kind[MarkTable]):
         """See Kind."""
         return effect.why
 
-    def perform(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
+    def prepare(
+        self,
+        effect: MarkTable,
+        intent: EffectStarted,
+        world: World,
+        earlier: EffectStarted | None,  # noqa: ARG002 - a mark that surely was not set has replaced nothing
+    ) -> EffectStarted:
+        """Fixes what is replaced, so that an undo knows it after a crash, too."""
+        return intent.model_copy(update={"before": _replaced(effect, world.table)})
+
+    def perform(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Did:
         """One commit that does not care how far the writer has come. `result`: `property KEY` -> its value before."""
-        table = hands.catalog.load(effect.table)
-        touched = (*effect.set_properties, *effect.remove_properties)
-        before = {f"property {key}": table.properties[key] for key in touched if key in table.properties}
-        if not _missing(effect, table):
-            return Did(sentence=f"{effect.why}: it is so already.", result=before)
-        hands.catalog.commit(
-            effect.table,
-            TableChange(
+
+        def change(table: TableState) -> TableChange | None:
+            if not _missing(effect, table):
+                return None
+            return TableChange(
                 expected_uuid=table.uuid,
                 expected_head=None,
                 new_tags=effect.new_tags,
                 remove_refs=effect.remove_tags,
                 set_properties=effect.set_properties,
                 remove_properties=effect.remove_properties,
-            ),
-        )
-        return Did(sentence=f"{effect.why}: {_told(effect)}.", result=before)
+            )
 
-    def verify(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
+        changed = commit_marks(hands.catalog, effect.table, change)
+        said = f"{_told(effect)}." if changed else "it is so already."
+        return Did(sentence=f"{effect.why}: {said}", result=intent.before)
+
+    def verify(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Looked:
         """By what the table carries."""
         missing = _missing(effect, hands.catalog.load(effect.table))
         if missing:
             return Looked(happened="no", sentence=f"Not so: {missing[0]}.")
-        return Looked(happened="yes", sentence=f"The table carries it: {_told(effect)}.")
+        return Looked(happened="yes", sentence=f"The table carries it: {_told(effect)}.", result=intent.before)
 
     def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
         """Only new tags are checked: a property may rightly have been set back since."""
@@ -53,6 +63,11 @@ class MarkingTable(Kind[MarkTable]):
             )
             for tag, snapshot in effect.new_tags.items()
         )
+
+
+def _replaced(effect: MarkTable, table: TableState) -> dict[str, str]:
+    touched = (*effect.set_properties, *effect.remove_properties)
+    return {f"property {key}": table.properties[key] for key in touched if key in table.properties}
 
 
 def _missing(effect: MarkTable, table: TableState) -> list[str]:

@@ -53,6 +53,10 @@ class StartingJob(Kind[StartJob]):
             result={"job_id": intent.job_id},
         )
 
+    def awaits(self, effect: StartJob, intent: EffectStarted) -> tuple[JobId, SnapshotId] | None:
+        """See Kind."""
+        return (intent.job_id, effect.on_top_of) if intent.job_id and effect.on_top_of else None
+
     def checks(self, effect: StartJob, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """The first commit is the next checkpoint on the snapshot that pairs; the run lives and was restored there."""
         assert intent.job_id is not None

@@ -1,0 +1,113 @@
+"""What every proposal about a job begins with: its job, its one living run, who has read what, the record itself."""
+
+from collections.abc import Iterable
+
+from bot.domain.action import Action, Plan
+from bot.domain.effects import Effect
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.flink import JobRun
+from bot.domain.ids import CheckpointId, SnapshotId, short_job
+from bot.domain.proposal import AffectedRun, Preview, Proposal
+from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
+from bot.domain.table import Snapshot
+
+
+def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
+    """The configured job and the head. Raises Refused where one of them is missing."""
+    job, head = plan.case.job_name, plan.case.observation.table.head
+    if job is None or head is None:
+        raise Refused(
+            f"“{action.title}” cannot be proposed for this table.",
+            f"Expected a configured job and a head; found job {job}, head {head}.",
+            "Name the table's job in the configuration file.",
+        )
+    return job, head
+
+
+def living(plan: Plan) -> tuple[JobRun, ...]:
+    """The job's runs that are not at their end. Raises CouldNotLook while Flink cannot be asked."""
+    jobs = plan.case.observation.jobs
+    if jobs.state == "not-seen":
+        raise CouldNotLook(
+            "Nothing can be proposed about the job while Flink cannot be asked.",
+            f"Expected an answer from {jobs.source}; found: {jobs.reason}",
+            jobs.remedy,
+        )
+    return tuple(run for run in jobs.values if not run.is_terminal)
+
+
+def live_run(plan: Plan) -> JobRun | None:
+    """The one run that is alive; None where none is. Raises Refused where several are, CouldNotLook."""
+    live = living(plan)
+    if len(live) > 1:
+        raise Refused(
+            "This cannot be proposed while several runs of the job are alive.",
+            f"Expected at most one; found {', '.join(short_job(run.job_id) for run in live)}.",
+            "Stop all but the one that should be the table's writer, then collect evidence again.",
+        )
+    return live[0] if live else None
+
+
+def alone(job: str, live: JobRun | None) -> Requirement:
+    """That the run which is to be stopped is the only one, or that there is none."""
+    return RunIsCurrent(job=job, job_id=live.job_id) if live else NobodyWrites(job=job)
+
+
+def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
+    """The observed consumer runs that read one of these commits."""
+    ids = {s.snapshot_id for s in gone}
+    return tuple(
+        AffectedRun(consumer=r.consumer, run_id=r.run_id, at=r.at, snapshot_id=r.snapshot_id)
+        for r in plan.case.observation.reads.values
+        if r.snapshot_id in ids
+    )
+
+
+def untouched(sentences: Iterable[str], *, sure: str, replayed_from: CheckpointId | None = None) -> Preview:
+    """The preview of a change that takes nothing off main."""
+    return Preview(
+        commits=0,
+        files=0,
+        rows=0,
+        replayed_from=replayed_from,
+        affected_runs=(),
+        readers_known=True,
+        sure=sure,
+        sentences=tuple(sentences),
+    )
+
+
+def how_it_is_stopped(live: JobRun) -> str:
+    """One sentence of a preview."""
+    return (
+        f"Stop run {short_job(live.job_id)} of {live.name} (with a savepoint if it can still take one, never drained)."
+    )
+
+
+def drafted(
+    plan: Plan,
+    action: Action,
+    *,
+    title: str,
+    effects: Iterable[Effect],
+    requirements: Iterable[Requirement],
+    preview: Preview,
+    undo: str,
+) -> Proposal:
+    """The proposal, with what is the same for all of them."""
+    return Proposal(
+        id=plan.proposal,
+        action=action.name,
+        title=title,
+        table=plan.case.observation.table.name,
+        because=f"{plan.mode.code}: {plan.match.headline}",
+        code=plan.mode.code,
+        effects=tuple(effects),
+        requirements=tuple(requirements),
+        preview=preview,
+        evidence=plan.evidence,
+        undo=undo,
+        policy=plan.policy,
+        proposed_by=plan.by,
+        proposed_at=plan.at,
+    )

@@ -1,0 +1,29 @@
+"""Freeze the table's maintenance, first of all: what is to be compared and gone back to must stay."""
+
+from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._maintenance import freeze_change, frozen_by, is_frozen
+from bot.actions._marking import commit_marks
+from bot.domain.effects import FreezeMaintenance
+from bot.domain.entries import EffectStarted
+
+
+class FreezingMaintenance(Kind[FreezeMaintenance]):
+    """Doing it twice is the same as doing it once. The thaw is a duty of the incident's end, not of the proposal."""
+
+    def describe(self, effect: FreezeMaintenance) -> str:  # noqa: ARG002 - there is one table
+        """See Kind."""
+        return "Freeze maintenance"
+
+    def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
+        """One commit of properties that does not care how far the writer has come."""
+        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
+        if changed is None:
+            return Did(sentence="Expiry and orphan removal were stopped already.")
+        return Did(sentence="Expiry and orphan removal are stopped (gc.enabled=false) until the incident is closed.")
+
+    def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
+        """By the sign on the table."""
+        table = hands.catalog.load(effect.table)
+        if not is_frozen(table):
+            return Looked(happened="no", sentence="Maintenance is not stopped.")
+        return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")

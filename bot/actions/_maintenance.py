@@ -1,0 +1,63 @@
+"""Freeze and thaw of a table's maintenance, as changes of its properties.
+
+`gc.enabled=false` makes Iceberg itself refuse to expire snapshots and to remove orphan files, in Spark's procedures, in
+Flink's table maintenance and in every other user of its library. It does not stop compaction (`rewrite_data_files`,
+which deletes nothing by itself), nor services that do not use that library: those of a cloud's table buckets, or a
+lifecycle rule of the storage. For these the sign `waterline.maintenance=frozen` is there to be read.
+
+What `gc.enabled` was before is noted on the table by the very commit that freezes it, so that whoever thaws it, and
+whatever has crashed in between, sets back exactly that.
+"""
+
+from bot.domain.ids import IncidentId
+from bot.domain.table import TableState
+from bot.ports import TableChange
+
+SIGN = "waterline.maintenance"
+FROZEN = "frozen"
+_BY = "waterline.maintenance.by"
+_BEFORE = "waterline.maintenance.gc-enabled"
+_GC = "gc.enabled"
+_UNSET = "unset"
+
+
+def is_frozen(table: TableState) -> bool:
+    """Whether the table carries the sign, whoever set it."""
+    return table.properties.get(SIGN) == FROZEN
+
+
+def frozen_by(table: TableState) -> str | None:
+    """The incident that froze it; None where nobody did, or somebody by hand."""
+    return table.properties.get(_BY) if is_frozen(table) else None
+
+
+def freeze_change(table: TableState, incident: IncidentId) -> TableChange | None:
+    """None where it is frozen already."""
+    if is_frozen(table):
+        return None
+    return TableChange(
+        expected_uuid=table.uuid,
+        expected_head=None,
+        set_properties={SIGN: FROZEN, _BY: incident, _BEFORE: table.properties.get(_GC, _UNSET), _GC: "false"},
+    )
+
+
+def thaw_change(table: TableState) -> TableChange | None:
+    """None where it is not frozen. A table that was frozen by hand, without a note, loses the sign only."""
+    if not is_frozen(table):
+        return None
+    before = table.properties.get(_BEFORE)
+    return TableChange(
+        expected_uuid=table.uuid,
+        expected_head=None,
+        set_properties={_GC: before} if before not in (None, _UNSET) else {},
+        remove_properties=(SIGN, _BY, _BEFORE, *([_GC] if before == _UNSET else [])),
+    )
+
+
+def as_before(table: TableState) -> str:
+    """What a thaw sets back, in words."""
+    before = table.properties.get(_BEFORE)
+    if before is None:
+        return f"{_GC} stays as it is, for it was frozen by hand"
+    return f"{_GC} is not set again" if before == _UNSET else f"{_GC} is {before} again"

@@ -1,0 +1,99 @@
+"""Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
+
+from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, untouched
+from bot.actions._restore_points import RestorePoint
+from bot.domain.action import Action, Plan
+from bot.domain.effects import Effect, StartFromStop, StartJob, StopJob
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+
+
+def started_on_head(
+    plan: Plan, action: Action, point: RestorePoint, live: JobRun | None, *, owes: bool = False
+) -> Proposal:
+    """Stop `live` if there is one, then start from `point`, which pairs with the head, or `owes` it files that the sink
+    commits first. A run that commits until it stands still supersedes it: the point would no longer fit. Raises Refused
+    where no job is configured."""
+    table = plan.case.observation.table
+    job, head = job_and_head(plan, action)
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    effects.append(
+        StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=None if owes else head)
+    )
+    requirements: list[Requirement] = [
+        TableIs(uuid=table.uuid),
+        alone(job, live),
+        HeadDescends(head=head, job_id=None),
+        SnapshotPresent(snapshot_id=point.snapshot_id),
+        RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
+    ]
+    sentences = (
+        how_it_is_stopped(live) if live else "No run of the job is alive: nothing is stopped.",
+        f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
+        "ends this proposal.",
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. "
+        + _fits(point, owes=owes),
+        f"Verify: {_next_commit(point, head, owes=owes)}no row is there twice, no row is missing.",
+    )
+    return drafted(
+        plan,
+        action,
+        title=f"{action.title}: from checkpoint {point.checkpoint_id}",
+        effects=effects,
+        requirements=requirements,
+        preview=untouched(
+            sentences,
+            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table is not changed.",
+            replayed_from=point.checkpoint_id,
+        ),
+        undo=_undo(live),
+    )
+
+
+def _fits(point: RestorePoint, *, owes: bool) -> str:
+    if owes:
+        return (
+            "It holds files that never reached the table; all of them are on storage, and the sink commits them first."
+        )
+    return f"It pairs with {short(point.snapshot_id)}: the source goes on where the table ends."
+
+
+def _next_commit(point: RestorePoint, head: SnapshotId, *, owes: bool) -> str:
+    return "" if owes else f"the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(head)}, "
+
+
+def started_from_stop(plan: Plan, action: Action, live: JobRun) -> Proposal:
+    """Stop `live`, prove that what it leaves pairs with the head, start from there. Raises Refused where no job is
+    configured."""
+    table = plan.case.observation.table
+    job, head = job_and_head(plan, action)
+    run = short_job(live.job_id)
+    sentences = (
+        how_it_is_stopped(live),
+        f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
+        f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
+        "nothing is started and the proposal ends as refused.",
+        "Start the job from there, under a new job id.",
+        "Verify: the next commit is the next checkpoint on top of the head, no row is there twice, no row is missing.",
+    )
+    return drafted(
+        plan,
+        action,
+        title=f"{action.title}: run {run}",
+        effects=(StopJob(job=job, job_id=live.job_id), StartFromStop(job=job, job_id=live.job_id)),
+        requirements=(TableIs(uuid=table.uuid), alone(job, live), HeadDescends(head=head, job_id=live.job_id)),
+        preview=untouched(sentences, sure=f"Run {run} is stopped and goes on from its own last state; no row leaves."),
+        undo=_undo(live),
+    )
+
+
+def _undo(live: JobRun | None) -> str:
+    takes_off = "`/waterline undo` stops the new run, takes what it committed off main again"
+    if live is None:
+        return f"{takes_off}, and starts none, as none was alive."
+    return (
+        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, if its stop could take a "
+        "savepoint that pairs. Its rows are then read again."
+    )

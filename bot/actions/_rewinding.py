@@ -1,0 +1,93 @@
+"""The one recipe that moves table and job together: stop the run, move `main` by compare-and-swap, start from M."""
+
+from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, readers_of
+from bot.actions._restore_points import RestorePoint
+from bot.domain.action import Action, Plan
+from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.proposal import Preview, Proposal
+from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+from bot.domain.table import Snapshot, TableState
+
+
+def rewound(
+    plan: Plan, action: Action, to: SnapshotId, point: RestorePoint | None, live: JobRun | None, *, title: str
+) -> Proposal:
+    """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: there is no such run; none is
+    started. Raises Refused where no job is configured."""
+    table = plan.case.observation.table
+    job, head = job_and_head(plan, action)
+    kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    effects.append(MoveTable(table=table.name, to=to, keep_head_as=kept))
+    requirements: list[Requirement] = [
+        TableIs(uuid=table.uuid),
+        alone(job, live),
+        HeadDescends(head=head, job_id=live.job_id if live else None),
+        SnapshotPresent(snapshot_id=to),
+    ]
+    if point is not None:
+        effects.append(StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=to))
+        requirements.append(
+            RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
+        )
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=effects,
+        requirements=requirements,
+        preview=_preview(plan, to, point, live),
+        undo=_undo(kept, point, live),
+    )
+
+
+def left_behind(table: TableState, to: SnapshotId) -> tuple[Snapshot, ...]:
+    """The commits on main after `to`, oldest first; all of main's when `to` is not an ancestor."""
+    kept = {s.snapshot_id for s in table.ancestors(to)}
+    return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
+
+
+def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
+    stays = f"The state that is left behind stays readable under the tag {kept}."
+    stop = "stops the new run, " if point is not None else ""
+    if live is None:
+        return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, as none was alive."
+    return (
+        f"{stays} `/waterline undo` {stop}moves main back to that tag and starts the job from the state of run "
+        f"{short_job(live.job_id)}, if its stop could take a savepoint that pairs. That brings the fault back, too."
+    )
+
+
+def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRun | None) -> Preview:
+    table = plan.case.observation.table
+    left = left_behind(table, to)
+    rows = sum(s.counted("added-records") for s in left)
+    sentences = [
+        *([how_it_is_stopped(live)] if live else ["No run of the job is alive: nothing is stopped."]),
+        *(["What that run commits until it stands still is taken off main as well."] if live else []),
+        f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "
+        "anything unforeseen was committed; the present head stays readable under a tag.",
+    ]
+    if point is None:
+        sentences.append("Start no run: none was alive before.")
+        restarts = "no run is started"
+    else:
+        sentences += [
+            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}; its source re-reads everything "
+            "after it.",
+            f"Verify: the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(to)}"
+            + (", no row is there twice, no row is missing." if point.is_right else "."),
+        ]
+        restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
+    return Preview(
+        commits=len(left),
+        files=sum(s.counted("added-data-files") for s in left),
+        rows=rows,
+        replayed_from=point.checkpoint_id if point else None,
+        affected_runs=readers_of(plan, left),
+        readers_known=plan.case.observation.reads.state == "seen",
+        sure=f"{rows:,} rows leave main of {table.name}, and {restarts}.",
+        sentences=tuple(sentences),
+    )

@@ -1,0 +1,41 @@
+"""The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
+
+from bot.actions._requirements import World
+from bot.actions._restore_points import RestorePoint
+from bot.domain.errors import Superseded
+from bot.domain.findings import PairVerdict
+from bot.domain.flink import with_kinds
+from bot.domain.ids import JobId, short, short_job
+from bot.domain.looked import Seen
+from bot.domain.pairing import pairings
+from bot.domain.rewinds import flink_commits
+
+
+def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
+    """The newest restore point of the run whose table state is the newest Flink commit on main.
+
+    Raises Superseded with what was found instead, CouldNotLook.
+    """
+    ports = world.jobs[job]
+    runs = ports.flink.runs(job)
+    stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
+    told = pairings((s for s in stored if s.job_id == run), world.table, Seen(source="Flink", values=runs))
+    commits = flink_commits(world.table)
+    newest = commits[-1].snapshot_id if commits else None
+    for each in told:
+        if (
+            each.verdict is PairVerdict.PAIRED
+            and each.snapshot_id == newest
+            and each.snapshot_id is not None
+            and each.checkpoint_id is not None
+            and each.digest is not None
+        ):
+            return RestorePoint(
+                path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=each.snapshot_id, digest=each.digest
+            )
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason}" for p in told[:3]) or "none at all"
+    raise Superseded(
+        f"Run {short_job(run)} has ended, and no state of it pairs with the table.",
+        f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found {found}.",
+        "The table is as the run left it. Collect evidence again and propose what it asks for.",
+    )

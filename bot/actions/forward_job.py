@@ -1,0 +1,26 @@
+"""Forward: the table is right, the job is not. Keep the table, restore the job from the point that pairs with its head.
+
+Asked for where a run looks for a Flink manifest that is gone for ever (facts F7, F9): it fails at every restart, while
+another restore point of the job fits the table as it is.
+"""
+
+from bot.actions._draft import live_run
+from bot.actions._restarting import started_on_head
+from bot.actions._restore_points import pair_with_head
+from bot.domain.action import Action, Plan
+from bot.domain.proposal import Proposal
+
+ACTION = Action(
+    name="forward_job",
+    title="Forward the job",
+    promise="The job goes on from the point of its state that fits the table; the table is not touched.",
+    needs=("ledger", "checkpoint_pairing"),
+    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused when nothing pairs with the head or several runs are alive, CouldNotLook when Flink was not
+    seen."""
+    live = live_run(plan)
+    return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)

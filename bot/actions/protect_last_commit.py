@@ -1,0 +1,70 @@
+"""Protect the last commits: a run can only be restored while the table lists the newest snapshot that it wrote.
+
+Expiry does not know that (facts F8). A tag keeps the snapshot, whatever the table's retention says.
+"""
+
+from bot.actions._draft import drafted, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import MarkTable
+from bot.domain.errors import Refused
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import SnapshotPresent, TableIs
+from bot.domain.table import Snapshot, TableState
+
+ACTION = Action(
+    name="protect_last_commit",
+    title="Protect the last commits",
+    promise="Maintenance cannot expire the snapshots that a restore of the job must find.",
+    needs=("table_health",),
+    proofs=(),
+    on_request=True,
+    moves_waterline="no",
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """One tag for the newest snapshot on main of each run that has none yet. Raises Refused when there is nothing to
+    tag."""
+    table = plan.case.observation.table
+    tags = {_tag(s): s.snapshot_id for s in newest_of_each_run(table) if table.ref(_tag(s)) != s.snapshot_id}
+    if not tags:
+        raise Refused(
+            "There is nothing to protect.",
+            "Expected a run whose newest snapshot on main has no tag of its own; every one has, or none is listed.",
+            "If the run goes on, wait for its next commit, then propose again.",
+        )
+    sentences = [f"Tag {short(snapshot)} as {tag}." for tag, snapshot in tags.items()]
+    return drafted(
+        plan,
+        ACTION,
+        title=f"{ACTION.title}: {len(tags)} {'tag' if len(tags) == 1 else 'tags'}",
+        effects=(MarkTable(table=table.name, why="Tag the last commits", new_tags=tags),),
+        requirements=(TableIs(uuid=table.uuid), *(SnapshotPresent(snapshot_id=s) for s in _each(tags))),
+        preview=untouched(
+            (
+                *sentences,
+                "Neither main nor the job is touched. A snapshot with a tag is kept, with its files, until "
+                "somebody removes the tag.",
+            ),
+            sure=f"{', '.join(tags)} keep their snapshots from expiry.",
+        ),
+        undo="`/waterline undo` removes the tags; the table's own retention decides again.",
+    )
+
+
+def newest_of_each_run(table: TableState) -> tuple[Snapshot, ...]:
+    """The newest snapshot on main of each run and operator, newest first."""
+    found: dict[tuple[str | None, str | None], Snapshot] = {}
+    for snapshot in table.chain:
+        if snapshot.job_id and snapshot.checkpoint_id is not None:
+            found.setdefault((snapshot.job_id, snapshot.operator_id), snapshot)
+    return tuple(found.values())
+
+
+def _tag(snapshot: Snapshot) -> str:
+    return f"last-{short_job(snapshot.job_id)}-{short_job(snapshot.operator_id)}-{snapshot.checkpoint_id}"
+
+
+def _each(tags: dict[str, SnapshotId]) -> tuple[SnapshotId, ...]:
+    return tuple(dict.fromkeys(tags.values()))

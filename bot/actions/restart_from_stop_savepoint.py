@@ -1,0 +1,31 @@
+"""Restart the job from its own stop: the one way to take up a new schema or setting that loses and repeats nothing."""
+
+from bot.actions._draft import live_run
+from bot.actions._restarting import started_from_stop
+from bot.domain.action import Action, Plan
+from bot.domain.errors import Refused
+from bot.domain.ids import short_job
+from bot.domain.proposal import Proposal
+
+ACTION = Action(
+    name="restart_from_stop_savepoint",
+    title="Restart from a stop-savepoint",
+    promise="The job goes on from its last state with the present schema; no row is lost or doubled.",
+    needs=("ledger",),
+    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    on_request=True,
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused when no run, several, or one that is not settled is alive; CouldNotLook when Flink was not
+    seen."""
+    live = live_run(plan)
+    if live is None or not live.is_settled:
+        found = f"run {short_job(live.job_id)} in state {live.state}" if live else "none"
+        raise Refused(
+            "There is no run that could take a savepoint now.",
+            f"Expected one run with every operator running; found {found}.",
+            "Wait until it runs, or restore the job from a point that pairs with the table.",
+        )
+    return started_from_stop(plan, ACTION, live)

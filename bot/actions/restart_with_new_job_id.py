@@ -1,0 +1,26 @@
+"""Restart under a new job id: the V2 sink drops every checkpoint up to the newest one that it finds under the old id.
+
+Each start by Waterline is under an id of its own, so the drop ends with the start. From the point that pairs with the
+head the source reads again whatever was dropped since; nothing has to be brought back by hand then (facts 0.7, F3, F4).
+"""
+
+from bot.actions._draft import live_run
+from bot.actions._restarting import started_on_head
+from bot.actions._restore_points import pair_with_head
+from bot.domain.action import Action, Plan
+from bot.domain.proposal import Proposal
+
+ACTION = Action(
+    name="restart_with_new_job_id",
+    title="Restart under a new job id",
+    promise="The job commits again, and reads again what its sink has dropped.",
+    needs=("ledger", "checkpoint_pairing"),
+    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused when nothing pairs with the head or several runs are alive, CouldNotLook when Flink was not
+    seen."""
+    live = live_run(plan)
+    return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)

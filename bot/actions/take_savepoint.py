@@ -1,0 +1,76 @@
+"""Take the authoritative savepoint: stop, prove that it pairs with the head, and keep that table state under a tag.
+
+Only a stop-with-savepoint pairs; an intermediate one commits nothing, and never will (facts 0.5).
+"""
+
+from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, live_run, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import KeepSavepoint, StopJob
+from bot.domain.errors import Refused
+from bot.domain.flink import JobRun
+from bot.domain.ids import short, short_job
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import HeadDescends, RunIsCurrent, TableIs
+
+ACTION = Action(
+    name="take_savepoint",
+    title="Take the savepoint",
+    promise="One savepoint is proven to pair with the head, and its table state is kept under a tag.",
+    needs=("ledger",),
+    proofs=(),
+    on_request=True,
+    moves_waterline="no",
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused when no run, several, or one that is not settled is alive; CouldNotLook when Flink was not
+    seen."""
+    job, head = job_and_head(plan, ACTION)
+    table, live = plan.case.observation.table, live_run(plan)
+    if live is None or not live.is_settled:
+        found = f"run {short_job(live.job_id)} in state {live.state}" if live else "none"
+        raise Refused(
+            "No savepoint can be taken now.",
+            f"Expected one run with every operator running; found {found}.",
+            "Wait until it runs. If it is down already, its newest point that pairs is the authoritative one.",
+        )
+    return drafted(
+        plan,
+        ACTION,
+        title=f"{ACTION.title}: stop run {short_job(live.job_id)}",
+        effects=(
+            StopJob(job=job, job_id=live.job_id),
+            KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=f"{plan.at:%Y%m%d}"),
+        ),
+        requirements=(
+            TableIs(uuid=table.uuid),
+            RunIsCurrent(job=job, job_id=live.job_id),
+            HeadDescends(head=head, job_id=live.job_id),
+        ),
+        preview=untouched(
+            (
+                how_it_is_stopped(live),
+                "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
+                "nothing may be started from it.",
+                f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}; the tag keeps it until it is removed.",
+                "Start nothing: the new code is started by people, from exactly this path.",
+                *_recorded(plan, live),
+            ),
+            sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
+        ),
+        undo="`/waterline undo` starts the job again from this very savepoint. The tag stays until it is removed.",
+    )
+
+
+def _recorded(plan: Plan, live: JobRun) -> tuple[str, ...]:
+    """What the record keeps of the state before."""
+    table = plan.case.observation.table
+    schema = table.by_id[table.head].schema_id if table.head is not None else None
+    retention = plan.case.contract.keep_snapshots
+    kept = f"the contract keeps snapshots for {retention}" if retention else "the contract names no retention"
+    readers = ", ".join(plan.consumers) or "none declared"
+    return (
+        f"Recorded before the stop: code {live.code_version or 'not told'}, schema {schema}, "
+        f"head {short(table.head)}; {kept}; consumers: {readers}.",
+    )
