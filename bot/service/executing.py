@@ -161,4 +161,4 @@ class Executions:
 
     @property
     def _hands(self) -> Hands:
-        return Hands(catalog=self._observer.catalog, jobs=self._observer.jobs)
+        return Hands(catalog=self._observer.catalog, jobs=self._observer.jobs, files=self._observer.files)

@@ -35,7 +35,7 @@ class Observer:
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
-        self._files = files
+        self.files = files
 
     def setup(self, table: TableName) -> TableSetup:
         """The table's configuration. Raises UnknownTable with the tables that are configured."""
@@ -64,7 +64,7 @@ class Observer:
         with ThreadPoolExecutor(max_workers=3) as pool:
             jobs = pool.submit(self._runs, setup)
             reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, since))
-            leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self._files.flink_manifests(state))
+            leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
             return Observation(

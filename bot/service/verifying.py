@@ -49,7 +49,7 @@ class Verifier:
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
         self._wait_for_commits(incident, view)
-        hands = Hands(catalog=self._observer.catalog, jobs=self._observer.jobs)
+        hands = Hands(catalog=self._observer.catalog, jobs=self._observer.jobs, files=self._observer.files)
         found = list(checks(hands, view))
         proofs: list[EvidenceId] = []
         action = self._actions[view.proposal.action].action

@@ -8,11 +8,14 @@ Each effect is one file of this package; `KINDS` names them all.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.actions._effects.change_files import ChangingFiles
+from bot.actions._effects.drop_branch import DroppingBranch
 from bot.actions._effects.freeze_maintenance import FreezingMaintenance
 from bot.actions._effects.keep_savepoint import KeepingSavepoint
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._effects.make_branch import MakingBranch
 from bot.actions._effects.mark_table import MarkingTable
+from bot.actions._effects.move_files import MovingFiles
 from bot.actions._effects.move_table import MovingTable
 from bot.actions._effects.publish_branch import PublishingBranch
 from bot.actions._effects.start_from_stop import StartingFromStop
@@ -21,11 +24,14 @@ from bot.actions._effects.stop_fork import StoppingFork
 from bot.actions._effects.stop_job import StoppingJob
 from bot.actions._requirements import check_all
 from bot.domain.effects import (
+    ChangeFiles,
+    DropBranch,
     Effect,
     FreezeMaintenance,
     KeepSavepoint,
     MakeBranch,
     MarkTable,
+    MoveFiles,
     MoveTable,
     PublishBranch,
     StartFromStop,
@@ -50,6 +56,9 @@ KINDS: Mapping[type, Kind[Any]] = {
     MarkTable: MarkingTable(),
     MakeBranch: MakingBranch(),
     PublishBranch: PublishingBranch(),
+    ChangeFiles: ChangingFiles(),
+    DropBranch: DroppingBranch(),
+    MoveFiles: MovingFiles(),
 }
 """How each effect is done."""
 

@@ -10,7 +10,7 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.requirements import Requirement
-from bot.ports import JobPorts, TableCatalog
+from bot.ports import JobPorts, TableCatalog, TableFiles
 
 E = TypeVar("E")
 
@@ -37,6 +37,7 @@ class Hands:
 
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
+    files: TableFiles
 
     def world(self, table: TableName) -> World:
         """The table, read now, and the jobs, asked when they are needed. Raises CouldNotLook."""
