@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 
 from bot.cli import catalogue, demo, diagnosing, doctor, linting, record, serve, tables
+from bot.cli.trust import trust
+from bot.cli.web import web
 from bot.domain.errors import WaterlineError
 from bot.lab.commands import app as lab_app
 from bot.lab.errors import LabError
@@ -19,6 +21,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("web")(web)
+app.command("trust")(trust)
 app.command("ledger")(tables.ledger)
 app.command("evidence")(tables.evidence)
 app.command("tasks")(tables.tasks)

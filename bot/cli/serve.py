@@ -16,10 +16,12 @@ from slack_sdk import WebClient
 
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.web import serving_pages
 from bot.domain.errors import WaterlineError
 from bot.settings import Settings, SlackSecrets, SlackSettings
 from bot.slack.directory import SlackDirectory
 from bot.slack.http import http_app
+from bot.slack.names import NamesInSlack
 from bot.slack.surface import SlackSurface, check_identity
 
 _SETTLE_EVERY_S = 20.0
@@ -68,6 +70,10 @@ def serve(
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
+        if settings.web is not None:
+            names = NamesInSlack(client)
+            address = stack.enter_context(serving_pages(settings.web, built.services.trust, names.of))
+            Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
         if settings.slack.mode == "socket":
             assert secrets.slack_app_token is not None
             surface.connect_socket(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)

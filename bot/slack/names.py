@@ -9,6 +9,20 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 _USER = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
 
 
+class NamesInSlack:
+    """Names for pages: each person is asked for once, and again only if Slack did not tell."""
+
+    def __init__(self, client: WebClient) -> None:
+        self._client = client
+        self._known: dict[str, str] = {}
+
+    def of(self, users: Iterable[str]) -> dict[str, str]:
+        """User id -> name; whom Slack does not name is left out."""
+        asked = tuple(users)
+        self._known |= names_of(self._client, (user for user in asked if user not in self._known))
+        return {user: self._known[user] for user in asked if user in self._known}
+
+
 def users_in(texts: Iterable[str]) -> tuple[str, ...]:
     """The user ids that these texts mention, each once, in order."""
     return tuple(dict.fromkeys(found for text in texts for found in _USER.findall(text)))
