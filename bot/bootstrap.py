@@ -33,6 +33,8 @@ from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner, JobPorts, ReadEvents
 from bot.runbook.parse import read_all
+from bot.service.approval_timers import ApprovalTimers
+from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician, tasks_needed
@@ -109,6 +111,7 @@ def build(
         stack.callback(services.desk.close)
         timers = SchedulerTimers(now)
         timers.start()
+        ApprovalTimers(incidents, timers, services.duties.time_has_come).start()
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
 
@@ -153,13 +156,14 @@ def assemble(
     walker = Walker(incidents, diagnostician)
     desk.on_answer(walker.evidence_answered)
     recipes = find_actions(actions)
-    proposals = Proposals(incidents, observer, diagnostician, recipes, directory, clock)
+    proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
+    approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)
-    duties = Duties(incidents, background, desk, walker, proposals, executions, verifier, waterline, telling)
+    duties = Duties(incidents, background, desk, walker, proposals, approvals, executions, verifier, waterline, telling)
     return Services(
         clock=clock,
         store=incidents,
@@ -170,6 +174,7 @@ def assemble(
         examiner=Examiner(observer, collector, modes),
         walker=walker,
         proposals=proposals,
+        approvals=approvals,
         executions=executions,
         verifier=verifier,
         telling=telling,

@@ -148,7 +148,7 @@ class Damaged:
             reads=_NoReads(),
             files=FolderOfTable(),
         )
-        proposals = Proposals(store, observer, None, {}, None, SystemClock())  # type: ignore[arg-type]
+        proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
         return Executions(store, observer, proposals, SystemClock()), proposals
 
     def target(self) -> SnapshotId:

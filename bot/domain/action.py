@@ -21,6 +21,8 @@ class Action(Record):
     """What is true after it, one sentence."""
     needs: tuple[str, ...]
     """Evidence tasks that must have answered, fresh, before it can be proposed."""
+    is_destructive: bool = False
+    """Whether it takes away what its undo does not bring back: then two different teams approve it."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
     on_request: bool = False

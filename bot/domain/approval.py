@@ -1,32 +1,125 @@
-"""Who may approve, and the one rule that decides every click on Slack, in the terminal and on the web."""
+"""Who may decide about a proposal, how many must, until when: data, from the configuration file."""
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
 
+_USERS = ["U0BEN00001", "U0CLEO0001"]
 
-class ApprovalPolicy(Record):
-    """Who may approve an action on a table. Data, from the configuration file."""
 
-    users: tuple[UserId, ...] = Field(
-        default=(), description="Slack user ids that may approve.", examples=[["U0BEN00001", "U0CLEO0001"]]
+class People(Record):
+    """Some people, by Slack user id, or by Slack user group; membership is read at each click."""
+
+    users: tuple[UserId, ...] = Field(default=(), description="Slack user ids.", examples=[_USERS])
+    groups: tuple[str, ...] = Field(
+        default=(), description="Slack user group ids; membership is read at each click.", examples=[["S0APPROVE1"]]
     )
+
+    @property
+    def is_nobody(self) -> bool:
+        """Whether neither a person nor a group is named."""
+        return not self.users and not self.groups
+
+
+class VetoRule(People):
+    """Who may stop what others have approved."""
+
+    hold: timedelta = Field(
+        default=timedelta(0),
+        ge=timedelta(0),
+        description="How long an approved proposal waits before it can be carried out, so that a veto can come. A veto "
+        "counts until execution begins.",
+        examples=["PT5M"],
+    )
+
+
+class GlassRule(People):
+    """Who may approve alone in an emergency, and who is told of it at once."""
+
+    pages: tuple[str, ...] = Field(
+        min_length=1,
+        description="Slack ids of the channels or people that are told at once: the table's owners.",
+        examples=[["C0OWNERS01", "U0DANA0001"]],
+    )
+
+
+class ApprovalPolicy(People):
+    """Who may approve an action on a table."""
+
+    users: tuple[UserId, ...] = Field(default=(), description="Slack user ids that may approve.", examples=[_USERS])
     groups: tuple[str, ...] = Field(
         default=(),
         description="Slack user group ids whose members may approve; membership is read at each click.",
         examples=[["S0APPROVE1"]],
     )
+    teams: dict[str, People] = Field(
+        default={},
+        description="Teams by name; their people may approve, too, and count for their team.",
+        examples=[{"streaming": {"groups": ["S0STREAM01"]}}],
+    )
     required: int = Field(default=1, ge=1, le=5, description="How many different people must approve.", examples=[1])
+    different_teams: int | None = Field(
+        default=None,
+        ge=1,
+        le=5,
+        description="How many teams must be among those who approve; each person counts for one. Without it 2 for a "
+        "destructive action, else any.",
+        examples=[2],
+    )
     expires_after: timedelta = Field(
         default=timedelta(minutes=30),
         gt=timedelta(0),
-        description="How long a proposal can be approved, as an ISO 8601 duration or in seconds.",
+        description="How long a proposal can be approved and begun, as an ISO 8601 duration or in seconds.",
         examples=["PT30M"],
     )
+    remind_every: timedelta = Field(
+        default=timedelta(minutes=10),
+        ge=timedelta(0),
+        description="While nobody has decided, people are reminded each time this long has passed; 0: never.",
+        examples=["PT10M"],
+    )
+    remind: People = Field(
+        default=People(), description="Who is reminded; empty: those who may approve and have not yet."
+    )
+    veto: VetoRule | None = Field(default=None, description="Who may stop what others have approved; none: nobody.")
+    break_glass: GlassRule | None = Field(
+        default=None, description="Who may approve alone in an emergency, with a reason; none: nobody."
+    )
+
+    @property
+    def teams_asked(self) -> int:
+        """How many different teams must be among those who approve; 0 where teams do not matter."""
+        return self.different_teams if self.different_teams is not None and self.different_teams > 1 else 0
+
+    @property
+    def hold(self) -> timedelta:
+        """How long it waits for a veto once it is approved."""
+        return self.veto.hold if self.veto is not None else timedelta(0)
+
+    @property
+    def approvers(self) -> tuple[People, ...]:
+        """Everyone who may approve, the teams last."""
+        return (People(users=self.users, groups=self.groups), *self.teams.values())
+
+    @property
+    def all_groups(self) -> tuple[str, ...]:
+        """Every user group that the policy names, once."""
+        rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
+        return tuple(dict.fromkeys(group for people in (*self.approvers, *rules) for group in people.groups))
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The ids of everyone and every group that the policy names: whom its sentences may mention."""
+        rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
+        return frozenset(each for people in (*self.approvers, *rules) for each in (*people.users, *people.groups))
+
+    def when_destructive(self) -> "ApprovalPolicy":
+        """The same for an action that is destructive: two teams, unless the policy says a number itself."""
+        return self if self.different_teams is not None else self.model_copy(update={"different_teams": 2})
 
 
 class Approval(Record):
@@ -35,60 +128,6 @@ class Approval(Record):
     by: UserId
     at: Utc
     digest: str
-
-
-class Granted(Record):
-    """The click counts; `complete` says whether the proposal is now approved."""
-
-    kind: Literal["granted"] = "granted"
-    complete: bool
-
-
-class NotAllowed(Record):
-    """The click does not count; `sentence` says why and whom to ask."""
-
-    kind: Literal["not-allowed"] = "not-allowed"
-    sentence: str
-
-
-Decision = Annotated[Granted | NotAllowed, Field(discriminator="kind")]
-
-
-def decide(
-    policy: ApprovalPolicy,
-    *,
-    by: UserId,
-    proposer: UserId,
-    given: tuple[Approval, ...],
-    group_members: frozenset[UserId] | None,
-    at: Utc,
-    expires_at: Utc,
-) -> Decision:
-    """Whether `by` may approve now. `group_members` None means that the groups could not be read.
-
-    The proposer never approves, one person counts once, and the end of the term is exclusive.
-    """
-    if at >= expires_at:
-        return NotAllowed(sentence=f"This proposal expired at {expires_at:%H:%M} UTC. Propose it again.")
-    if by == proposer:
-        return NotAllowed(
-            sentence="You proposed this, so somebody else must approve it. " + whom_to_ask(policy, proposer)
-        )
-    if any(approval.by == by for approval in given):
-        return NotAllowed(sentence="You have approved this already; another approver is needed.")
-    if by not in policy.users:
-        if policy.groups and group_members is None:
-            return NotAllowed(
-                sentence="The approvers' user group could not be read, so your click cannot count. "
-                "Nothing was changed. Try again, or ask an approver who is named in the policy."
-            )
-        if by not in (group_members or frozenset()):
-            return NotAllowed(sentence="You are not an approver for this. " + whom_to_ask(policy, proposer))
-    return Granted(complete=len(given) + 1 >= policy.required)
-
-
-def whom_to_ask(policy: ApprovalPolicy, proposer: UserId) -> str:
-    """A sentence that mentions everyone who may approve (Slack mention syntax), but not the proposer."""
-    people = [f"<@{user}>" for user in policy.users if user != proposer]
-    names = people + [f"<!subteam^{group}>" for group in policy.groups]
-    return f"Ask {' or '.join(names)}." if names else "The policy names nobody else: ask the table's owners."
+    teams: tuple[str, ...] = ()
+    """The policy's teams that the person was in when the click came."""
+    via: Literal["slack", "terminal"] = "slack"

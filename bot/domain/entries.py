@@ -4,7 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.approval import Approval
+from bot.domain.approval_entries import ApprovalEntry as ApprovalEntry
+from bot.domain.approval_entries import ApprovalReminded as ApprovalReminded
+from bot.domain.approval_entries import GlassBroken as GlassBroken
+from bot.domain.approval_entries import OwnersPaged as OwnersPaged
+from bot.domain.approval_entries import ProposalApproved as ProposalApproved
+from bot.domain.approval_entries import ProposalEnded as ProposalEnded
+from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.evidence import Evidence
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
@@ -92,22 +98,6 @@ class ProposalMade(Record):
     kind: Literal["proposal-made"] = "proposal-made"
     step: StepId | None
     proposal: Proposal
-
-
-class ProposalApproved(Record):
-    kind: Literal["proposal-approved"] = "proposal-approved"
-    proposal: ProposalId
-    approval: Approval
-    complete: bool
-
-
-class ProposalEnded(Record):
-    """It can no longer be approved: rejected by a person, expired, or superseded by the world."""
-
-    kind: Literal["proposal-ended"] = "proposal-ended"
-    proposal: ProposalId
-    how: Literal["rejected", "expired", "superseded"]
-    reason: str
 
 
 class ExecutionStarted(Record):
@@ -222,7 +212,8 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
-    | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | ProposalEnded
+    | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
+    | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
     | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,

@@ -5,7 +5,15 @@ from datetime import datetime
 from enum import StrEnum
 
 from bot.domain.approval import Approval
-from bot.domain.entries import EffectEnded, EffectStarted, ExecutionEnded, ProposalEnded, Verified
+from bot.domain.entries import (
+    EffectEnded,
+    EffectStarted,
+    ExecutionEnded,
+    GlassBroken,
+    OwnersPaged,
+    ProposalEnded,
+    Verified,
+)
 from bot.domain.ids import StepId
 from bot.domain.proposal import Proposal
 
@@ -14,25 +22,31 @@ class ProposalState(StrEnum):
     """Where a proposal stands."""
 
     PROPOSED = "proposed"
+    HELD = "held"
+    """Approved, and waiting for a veto."""
     APPROVED = "approved"
     EXECUTING = "executing"
     APPLIED = "applied"
     REFUSED = "refused"
     UNKNOWN = "unknown"
     REJECTED = "rejected"
+    VETOED = "vetoed"
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
 
 
 _S = ProposalState
+_STOPPED = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED})
 MOVES: dict[ProposalState, frozenset[ProposalState]] = {
-    _S.PROPOSED: frozenset({_S.APPROVED, _S.REJECTED, _S.EXPIRED, _S.SUPERSEDED}),
-    _S.APPROVED: frozenset({_S.EXECUTING, _S.EXPIRED, _S.SUPERSEDED}),
+    _S.PROPOSED: frozenset({_S.HELD, _S.APPROVED}) | _STOPPED,
+    _S.HELD: frozenset({_S.APPROVED}) | _STOPPED,
+    _S.APPROVED: frozenset({_S.EXECUTING}) | _STOPPED,
     _S.EXECUTING: frozenset({_S.APPLIED, _S.REFUSED, _S.UNKNOWN}),
     _S.UNKNOWN: frozenset({_S.APPLIED, _S.REFUSED}),
     _S.APPLIED: frozenset(),
     _S.REFUSED: frozenset(),
     _S.REJECTED: frozenset(),
+    _S.VETOED: frozenset(),
     _S.EXPIRED: frozenset(),
     _S.SUPERSEDED: frozenset(),
 }
@@ -47,6 +61,13 @@ class ProposalView:
     step: StepId | None
     state: ProposalState = ProposalState.PROPOSED
     approvals: list[Approval] = field(default_factory=list)
+    held_until: datetime | None = None
+    """Set once it is approved where a veto may come."""
+    glass: GlassBroken | None = None
+    pages: dict[str, OwnersPaged] = field(default_factory=dict)
+    """Who was told of the broken glass -> whether it arrived."""
+    reminders: int = 0
+    reminded_at: datetime | None = None
     ended: ProposalEnded | None = None
     ended_by: str | None = None
     ended_at: datetime | None = None

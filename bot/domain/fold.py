@@ -84,8 +84,7 @@ def _apply_proposal(
     incident: Incident,
     entry: Entry,
     body: e.ProposalMade
-    | e.ProposalApproved
-    | e.ProposalEnded
+    | e.ApprovalEntry
     | e.ExecutionStarted
     | e.EffectStarted
     | e.EffectEnded
@@ -97,13 +96,6 @@ def _apply_proposal(
         return
     view = incident.proposals[body.proposal]
     match body:
-        case e.ProposalApproved():
-            view.approvals.append(body.approval)
-            if body.complete:
-                view.state = ProposalState.APPROVED
-        case e.ProposalEnded():
-            view.state = ProposalState(body.how)
-            view.ended, view.ended_by, view.ended_at = body, entry.by, entry.at
         case e.ExecutionStarted():
             view.state = ProposalState.EXECUTING
             view.execution_started_at, view.executed_by = entry.at, entry.by
@@ -118,5 +110,29 @@ def _apply_proposal(
             view.result = body
         case e.Verified():
             view.verified = incident.verified = body
+        case _:
+            _decided(view, entry, body)
+
+
+def _decided(view: ProposalView, entry: Entry, body: e.ApprovalEntry) -> None:
+    match body:
+        case e.ProposalApproved():
+            view.approvals.append(body.approval)
+            if body.complete:
+                view.held_until = body.held_until
+                view.state = ProposalState.HELD if body.held_until else ProposalState.APPROVED
+        case e.GlassBroken():
+            view.glass, view.state, view.held_until = body, ProposalState.APPROVED, None
+            if all(given.by != body.approval.by for given in view.approvals):
+                view.approvals.append(body.approval)
+        case e.OwnersPaged():
+            view.pages[body.to] = body
+        case e.VetoTimeEnded():
+            view.state = ProposalState.APPROVED
+        case e.ApprovalReminded():
+            view.reminders, view.reminded_at = body.number, entry.at
+        case e.ProposalEnded():
+            view.state = ProposalState(body.how)
+            view.ended, view.ended_by, view.ended_at = body, entry.by, entry.at
         case _:
             assert_never(body)

@@ -1,6 +1,6 @@
 """Ids are types, so that a checkpoint id is never taken for a snapshot id."""
 
-from typing import NewType
+from typing import Literal, NewType
 
 TableName = NewType("TableName", str)
 """`namespace.table` in the configured catalog, for example `sales.orders`."""
@@ -18,6 +18,8 @@ IncidentId = NewType("IncidentId", str)
 EvidenceId = NewType("EvidenceId", str)
 ProposalId = NewType("ProposalId", str)
 StepId = NewType("StepId", str)
+Severity = Literal["sev1", "sev2", "sev3"]
+"""How bad an incident is; `sev1` is the worst."""
 
 DRAINED = CheckpointId(9223372036854775807)
 """Long.MAX_VALUE: what the V1 sink writes after `drain: true` (F5)."""

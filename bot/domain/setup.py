@@ -2,7 +2,7 @@
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
-from bot.domain.ids import TableName
+from bot.domain.ids import Severity, TableName
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
 
@@ -16,12 +16,16 @@ class TableSetup(Record):
     contract: TableContract
     consumers: tuple[Consumer, ...]
     policies: dict[str, ApprovalPolicy]
-    """Action name -> policy; `default` for any other action."""
+    """Action, `destructive` or `default`, each also as `NAME/sev1` for one severity -> policy."""
     next_update_minutes: int
     """What consumers are promised: the next word comes within this time."""
     warn_after_minutes: int = 2
     """After this time the first warning goes out by itself, unless a responder has sent it before."""
 
-    def policy_for(self, action: str) -> ApprovalPolicy:
-        """The policy of this action, else the table's default."""
-        return self.policies.get(action) or self.policies["default"]
+    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
+        """The most specific policy: of the action, else of destructive actions, else the default; each first for the
+        severity. A destructive action is approved by two teams unless its policy says a number itself."""
+        names = (action, *(("destructive",) if is_destructive else ()), "default")
+        keys = [key for name in names for key in (f"{name}/{severity}", name)]
+        policy = next(self.policies[key] for key in keys if key in self.policies)
+        return policy.when_destructive() if is_destructive else policy

@@ -13,13 +13,20 @@ def sentence(entry: Entry) -> str:
     match body:
         case (
             e.ProposalMade()
-            | e.ProposalApproved()
-            | e.ProposalEnded()
             | e.ExecutionStarted()
             | e.EffectStarted()
             | e.EffectEnded()
             | e.ExecutionEnded()
             | e.Verified()
+        ):
+            return _carried_out(body)
+        case (
+            e.ProposalApproved()
+            | e.GlassBroken()
+            | e.OwnersPaged()
+            | e.VetoTimeEnded()
+            | e.ApprovalReminded()
+            | e.ProposalEnded()
         ):
             return _decided(body)
         case (
@@ -108,24 +115,12 @@ def _diagnosed(body: e.Diagnosed) -> str:
     return "; ".join([*parts, *([f"cannot tell: {undecided}"] if undecided else [])]) + "."
 
 
-def _decided(
-    body: e.ProposalMade
-    | e.ProposalApproved
-    | e.ProposalEnded
-    | e.ExecutionStarted
-    | e.EffectStarted
-    | e.EffectEnded
-    | e.ExecutionEnded
-    | e.Verified,
+def _carried_out(
+    body: e.ProposalMade | e.ExecutionStarted | e.EffectStarted | e.EffectEnded | e.ExecutionEnded | e.Verified,
 ) -> str:
     match body:
         case e.ProposalMade():
             return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]})."
-        case e.ProposalApproved():
-            more = "The proposal is approved." if body.complete else "Another approval is needed."
-            return f"Approved, as shown under digest {body.approval.digest[:12]}. {more}"
-        case e.ProposalEnded():
-            return f"The proposal is {body.how}: {_full(body.reason)}"
         case e.ExecutionStarted():
             return "Execution of the approved proposal began."
         case e.EffectStarted():
@@ -142,6 +137,34 @@ def _decided(
             return f"Verification {found}: {passed} of {len(body.checks)} checks hold at head {short(body.head)}."
         case _:
             assert_never(body)
+
+
+def _decided(body: e.ApprovalEntry) -> str:
+    match body:
+        case e.ProposalApproved():
+            more = "The proposal is approved." if body.complete else "Another approval is needed."
+            if body.held_until is not None:
+                more = f"The proposal is approved, and held until {body.held_until:%H:%M} UTC for a veto."
+            return f"Approved, as shown under digest {body.approval.digest[:12]}. {more}"
+        case e.GlassBroken():
+            told = ", ".join(f"<#{to}>" if to.startswith("C") else f"<@{to}>" for to in body.pages)
+            return f"Broke the glass: approved alone, in an emergency. {_full(body.reason)} Told at once: {told}."
+        case e.OwnersPaged():
+            to = f"<#{body.to}>" if body.to.startswith("C") else f"<@{body.to}>"
+            arrived = "reached" if body.how == "delivered" else "did not reach"
+            return f"The page of the broken glass {arrived} {to}: {_full(body.detail)}"
+        case e.VetoTimeEnded():
+            return "Nobody vetoed it in time: the proposal can be carried out."
+        case e.ApprovalReminded():
+            return f"Nobody had decided: approvers were asked again, for the {_ordinal(body.number)} time."
+        case e.ProposalEnded():
+            return f"The proposal is {body.how}: {_full(body.reason)}"
+        case _:
+            assert_never(body)
+
+
+def _ordinal(number: int) -> str:
+    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
 
 
 def _notice(key: str) -> str:

@@ -156,7 +156,7 @@ def _stage(incident: Incident) -> Stage:
             return "executing"
         case ProposalState.APPLIED:
             return "verifying"
-        case ProposalState.PROPOSED | ProposalState.APPROVED:
+        case ProposalState.PROPOSED | ProposalState.HELD | ProposalState.APPROVED:
             return "proposed"
         case _:
             return "diagnosed" if incident.diagnosis and incident.diagnosis.decisive else "investigating"

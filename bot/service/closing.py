@@ -9,7 +9,13 @@ from bot.domain.review import review
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
-_BUSY = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING, ProposalState.UNKNOWN}
+_BUSY = {
+    ProposalState.PROPOSED,
+    ProposalState.HELD,
+    ProposalState.APPROVED,
+    ProposalState.EXECUTING,
+    ProposalState.UNKNOWN,
+}
 
 
 class Closing:

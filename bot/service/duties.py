@@ -13,6 +13,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
@@ -26,6 +27,7 @@ from bot.service.waterline import Waterline
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
+_APPROVAL = "Reminding approvers and ending what has expired"
 
 
 class Duties:
@@ -38,6 +40,7 @@ class Duties:
         desk: EvidenceDesk,
         walker: Walker,
         proposals: Proposals,
+        approvals: Approvals,
         executions: Executions,
         verifier: Verifier,
         waterline: Waterline,
@@ -47,13 +50,13 @@ class Duties:
         self._background = background
         self._desk = desk
         self._walker = walker
-        self._proposals = proposals
+        self._approvals = approvals
         self._executions = executions
         self._verifier = verifier
         self._waterline = waterline
         self._telling = telling
         self._duties: dict[str, Callable[[IncidentId], None]] = {
-            "Ending expired proposals": proposals.expire_if_due,
+            _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
             "Marking the table as under review": self._mark_table,
             "Warning the consumers": self._warn,
@@ -73,6 +76,10 @@ class Duties:
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
+
+    def time_has_come(self, incident_id: IncidentId) -> None:
+        """Something about a proposal fell due."""
+        self._background.submit(incident_id, _APPROVAL, partial(self._approvals.settle, incident_id))
 
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """A responder asks for the proof anew."""

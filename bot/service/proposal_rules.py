@@ -1,28 +1,26 @@
 """What has to hold before a proposal is made or decided."""
 
 from bot.actions._scan import ActionModule
+from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
+from bot.domain.setup import TableSetup
 from bot.domain.staleness import stale_reason
 
 
-def refuse_unless(view: ProposalView, state: ProposalState) -> None:
-    """Raises Refused unless the proposal is in this state; says who decided what, and when."""
-    if view.state is state:
-        return
-    title = view.proposal.title
-    if view.ended is not None:
-        who = f" by <@{view.ended_by}>" if view.ended_by != WATERLINE else ""
-        at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
+def policy_for(setup: TableSetup, incident: Incident, module: ActionModule) -> ApprovalPolicy:
+    """Who decides about this action at this severity. Raises Refused when nobody ever could."""
+    action = module.action
+    policy = setup.policy_for(action.name, incident.opened.severity, is_destructive=action.is_destructive)
+    if policy.teams_asked > len(policy.teams):
         raise Refused(
-            f"“{title}” was {view.ended.how}{who}{at}.", view.ended.reason, "Propose it anew if it is still needed."
+            f"{action.title} cannot be approved by anybody.",
+            f"{policy.teams_asked} different teams must approve what is destructive; the policy of {setup.name} "
+            f"names {', '.join(policy.teams) or 'no team'}.",
+            f"Name `teams` in the policy `{action.name}` or `destructive`, or say there `different_teams: 1`.",
         )
-    last = view.approvals[-1] if view.approvals else None
-    who = f" It was approved by <@{last.by}> at {last.at:%H:%M} UTC." if last else ""
-    raise Refused(f"“{title}” is {view.state.value} already.{who}", "", "")
+    return policy
 
 
 def match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.domain.evidence import Task
 from bot.ports import Clock
+from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
@@ -37,6 +38,7 @@ class Services:
     examiner: Examiner
     walker: Walker
     proposals: Proposals
+    approvals: Approvals
     executions: Executions
     verifier: Verifier
     telling: Telling

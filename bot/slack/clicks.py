@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bot.domain.approval_answers import approval_counts
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
 from bot.service.services import Services
 from bot.slack.commands import Commands
@@ -54,14 +55,13 @@ class Clicks:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
-        complete = self._services.proposals.approve(
+        view = self._services.approvals.approve(
             IncidentId(incident), ProposalId(proposal), digest=digest, by=click.user
         )
-        if complete:
-            return "Approved. The proposer or an approver can carry it out now."
-        return "Your approval counts. Another approver is needed."
+        return approval_counts(view)
 
     def _execute(self, click: Clicked, incident: str, proposal: str) -> str:
+        self._services.approvals.may_begin(IncidentId(incident), ProposalId(proposal), click.user)
         self._services.executions.begin(IncidentId(incident), ProposalId(proposal), by=click.user)
         self._services.duties.settle(IncidentId(incident))
         return "Started. Follow it in the proposal's thread."
@@ -107,5 +107,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.SKIP: Clicks._form,
     Click.NOTE: Clicks._form,
     Click.REJECT: Clicks._form,
+    Click.VETO: Clicks._form,
+    Click.BREAK_GLASS: Clicks._form,
     Click.CLOSE: Clicks._form,
 }

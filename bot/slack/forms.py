@@ -31,6 +31,8 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
+    Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
+    Click.BREAK_GLASS: (Form.BREAK_GLASS, "Break the glass", "Why can it not wait for the others?", "Approve alone"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
 

@@ -21,6 +21,9 @@ class Click(StrEnum):
     APPROVE = "approve"
     """Value: incident/proposal/digest."""
     REJECT = "reject"
+    VETO = "veto"
+    BREAK_GLASS = "break-glass"
+    """Value: incident/proposal/digest."""
     EXECUTE = "execute"
     VERIFY = "verify"
     PREVIEW_NOTICE = "preview-notice"
@@ -37,6 +40,8 @@ class Form(StrEnum):
     SKIP = "form-skip"
     NOTE = "form-note"
     REJECT = "form-reject"
+    VETO = "form-veto"
+    BREAK_GLASS = "form-break-glass"
     CLOSE = "form-close"
     NOTICE = "form-notice"
 

@@ -62,8 +62,15 @@ class Projection:
                 key = f"{incident.id}/proposal/{body.proposal}"
                 self._in_thread(incident, f"execution/{body.proposal}", of=key)
                 self._outbox.touch(key)
-            case e.ProposalApproved() | e.ProposalEnded():
-                self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
+            case (
+                e.ProposalApproved()
+                | e.GlassBroken()
+                | e.OwnersPaged()
+                | e.VetoTimeEnded()
+                | e.ApprovalReminded()
+                | e.ProposalEnded()
+            ):
+                self._decided(incident, body)
             case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
                 self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
                 self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
@@ -77,6 +84,21 @@ class Projection:
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
+
+    def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
+        """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""
+        proposal = f"{incident.id}/proposal/{body.proposal}"
+        match body:
+            case e.ApprovalReminded():
+                self._in_thread(incident, f"reminder/{body.proposal}/{body.number}", of=proposal)
+                return
+            case e.GlassBroken():
+                for to in body.pages:
+                    key = f"{incident.id}/page/{body.proposal}/{to}"
+                    self._outbox.put(Post(key=key, incident=incident.id, channel=to))
+        self._outbox.touch(proposal)
+        for number in range(1, incident.proposals[body.proposal].reminders + 1):
+            self._outbox.touch(f"{incident.id}/reminder/{body.proposal}/{number}")
 
     def _answered(self, incident: Incident, run: EvidenceId) -> None:
         """The first look is one message, brought up to date; what somebody asked for is one of its own. A ledger that

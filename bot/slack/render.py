@@ -12,6 +12,7 @@ from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
 from bot.service.walking import current_step
+from bot.slack.blocks.approval import page_message, reminder_message
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
@@ -64,6 +65,14 @@ def _execution(incident: Incident, _services: Services, name: str) -> tuple[str,
     return execution_message(incident, incident.proposals[ProposalId(name)])
 
 
+def _reminder(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return reminder_message(incident, incident.proposals[ProposalId(name)])
+
+
+def _page(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return page_message(incident, incident.proposals[ProposalId(name)])
+
+
 def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
     entry = incident.entries[int(name) - 1]
     if isinstance(entry.body, ReviewOpened):
@@ -90,5 +99,7 @@ _RENDERERS = {
     "diagnosis": _diagnosis,
     "proposal": _proposal,
     "execution": _execution,
+    "reminder": _reminder,
+    "page": _page,
     "line": _line,
 }

@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from bot.domain.approval_answers import approval_counts
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
 from bot.service.opening import Severity
@@ -34,7 +35,14 @@ class Submits:
             case Form.NOTE:
                 self._services.walker.note(IncidentId(ids[0]), reason, by=form.user)
             case Form.REJECT:
-                self._services.proposals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+                self._services.approvals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+            case Form.VETO:
+                self._services.approvals.veto(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+            case Form.BREAK_GLASS:
+                view = self._services.approvals.break_glass(
+                    IncidentId(ids[0]), ProposalId(ids[1]), reason, digest=ids[2], by=form.user
+                )
+                return approval_counts(view)
             case Form.CLOSE:
                 self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
             case Form.NOTICE:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from typing import Literal
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
@@ -10,7 +11,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.errors import BadConfiguration, UnknownIncident
-from bot.domain.ids import IncidentId
+from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
@@ -138,13 +139,18 @@ class SlackSurface:
 
     def _delivered(self, post: Post, problem: str | None) -> None:
         """Slack took a post for the first time, or never will: notices are accounted for in the journal."""
-        if post.incident is None or "/notice/" not in post.key:
+        if post.incident is None:
+            return
+        how: Literal["failed", "delivered"] = "failed" if problem else "delivered"
+        detail = problem or f"in {post.channel}"
+        _id, kind, *rest = post.key.split("/")
+        if kind == "page":
+            self._services.approvals.paged(post.incident, ProposalId(rest[0]), rest[1], how=how, detail=detail)
+        if kind != "notice":
             return
         key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
-            self._services.telling.ended(
-                post.incident, key, how="failed" if problem else "delivered", detail=problem or f"in {post.channel}"
-            )
+            self._services.telling.ended(post.incident, key, how=how, detail=detail)
 
 
 def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:

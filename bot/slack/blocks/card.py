@@ -159,7 +159,13 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
 
 def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
     view = incident.current_proposal
-    pending = {ProposalState.PROPOSED, ProposalState.APPROVED, ProposalState.EXECUTING, ProposalState.APPLIED}
+    pending = {
+        ProposalState.PROPOSED,
+        ProposalState.HELD,
+        ProposalState.APPROVED,
+        ProposalState.EXECUTING,
+        ProposalState.APPLIED,
+    }
     if view is not None and view.step == step.id and view.state in pending:
         return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
     label = "Propose" if view is None else "Propose anew"

@@ -3,27 +3,28 @@
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
-from bot.domain.approval import whom_to_ask
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import short
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Proposal
+from bot.slack.blocks.approval import stamps, who_may
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, counted, header, section
 from bot.slack.ids import Click
 from bot.slack.text import code, mrkdwn, short_paths
 
-_NOTHING_DONE = {ProposalState.REJECTED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
+_NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
 _OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
 """Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
+_WAITING = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
 _STATE = {
     ProposalState.PROPOSED: ":bell: Waiting for approval",
+    ProposalState.HELD: ":hourglass_flowing_sand: Approved, held for a veto",
     ProposalState.APPROVED: ":white_check_mark: Approved, not yet carried out",
     ProposalState.EXECUTING: ":hourglass_flowing_sand: Being carried out",
     ProposalState.APPLIED: ":white_check_mark: Carried out",
     ProposalState.REFUSED: ":no_entry: Refused at execution",
     ProposalState.UNKNOWN: ":grey_question: Outcome unknown, being looked into",
     ProposalState.REJECTED: ":x: Rejected",
+    ProposalState.VETOED: ":no_entry_sign: Vetoed",
     ProposalState.EXPIRED: ":hourglass: Expired",
     ProposalState.SUPERSEDED: ":leftwards_arrow_with_hook: Superseded",
 }
@@ -37,11 +38,11 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
         section(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
         *([] if view.state in _OVER else [section(f"*What will happen*\n{_steps(view)}")]),
         *([] if view.state in _NOTHING_DONE else [section(_affected(view)), section(_undo(view))]),
-        *_stamps(view),
+        *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
-    if view.state is ProposalState.PROPOSED:
-        blocks.append(context(_who_may(proposal)))
+    if view.state in _WAITING and (small_print := who_may(view)):
+        blocks.append(context(*small_print))
     buttons = _buttons(incident, view)
     if buttons:
         blocks.append(actions(buttons))
@@ -49,6 +50,8 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
 
 
 def _state(view: ProposalView) -> str:
+    if view.state is ProposalState.HELD and view.held_until is not None:
+        return f"{_STATE[view.state]} until {clock(view.held_until)}"
     if view.state is not ProposalState.APPLIED or view.verified is None:
         return _STATE[view.state]
     head = short(view.verified.head)
@@ -64,15 +67,6 @@ def _steps(view: ProposalView) -> str:
 
 def _undo(view: ProposalView) -> str:
     return f"*How to undo it*\n{mrkdwn(short_paths(view.proposal.undo))}"
-
-
-def _who_may(proposal: Proposal) -> str:
-    required = proposal.policy.required
-    return (
-        f"Needs {required} approval{'s' if required > 1 else ''}, not the proposer's. "
-        f"{whom_to_ask(proposal.policy, proposal.proposed_by)} "
-        f"Can be approved until {proposal.expires_at:%H:%M} UTC."
-    )
 
 
 def _affected(view: ProposalView) -> str:
@@ -93,33 +87,26 @@ def _affected(view: ProposalView) -> str:
     return f"{taken}\n*Consumer runs that read them*\n{runs}"
 
 
-def _stamps(view: ProposalView) -> list[Block]:
-    lines = [f":heavy_check_mark: Approved by <@{a.by}> at {clock(a.at)}" for a in view.approvals]
-    if view.ended is not None and view.ended_at is not None:
-        who = "" if view.ended_by in (None, WATERLINE) else f" by <@{view.ended_by}>"
-        lines.append(f"{view.ended.how.capitalize()}{who} at {clock(view.ended_at)}: {mrkdwn(view.ended.reason)}")
-    if view.execution_started_at is not None:
-        lines.append(f":arrow_forward: Started by <@{view.executed_by}> at {clock(view.execution_started_at)}")
-    return [section("\n".join(lines))] if lines else []
-
-
 def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
     if not incident.is_open:
         return []
-    proposal = view.proposal
+    proposal, policy = view.proposal, view.proposal.policy
+    reject = button("Reject…", Click.REJECT, incident.id, proposal.id, style="danger")
+    veto = [button("Veto…", Click.VETO, incident.id, proposal.id, style="danger")] if policy.veto else []
+    glass = (
+        [button("Break the glass…", Click.BREAK_GLASS, incident.id, proposal.id, proposal.digest)]
+        if policy.break_glass
+        else []
+    )
     match view.state:
         case ProposalState.PROPOSED:
-            sure = confirm(
-                "Approve this?",
-                f"{proposal.preview.sure} You approve exactly what is shown.",
-                "Approve",
+            sure = confirm("Approve this?", f"{proposal.preview.sure} You approve exactly what is shown.", "Approve")
+            yes = button(
+                "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
             )
-            return [
-                button(
-                    "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
-                ),
-                button("Reject…", Click.REJECT, incident.id, proposal.id, style="danger"),
-            ]
+            return [yes, reject, *veto, *glass]
+        case ProposalState.HELD:
+            return [reject, *veto, *glass]
         case ProposalState.APPROVED:
             sure = confirm(
                 "Carry it out now?",
@@ -127,7 +114,8 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
                 "Carry it out",
                 style="danger",
             )
-            return [button("Execute", Click.EXECUTE, incident.id, proposal.id, style="danger", confirm=sure)]
+            execute = button("Execute", Click.EXECUTE, incident.id, proposal.id, style="danger", confirm=sure)
+            return [execute, button("Reject…", Click.REJECT, incident.id, proposal.id), *veto]
         case ProposalState.APPLIED if view.verified is not None and not view.verified.passed:
             return [button("Verify again", Click.VERIFY, incident.id, proposal.id)]
         case _:

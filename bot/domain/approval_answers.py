@@ -1,0 +1,22 @@
+"""What a person is told whose act on a proposal counted."""
+
+from bot.domain.approval_count import missing_in_words, whom_to_ask
+from bot.domain.execution import ProposalState, ProposalView
+
+
+def approval_counts(view: ProposalView) -> str:
+    """After a yes: whether that was enough, and what comes next. `view` is the proposal after it."""
+    policy, proposer = view.proposal.policy, view.proposal.proposed_by
+    if view.glass is not None:
+        return (
+            "Approved alone: the owners are being told, and the review will ask about it. "
+            "The proposer or you can carry it out now."
+        )
+    match view.state:
+        case ProposalState.PROPOSED:
+            needs = missing_in_words(policy, view.approvals)
+            return f"Your approval counts. It needs {needs}. {whom_to_ask(policy, proposer, view.approvals)}"
+        case ProposalState.HELD if view.held_until is not None:
+            return f"Approved. It is held until {view.held_until:%H:%M:%S} UTC for a veto; then it can be carried out."
+        case _:
+            return "Approved. The proposer or an approver can carry it out now."

@@ -1,0 +1,64 @@
+"""What the journal can say about the decision on a proposal; `entries` has them with all the others."""
+
+from typing import Literal
+
+from bot.domain.approval import Approval
+from bot.domain.ids import ProposalId
+from bot.domain.record import Record, Utc
+
+
+class ProposalApproved(Record):
+    kind: Literal["proposal-approved"] = "proposal-approved"
+    proposal: ProposalId
+    approval: Approval
+    complete: bool
+    held_until: Utc | None = None
+    """Set with the last approval where a veto may come: before then it cannot be carried out."""
+
+
+class GlassBroken(Record):
+    """One person approved alone, in an emergency. `pages` are told at once; the review looks at it."""
+
+    kind: Literal["glass-broken"] = "glass-broken"
+    proposal: ProposalId
+    approval: Approval
+    reason: str
+    pages: tuple[str, ...]
+
+
+class OwnersPaged(Record):
+    """Slack took the page of a broken glass, or never will."""
+
+    kind: Literal["owners-paged"] = "owners-paged"
+    proposal: ProposalId
+    to: str
+    how: Literal["delivered", "failed"]
+    detail: str
+
+
+class VetoTimeEnded(Record):
+    """Nobody stopped it while it was held: it can be carried out."""
+
+    kind: Literal["veto-time-ended"] = "veto-time-ended"
+    proposal: ProposalId
+
+
+class ApprovalReminded(Record):
+    """Nobody had decided, so people were asked again: the `number`-th time."""
+
+    kind: Literal["approval-reminded"] = "approval-reminded"
+    proposal: ProposalId
+    number: int
+
+
+class ProposalEnded(Record):
+    """It can no longer be carried out: rejected or vetoed by a person, expired, or superseded by the world."""
+
+    kind: Literal["proposal-ended"] = "proposal-ended"
+    proposal: ProposalId
+    how: Literal["rejected", "vetoed", "expired", "superseded"]
+    reason: str
+
+
+ApprovalEntry = ProposalApproved | GlassBroken | OwnersPaged | VetoTimeEnded | ApprovalReminded | ProposalEnded
+"""What tells how a proposal was decided."""

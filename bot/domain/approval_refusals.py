@@ -1,0 +1,185 @@
+"""Why an act on a proposal is not done, in words for whoever did it: who decided what, whom to ask, what to do."""
+
+from typing import Literal
+
+from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.approval_count import mentions, missing_in_words, whom_to_ask
+from bot.domain.approval_standing import Membership
+from bot.domain.approval_times import last_approval_at
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.journal import WATERLINE
+from bot.domain.record import Record
+
+Why = Literal[
+    "decided",
+    "held",
+    "begun",
+    "undecided",
+    "expired",
+    "own-proposal",
+    "counted-already",
+    "not-yours",
+    "unreadable",
+    "another-content",
+    "no-reason",
+    "no-such-rule",
+    "not-due",
+]
+
+
+class NotAllowed(Record):
+    """Nothing was done. `why` is for programs, the rest for the person."""
+
+    why: Why
+    happened: str
+    found: str = ""
+    remedy: str = ""
+
+
+def where_it_stands(view: ProposalView) -> NotAllowed:
+    """What has become of it meanwhile: by whom, when, and what can be done now."""
+    title = f"“{view.proposal.title}”"
+    match view.state:
+        case ProposalState.PROPOSED:
+            return NotAllowed(
+                why="undecided",
+                happened=f"{title} is not approved, so it cannot be carried out.",
+                found=f"It needs {missing_in_words(view.proposal.policy, view.approvals)}.",
+                remedy=whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals),
+            )
+        case ProposalState.HELD:
+            until = f"{view.held_until:%H:%M:%S} UTC" if view.held_until else "its hold is over"
+            return NotAllowed(
+                why="held",
+                happened=f"{title} is approved already. {approved_by(view)}",
+                found=f"It is held until {until}, so that a veto can come.",
+                remedy="It can be carried out then.",
+            )
+        case ProposalState.APPROVED:
+            return NotAllowed(
+                why="decided",
+                happened=f"{title} is approved already. {approved_by(view)}",
+                remedy="It can be carried out now.",
+            )
+        case ProposalState.EXECUTING | ProposalState.APPLIED | ProposalState.REFUSED | ProposalState.UNKNOWN:
+            return NotAllowed(why="begun", happened=f"{title} {_begun(view)}", remedy="Follow it in its thread.")
+        case _:
+            who = f" by <@{view.ended_by}>" if view.ended_by not in (None, WATERLINE) else ""
+            at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
+            return NotAllowed(
+                why="decided",
+                happened=f"{title} was {view.state.value}{who}{at}.",
+                found=view.ended.reason if view.ended else "",
+                remedy="Propose it anew if it is still needed.",
+            )
+
+
+def approved_by(view: ProposalView) -> str:
+    """`It was approved by @Ben at 14:02 UTC and by @Cleo at 14:05 UTC.`"""
+    named = [f"by <@{given.by}> at {given.at:%H:%M} UTC" for given in view.approvals]
+    alone = ", who broke the glass" if view.glass is not None else ""
+    return f"It was approved {' and '.join(named)}{alone}."
+
+
+def _begun(view: ProposalView) -> str:
+    who = f"<@{view.executed_by}>" if view.executed_by else "somebody"
+    at = f" at {view.execution_started_at:%H:%M:%S} UTC" if view.execution_started_at else ""
+    now = {
+        ProposalState.EXECUTING: "is being carried out",
+        ProposalState.APPLIED: "is carried out",
+        ProposalState.REFUSED: "was refused at execution",
+        ProposalState.UNKNOWN: "has an outcome that is not known yet",
+    }[view.state]
+    return f"was started by {who}{at}, and {now}."
+
+
+def expired(view: ProposalView) -> NotAllowed:
+    """The term is over; the end of the term is exclusive."""
+    at = f"{view.proposal.expires_at:%H:%M} UTC"
+    return NotAllowed(why="expired", happened=f"This proposal expired at {at}.", remedy="Propose it again.")
+
+
+def too_late_to_hold(view: ProposalView) -> NotAllowed:
+    """Approved now, it would expire while it is still held."""
+    last, end = last_approval_at(view), view.proposal.expires_at
+    return NotAllowed(
+        why="expired",
+        happened=f"This proposal could be approved until {last:%H:%M} UTC.",
+        found=f"It expires at {end:%H:%M} UTC, before the time in which a veto may come would be over.",
+        remedy="Propose it again.",
+    )
+
+
+def own_proposal(view: ProposalView) -> NotAllowed:
+    """The proposer never approves."""
+    return NotAllowed(
+        why="own-proposal",
+        happened="You proposed this, so somebody else must approve it.",
+        remedy=whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals),
+    )
+
+
+def counted_already(view: ProposalView) -> NotAllowed:
+    """One person counts once."""
+    policy = view.proposal.policy
+    return NotAllowed(
+        why="counted-already",
+        happened="You have approved this already; another approver is needed.",
+        found=f"It needs {missing_in_words(policy, view.approvals)}.",
+        remedy=whom_to_ask(policy, view.proposal.proposed_by, view.approvals),
+    )
+
+
+def not_yours(view: ProposalView, rule: People | None = None) -> NotAllowed:
+    """Whoever clicked has no say; `rule` is who has, where it is not the approvers."""
+    if rule is None:
+        ask = whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals)
+        return NotAllowed(why="not-yours", happened="You are not an approver for this.", remedy=ask)
+    return NotAllowed(
+        why="not-yours",
+        happened="The policy of this table does not name you for this.",
+        remedy=f"Ask {mentions((rule,), (view.proposal.proposed_by,))}.",
+    )
+
+
+def unreadable(membership: Membership) -> NotAllowed:
+    """Nobody is taken for an approver because Slack did not answer."""
+    groups = ", ".join(f"<!subteam^{group}>" for group in sorted(membership.unread))
+    return NotAllowed(
+        why="unreadable",
+        happened=f"The user group {groups} could not be read, so your click cannot count.",
+        found="Nothing was changed.",
+        remedy="Try again, or ask somebody whom the policy names.",
+    )
+
+
+def another_content() -> NotAllowed:
+    """The digest of what was shown is not that of what is proposed."""
+    return NotAllowed(
+        why="another-content",
+        happened="You were shown another content than what is proposed.",
+        found="Nothing was approved.",
+        remedy="Look at the newest message of the proposal.",
+    )
+
+
+def needs_reason(what: str, remedy: str) -> NotAllowed:
+    """A no, and an emergency, are for the record."""
+    return NotAllowed(why="no-reason", happened=f"{what} needs a reason.", remedy=remedy)
+
+
+def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -> NotAllowed:
+    """The policy gives this to nobody."""
+    names = mentions(policy.approvers)
+    happened = "Nobody has a veto here." if what == "veto" else "The glass cannot be broken here."
+    return NotAllowed(
+        why="no-such-rule",
+        happened=happened,
+        found="The policy under which this was proposed names nobody for it.",
+        remedy=f"Ask {names}." if names else "",
+    )
+
+
+def not_before(view: ProposalView) -> NotAllowed:
+    """Time has not done anything yet."""
+    return NotAllowed(why="not-due", happened=f"Nothing is due for “{view.proposal.title}”.")

@@ -1,0 +1,35 @@
+"""When something about a proposal falls due, by its policy."""
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.record import Utc
+
+
+def last_approval_at(view: ProposalView) -> Utc:
+    """From then on (inclusive) an approval would come too late: its hold would not end before the term does."""
+    return view.proposal.expires_at - view.proposal.policy.hold
+
+
+def hold_ends_at(policy: ApprovalPolicy, approved_at: Utc) -> Utc | None:
+    """Until when an approved proposal waits for a veto; None if it need not wait."""
+    return approved_at + policy.hold if policy.hold else None
+
+
+def reminder_due_at(view: ProposalView) -> Utc | None:
+    """When people are to be asked again; None once it is decided, and where the policy reminds nobody.
+
+    Counted from the last reminder that was made: after a long stop there is one, not as many as were missed.
+    """
+    every = view.proposal.policy.remind_every
+    if view.state is not ProposalState.PROPOSED or not every:
+        return None
+    due = (view.reminded_at or view.proposal.proposed_at) + every
+    return due if due < last_approval_at(view) else None
+
+
+def next_due_at(view: ProposalView) -> Utc | None:
+    """When time alone changes something about it next; None for a proposal that is over or under way."""
+    if view.state not in {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}:
+        return None
+    held = view.held_until if view.state is ProposalState.HELD else None
+    return min(due for due in (reminder_due_at(view), held, view.proposal.expires_at) if due is not None)

@@ -1,0 +1,152 @@
+"""What people decide about a proposal, from wherever they do it; and what time alone does to it."""
+
+from typing import Literal
+
+from bot.domain.approval import People
+from bot.domain.approval_entries import OwnersPaged
+from bot.domain.approval_refusals import NotAllowed
+from bot.domain.approval_standing import NO_GROUPS, Membership
+from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
+from bot.domain.entries import Body
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.execution import ProposalView
+from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.ports import Clock, Directory
+from bot.service.incident_store import IncidentStore
+from bot.service.proposing import Proposals
+
+Via = Literal["slack", "terminal"]
+
+
+class Approvals:
+    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.domain.deciding.decide`."""
+
+    def __init__(self, store: IncidentStore, proposals: Proposals, directory: Directory, clock: Clock) -> None:
+        self._store = store
+        self._proposals = proposals
+        self._directory = directory
+        self._clock = clock
+
+    def approve(
+        self, incident_id: IncidentId, proposal_id: ProposalId, *, digest: str, by: UserId, via: Via = "slack"
+    ) -> ProposalView:
+        """One person's yes for what they were shown; returns the proposal after it.
+
+        Raises Refused (with whom to ask), Superseded (and then the proposal is), CouldNotLook.
+        """
+        return self._do(incident_id, proposal_id, Approve(digest=digest, via=via), by)
+
+    def break_glass(
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        reason: str,
+        *,
+        digest: str,
+        by: UserId,
+        via: Via = "slack",
+    ) -> ProposalView:
+        """One person's yes that is enough alone; the owners are told. Raises as `approve` does."""
+        return self._do(incident_id, proposal_id, BreakGlass(digest=digest, reason=reason, via=via), by)
+
+    def reject(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId) -> ProposalView:
+        """An approver's no, or the proposer's withdrawal; until execution begins. Raises Refused."""
+        return self._do(incident_id, proposal_id, Reject(reason=reason), by)
+
+    def veto(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId) -> ProposalView:
+        """A no by those who may stop what others approved; until execution begins. Raises Refused."""
+        return self._do(incident_id, proposal_id, Veto(reason=reason), by)
+
+    def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
+        """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
+        self.settle(incident_id)
+        decided = self._decide(self._view(incident_id, proposal_id), Begin(), by, NO_GROUPS)
+        if isinstance(decided, NotAllowed):
+            raise _refused(decided)
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
+
+        def due(now: Incident) -> list[Body]:
+            decided = [self._decide(view, Tick(), WATERLINE, NO_GROUPS) for view in now.proposals.values()]
+            return [body for body in decided if not isinstance(body, NotAllowed)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=due)
+
+    def paged(
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        to: str,
+        *,
+        how: Literal["delivered", "failed"],
+        detail: str,
+    ) -> None:
+        """Note, once, that Slack took the page of a broken glass, or never will."""
+
+        def note(now: Incident) -> list[Body]:
+            view = now.proposals.get(proposal_id)
+            if view is None or to in view.pages:
+                return []
+            return [OwnersPaged(proposal=proposal_id, to=to, how=how, detail=detail)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=note)
+
+    def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
+        """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
+        view = self._view(incident_id, proposal_id)
+        membership = self._membership(view, act, by)
+        refusal = self._decide(view, act, by, membership)
+        if isinstance(refusal, NotAllowed):
+            raise _refused(refusal)
+        if isinstance(act, Approve | BreakGlass):
+            self._proposals.must_still_hold(incident_id, proposal_id)
+
+        def written(now: Incident) -> list[Body]:
+            decided = self._decide(now.proposals[proposal_id], act, by, membership)
+            if isinstance(decided, NotAllowed):
+                raise _refused(decided)
+            return [decided]
+
+        return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
+
+    def _decide(self, view: ProposalView, act: Act, by: str, membership: Membership) -> Body | NotAllowed:
+        return decide(view, act, by=by, at=self._clock.now(), membership=membership)
+
+    def _view(self, incident_id: IncidentId, proposal_id: ProposalId) -> ProposalView:
+        view = self._store.get(incident_id).proposals.get(proposal_id)
+        if view is None:
+            raise Refused(
+                "This proposal is not part of the incident.", "", "Look at the newest message in the channel."
+            )
+        return view
+
+    def _membership(self, view: ProposalView, act: Act, by: UserId) -> Membership:
+        """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""
+        if view.state not in ALLOWED[act.kind]:
+            return NO_GROUPS
+        within, unread = set(), set()
+        for group in dict.fromkeys(group for people in _who(view, act) for group in people.groups):
+            try:
+                if by in self._directory.members((group,)):
+                    within.add(group)
+            except CouldNotLook:
+                unread.add(group)
+        return Membership(within=frozenset(within), unread=frozenset(unread))
+
+
+def _who(view: ProposalView, act: Act) -> tuple[People, ...]:
+    policy = view.proposal.policy
+    match act:
+        case Veto():
+            return (policy.veto,) if policy.veto else ()
+        case BreakGlass():
+            return (*policy.approvers, policy.break_glass) if policy.break_glass else ()
+        case _:
+            return policy.approvers
+
+
+def _refused(refusal: NotAllowed) -> Refused:
+    return Refused(refusal.happened, refusal.found, refusal.remedy)

@@ -1,0 +1,101 @@
+"""A proposal on the desk of several people: acts through the one rule, and the fold that tells what came of them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.domain import entries as e
+from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
+from bot.domain.approval_refusals import NotAllowed
+from bot.domain.approval_standing import Membership
+from bot.domain.deciding import Act, decide
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.fold import fold
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.journal import Entry
+from bot.domain.proposal import Proposal
+from bot.domain.table import Window
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, CHANNEL, RUNBOOK, rewind
+
+CLEO, DANA, EVE, FINN = UserId("U0CLEO0003"), UserId("U0DANA0004"), UserId("U0EVE00005"), UserId("U0FINN0006")
+EVERYONE = (ANA, BEN, CLEO, DANA, EVE, FINN)
+OWNERS = "C0OWNERS01"
+ID = IncidentId("wl-1")
+POLICY = ApprovalPolicy(
+    users=(BEN, CLEO),
+    required=1,
+    veto=VetoRule(users=(DANA,)),
+    break_glass=GlassRule(users=(EVE,), pages=(OWNERS,)),
+    expires_after=timedelta(minutes=30),
+    remind_every=timedelta(minutes=10),
+)
+HELD = POLICY.model_copy(update={"veto": VetoRule(users=(DANA,), hold=timedelta(minutes=5))})
+TWO_TEAMS = POLICY.model_copy(
+    update={
+        "users": (),
+        "required": 2,
+        "different_teams": 2,
+        "teams": {"streaming": People(groups=("S0STREAM01",)), "lakehouse": People(groups=("S0LAKE0001",))},
+    }
+)
+
+
+@dataclass
+class Desk:
+    """Ana has proposed the rewind under a policy; time and user groups are what a test says."""
+
+    policy: ApprovalPolicy = POLICY
+    now: datetime = orders.NINE
+    groups: dict[str, set[UserId]] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.starts_anew(self.policy)
+
+    def starts_anew(self, policy: ApprovalPolicy) -> None:
+        """The same proposal under this policy; nobody has decided anything."""
+        self.entries.clear()
+        opened = e.IncidentOpened(
+            table=orders.TABLE, job=orders.JOB, runbook=RUNBOOK, severity="sev2", channel=CHANNEL,
+            window=Window(since=None, until=orders.HEAD), trusted=None, metadata_location=orders.METADATA_LOCATION,
+            summary="",
+        )  # fmt: skip
+        proposal = rewind(self.now).model_copy(update={"policy": policy, "proposed_by": ANA})
+        self.writes(opened, by=ANA)
+        self.writes(e.ProposalMade(step=None, proposal=proposal), by=ANA)
+
+    @property
+    def view(self) -> ProposalView:
+        """The proposal as the entries tell it."""
+        return next(iter(fold(self.entries).proposals.values()))
+
+    @property
+    def proposal(self) -> Proposal:
+        """What is asked for."""
+        return self.view.proposal
+
+    @property
+    def state(self) -> ProposalState:
+        """Where it stands."""
+        return self.view.state
+
+    def after(self, **time: float) -> "Desk":
+        """Time passes."""
+        self.now += timedelta(**time)
+        return self
+
+    def writes(self, body: e.Body, *, by: str) -> None:
+        """One more entry, whatever it says."""
+        seq = len(self.entries) + 1
+        self.entries.append(
+            Entry(incident_id=ID, seq=seq, at=self.now, by=by, body=body, prev_hash="0" * 64, hash="0" * 64)
+        )
+
+    def does(self, act: Act, by: str, *, unread: frozenset[str] = frozenset()) -> e.Body | NotAllowed:
+        """The act, decided by the rule and written down when it is allowed."""
+        within = frozenset(group for group, people in self.groups.items() if by in people) - unread
+        membership = Membership(within=within, unread=unread)
+        decided = decide(self.view, act, by=by, at=self.now, membership=membership)
+        if not isinstance(decided, NotAllowed):
+            self.writes(decided, by=by)
+        return decided
