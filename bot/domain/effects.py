@@ -154,7 +154,7 @@ class MoveFiles(Record):
 
 
 Effect = Annotated[
-    StopJob | MoveTable | StartJob | MarkTable | MakeBranch | PublishBranch
-    | ChangeFiles | DropBranch | MoveFiles,
+    StopJob | StopFork | MoveTable | StartJob | StartFromStop | KeepSavepoint | FreezeMaintenance | MarkTable
+    | MakeBranch | PublishBranch | ChangeFiles | DropBranch | MoveFiles,
     Field(discriminator="kind"),
 ]  # fmt: skip
