@@ -1,10 +1,14 @@
 """What a module of `bot/actions/` declares, and what it may know when it proposes."""
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.entries import EffectStarted
+from bot.domain.errors import CouldNotLook
+from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
@@ -41,6 +45,14 @@ class Past(Record):
     """Effect index -> its result, of the effects that were done."""
 
 
+def _nobody_looks(*_asked: object) -> FileSurvey:
+    raise CouldNotLook("Nobody looked at the table's files.", "", "Propose it in an incident of a watched table.")
+
+
+def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:
+    return {}
+
+
 class Plan(Record):
     """Everything an action may use to propose."""
 
@@ -58,3 +70,13 @@ class Plan(Record):
     """Names of the declared consumers."""
     undoes: Past | None = None
     """Set only for an undo."""
+    rehearsed: Past | None = None
+    """Set only where a rehearsal was proven, or failed, and its branch is still there."""
+    survey: Callable[[FileSources | None, FileSources | None], FileSurvey] = _nobody_looks
+    """What adding the first and removing the second would meet on main as it is now. Raises CouldNotLook."""
+    written_at: Callable[[Sequence[str]], Mapping[str, datetime | None]] = _nobody_knows
+    """Path -> when it was last written (None: storage does not tell), of those that are there. Raises CouldNotLook."""
+    orphan_safe_age: timedelta = timedelta(days=3)
+    """Younger files are never taken for orphans."""
+    keeps_branch: bool = False
+    """By policy: whether the branch of a repair stays after it was published."""
