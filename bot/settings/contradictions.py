@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ruamel.yaml.comments import CommentedMap
 
-from bot.domain.approval import ApprovalPolicy
 from bot.domain.ids import TableName
 from bot.settings.jobs import JobSettings
+from bot.settings.policies import refuse_bad_policies
 from bot.settings.reading import bad, near
 from bot.settings.tables import TableSettings
 
@@ -37,21 +37,4 @@ def refuse_contradictions(
                 "Expected `key` in `contract`, or a `contract_file`; found neither.",
                 "Name the columns of the business key, or the file of the table's data contract.",
             )  # fmt: skip
-        if "default" not in table.policies:
-            raise bad(
-                content, path, (*where, "policies"), "nobody is named for the other actions.",
-                f"Expected a policy `default`; found {', '.join(table.policies) or 'none'}.",
-                "Add `default` with `users` or `groups`.",
-            )  # fmt: skip
-        for action, policy in table.policies.items():
-            _refuse_hopeless(policy, content, path, (*where, "policies", action))
-
-
-def _refuse_hopeless(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
-    people = len(set(policy.users))
-    if people < policy.required and not policy.groups:
-        raise bad(
-            content, path, where, "this policy can never be fulfilled.",
-            f"Expected at least {policy.required} `users`, or `groups`; found {people} users and no group.",
-            "Name more approvers, or require fewer.",
-        )  # fmt: skip
+        refuse_bad_policies(table.policies, content, path, (*where, "policies"))

@@ -35,7 +35,8 @@ class TableSettings(Record):
     )
     consumers: tuple[Consumer, ...] = Field(default=(), description="Who declared to read it, and where they are told.")
     policies: dict[str, ApprovalPolicy] = Field(
-        description="Who may approve, for each action; `default` is for every action that is not named."
+        description="Who may approve, for each action; `destructive` is for destructive actions that are not named, "
+        "`default` for all others. `NAME/sev1` is for one severity alone, and goes before `NAME`."
     )
     warn_after_minutes: int = Field(
         default=2,

@@ -61,7 +61,7 @@ def _channels(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple
 
 
 def _groups(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
-    groups = {group for setup in setups for policy in setup.policies.values() for group in policy.groups}
+    groups = {group for setup in setups for policy in setup.policies.values() for group in policy.all_groups}
     for group in sorted(groups):
         try:
             users = client.usergroups_users_list(usergroup=group).get("users") or []

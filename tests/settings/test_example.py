@@ -20,7 +20,7 @@ def test_the_example_file_loads() -> None:
     assert settings.tables[TableName("sales.orders")].contract.commit_every == timedelta(minutes=1)
     assert isinstance(settings.jobs["orders-to-iceberg"].start, SqlGatewayStartSettings)
     assert isinstance(settings.jobs["payments-to-iceberg"].start, JarStartSettings)
-    assert settings.setups[TableName("sales.orders")].policy_for("rewind_table_and_job").required == 2
+    assert settings.setups[TableName("sales.orders")].policies["rewind_table_and_job"].required == 2
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
