@@ -1,0 +1,138 @@
+"""The one recipe for repairs of files: stop the job, begin a branch at the head, repair there, prove it there.
+
+Main is not touched. It is published by a second proposal, `publish_repair`, with an approval of its own. The job stands
+still meanwhile, because a commit of it on main would make the fast-forward impossible; its savepoint waits for it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, live_run, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
+from bot.domain.errors import Refused
+from bot.domain.file_changes import FileList, FileSurvey, Some
+from bot.domain.ids import short
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
+from bot.domain.table import TableState
+
+FILES_TOLD = 3
+
+
+def rehearsal(
+    plan: Plan,
+    action: Action,
+    survey: FileSurvey,
+    *,
+    title: str,
+    why: str,
+    sentences: Sequence[str],
+    proof: str,
+    carries: Mapping[str, str] | None = None,
+) -> Proposal:
+    """The repair that `survey` found possible. `sentences` say what is done to the files, `proof` what is asked then.
+
+    Raises Refused for a table that cannot be repaired so, CouldNotLook when Flink was not seen.
+    """
+    table = plan.case.observation.table
+    must_be_writable(table)
+    job, head = job_and_head(plan, action)
+    live = live_run(plan)
+    branch = _free_name(plan)
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    effects += [
+        MakeBranch(table=table.name, branch=branch),
+        ChangeFiles(
+            table=table.name,
+            branch=branch,
+            incident=plan.incident,
+            why=why,
+            add=survey.add,
+            remove=survey.remove,
+            carries=dict(carries or {}),
+        ),
+    ]
+    requirements: list[Requirement] = [
+        TableIs(uuid=table.uuid),
+        alone(job, live),
+        HeadDescends(head=head, job_id=live.job_id if live else None),
+        RefIs(ref=branch, snapshot_id=None),
+    ]
+    stands = "The job stands still until the repair is published or given up." if live else "No run is alive."
+    told = (
+        how_it_is_stopped(live) if live else "No run of the job is alive: nothing is stopped.",
+        f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
+        *sentences,
+        f"Prove it on the branch: {proof}.",
+        f"Consumers see nothing of it before a second approval publishes it. {stands}",
+    )
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=effects,
+        requirements=requirements,
+        preview=untouched(
+            told,
+            sure=f"{'The job is stopped, and the' if live else 'The'} repair is made on branch {branch}. Main stays as "
+            "it is until a second approval.",
+        ),
+        undo=(
+            f"Main is as it was. Propose drop_repair_branch to remove branch {branch}"
+            + (" and to start the job again from the savepoint that its stop takes." if live else ".")
+        ),
+    )
+
+
+def must_be_writable(table: TableState) -> None:
+    """Raises Refused for a format whose manifests we cannot write."""
+    if table.format_version > 2:
+        raise Refused(
+            f"Files of {table.name} cannot be repaired by Waterline: it is a table of format {table.format_version}.",
+            "Expected format 1 or 2, whose manifests it can write.",
+            "Rewind table and job instead, or make the repair with the engine that writes the table.",
+        )
+
+
+def must_not_rise(survey: FileSurvey, what: str) -> None:
+    """Raises Refused where files that are added again would rise above deletes: they get a new sequence number."""
+    if survey.has_equality_deletes or survey.delete_files:
+        found = "the table deletes rows by key" if survey.has_equality_deletes else "delete files came with them"
+        raise Refused(
+            f"{what} cannot be added again to this table: {found}.",
+            "Expected a table that is only appended to; a file that is added now counts as newer than every delete "
+            "before it, so that old values would come back.",
+            "Replay the source range instead, idempotent by key.",
+        )
+
+
+def named(files: Some) -> str:
+    """`3 files, the first orders/data/a.parquet`."""
+    first = f", the first {files.first[0]}" if files.first else ""
+    return f"{files.count:,} {'file' if files.count == 1 else 'files'}{first}"
+
+
+def sized(files: FileList) -> str:
+    """`3 files with 1,200 rows`."""
+    return f"{files.files:,} {'file' if files.files == 1 else 'files'} with {files.rows:,} rows"
+
+
+def where(survey: FileSurvey) -> str:
+    """Partitions and ranges of the files, a clause that begins with a blank; empty where nothing tells."""
+    parts = []
+    if survey.partitions:
+        parts.append("in " + ", ".join(survey.partitions))
+    parts += [f"{column} {low} to {high}" for column, (low, high) in survey.span.items()]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def listed(snapshots: Sequence[int]) -> str:
+    """`…421007`, `…421007 and 2 more`."""
+    more = f" and {len(snapshots) - FILES_TOLD} more" if len(snapshots) > FILES_TOLD else ""
+    return ", ".join(short(each) for each in snapshots[:FILES_TOLD]) + more
+
+
+def _free_name(plan: Plan) -> str:
+    name = f"recovery-{plan.incident}"
+    taken = plan.case.observation.table.ref(name) is not None
+    return f"{name}-{plan.proposal[-4:].lower()}" if taken else name

@@ -1,0 +1,115 @@
+"""Make a repair that was proven on its branch the state of main, and start the job again: the second approval.
+
+A fast-forward: nothing is written, and it is refused unless main is still where the branch began. The sink finds its
+newest commit below the repair, because it looks for it among the head's ancestors (facts 1.5).
+"""
+
+from bot.actions._draft import drafted, job_and_head, readers_of
+from bot.actions._rehearsed import Rehearsed, rehearsed, state_of_stop
+from bot.actions._rehearsing import sized
+from bot.actions._restore_points import RestorePoint
+from bot.domain.action import Action, Plan
+from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
+from bot.domain.errors import Refused
+from bot.domain.ids import short, short_job
+from bot.domain.proposal import Preview, Proposal
+from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+
+ACTION = Action(
+    name="publish_repair",
+    title="Publish the repair",
+    promise="Main is what was proven on the branch, and the job goes on from where it stood.",
+    needs=(),
+    proofs=(("duplicate_rows", "No row is there twice"), ("duplicate_files", "No file is live twice")),
+    on_request=True,
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """The fast-forward, and the start from the savepoint that the rehearsal's stop took. Raises Refused."""
+    done = rehearsed(plan, ACTION)
+    table = plan.case.observation.table
+    job, head = job_and_head(plan, ACTION)
+    if head != done.base:
+        raise Refused(
+            f"The repair on branch {done.branch} cannot be published: main has moved on.",
+            f"Expected main at {short(done.base)}, where the branch began; it is at {short(head)}.",
+            "Give the branch up (drop_repair_branch), and propose the repair anew from the present head.",
+        )
+    kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
+    point = state_of_stop(plan, done)
+    effects: list[Effect] = [
+        PublishBranch(
+            table=table.name,
+            branch=done.branch,
+            base=done.base,
+            head=done.head,
+            keep_head_as=kept,
+            drop_branch=not plan.keeps_branch,
+        )
+    ]
+    requirements: list[Requirement] = [
+        TableIs(uuid=table.uuid),
+        NobodyWrites(job=job),
+        HeadDescends(head=done.base, job_id=None),
+        RefIs(ref=done.branch, snapshot_id=done.head),
+    ]
+    if point is not None:
+        effects.append(StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=done.head))
+        requirements.append(
+            RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
+        )
+    elif done.stopped is not None:
+        effects.append(StartFromStop(job=job, job_id=done.stopped))
+    return drafted(
+        plan,
+        ACTION,
+        title=f"{ACTION.title} of branch {done.branch}",
+        effects=effects,
+        requirements=requirements,
+        preview=_preview(plan, done, point, kept),
+        undo=_undo(kept, done),
+    )
+
+
+def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
+    said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
+    stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
+    sentences = [
+        f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "
+        f"{' and '.join(said)}. It is refused if anything was committed on main or on the branch since.",
+        f"The present head stays readable under the tag {kept}. {stays}",
+    ]
+    if point is not None:
+        sentences.append(
+            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, which the rehearsal's stop took."
+        )
+    elif done.stopped is not None:
+        sentences.append(
+            f"Look for the newest state that run {short_job(done.stopped)} has left, prove that it pairs with the "
+            "table, and start the job from there; where none does, nothing is started."
+        )
+    else:
+        sentences.append("Start no run: none was alive when the repair was rehearsed.")
+    next_commit = f"the next commit is checkpoint {point.checkpoint_id + 1} on the repair, " if point else ""
+    sentences.append(f"Verify: {next_commit}no file and no row is there twice.")
+    removed = done.remove
+    return Preview(
+        commits=0,
+        files=removed.files if removed else 0,
+        rows=removed.rows if removed else 0,
+        replayed_from=point.checkpoint_id if point else None,
+        affected_runs=readers_of(plan, plan.case.observation.table.ancestors(done.base)) if removed else (),
+        readers_known=plan.case.observation.reads.state == "seen",
+        sure=f"Consumers see the repair from then on: {' and '.join(said)}.",
+        sentences=tuple(sentences),
+    )
+
+
+def _undo(kept: str, done: Rehearsed) -> str:
+    if done.stopped is None:
+        return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too."
+    return (
+        f"`/waterline undo` stops the new run and moves main back to the tag {kept}; start the job then from the state "
+        f"of run {short_job(done.stopped)}. That brings the fault back, too."
+    )

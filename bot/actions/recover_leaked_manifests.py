@@ -1,0 +1,94 @@
+"""Append, once, the files that Flink wrote for completed checkpoints and never committed (facts 0.8).
+
+Their manifests are still on storage, and no sink will commit them any more. The files are appended as they are, in one
+commit: their order does not matter, because nothing in them is an update.
+"""
+
+from collections.abc import Sequence
+
+from bot.actions._rehearsing import must_not_rise, named, rehearsal, sized, where
+from bot.domain.action import Action, Plan
+from bot.domain.errors import Refused
+from bot.domain.file_changes import FileSources
+from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.domain.ids import short_job
+from bot.domain.proposal import Proposal
+
+ACTION = Action(
+    name="recover_leaked_manifests",
+    title="Recover leaked manifests",
+    promise="What Flink wrote and never committed is in the table, once.",
+    needs=("leaked_manifests",),
+    proofs=(
+        ("leaked_manifests", "Nothing that Flink wrote is left out"),
+        ("duplicate_files", "No file is live twice"),
+        ("duplicate_rows", "No row is there twice"),
+        ("missing_positions", "No row is missing"),
+    ),
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """A rehearsal with the lost manifests' files. Raises Refused with the reason, CouldNotLook."""
+    lost = _lost(plan.case.leaked)
+    survey = plan.survey(FileSources(manifests=tuple(leak.path for leak in lost)), None)
+    must_not_rise(survey, "The files of leaked manifests")
+    if survey.live_already:
+        raise Refused(
+            "Some of the files that were taken for lost are in the table.",
+            f"Expected none of them to be live; live are {named(survey.live_already)}.",
+            "Collect the evidence “leaked_manifests” again; nothing is to be appended twice.",
+        )
+    if survey.gone or survey.add is None:
+        raise Refused(
+            "The lost rows cannot be appended: their files are not whole on storage.",
+            f"Expected every file of {len(lost)} manifests; missing or cut: {named(survey.gone)}.",
+            "Restore the files from the storage's own versions, or replay the source range.",
+        )
+    return rehearsal(
+        plan,
+        ACTION,
+        survey,
+        title=f"{ACTION.title}: {_checkpoints(lost)}",
+        why="Append the files that were never committed",
+        sentences=(
+            f"Append {sized(survey.add)}{where(survey)}: what Flink wrote for {_checkpoints(lost)}. The entries are "
+            "taken from its own manifests as they are; they count as newest, and nothing in the table deletes by key.",
+            "Flink's manifests stay on storage; from then on their files are in the table.",
+        ),
+        proof="no lost manifest is left, no file and no row is there twice, no row is missing",
+    )
+
+
+def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:
+    leaks = found.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if found else ()
+    lost = tuple(leak for leak in leaks if leak.rows != 0)
+    if not lost:
+        waiting = found.of(LeakStanding.PENDING) if found else ()
+        job = f"{len(waiting)} may still be committed by the job itself" if waiting else "no manifest is left over"
+        raise Refused(
+            "No leaked manifest is to be recovered.",
+            f"Expected manifests that nothing will commit any more; {job}.",
+            "Wait for the job's next checkpoint: appending what it commits itself would double the rows."
+            if waiting
+            else "If rows are missing nevertheless, replay their source range.",
+        )
+    hollow = [leak for leak in lost if leak.files is None or leak.missing_files]
+    if hollow:
+        raise Refused(
+            "The lost rows cannot be appended as they are.",
+            f"Expected every manifest and all its files to be readable; of {len(hollow)} of {len(lost)} they are not, "
+            f"the first is {hollow[0].path}.",
+            "Replay their source range instead.",
+        )
+    return lost
+
+
+def _checkpoints(lost: Sequence[LeakedManifest]) -> str:
+    """`checkpoint 7 of run a3f1c2`, `checkpoints 5 to 7 of run a3f1c2`, `5 checkpoints of 2 runs`."""
+    ids = sorted({leak.checkpoint_id for leak in lost})
+    runs = sorted({leak.job_id for leak in lost})
+    if len(runs) > 1:
+        return f"{len(ids)} checkpoints of {len(runs)} runs"
+    told = f"checkpoint {ids[0]}" if len(ids) == 1 else f"checkpoints {ids[0]} to {ids[-1]}"
+    return f"{told} of run {short_job(runs[0])}"

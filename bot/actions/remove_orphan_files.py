@@ -1,0 +1,83 @@
+"""Put files that nothing names aside: into a folder of the table, with the list of where each came from.
+
+Nothing is deleted. Never touched: a file younger than the safe age, and one that a run which is alive may have written
+after its last completed checkpoint.
+"""
+
+from datetime import datetime
+
+from bot.actions._draft import drafted, living, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import MoveFiles
+from bot.domain.errors import Refused
+from bot.domain.flink import CheckpointKind
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import TableIs
+from bot.domain.table import TableState
+
+ACTION = Action(
+    name="remove_orphan_files",
+    title="Put orphan files aside",
+    promise="Files that nothing names are out of the table's way, and can be brought back.",
+    needs=("orphan_files",),
+    proofs=(("unreadable_files", "Every file of the table can be read"),),
+    moves_waterline="no",
+)
+_ASIDE = "waterline-quarantine"
+
+
+def propose(plan: Plan) -> Proposal:
+    """The files that the evidence lists and that are old enough, one by one. Raises Refused, CouldNotLook."""
+    table, found = plan.case.observation.table, plan.case.orphans
+    listed = found.paths if found else ()
+    if not listed or found is None:
+        raise Refused("There is no orphan file to put aside.", "Expected the evidence to list some; it lists none.", "")
+    written = plan.written_at(listed)
+    safe_from = _safe_from(plan)
+    old = [path for path in listed if (at := written.get(path)) is not None and at < safe_from]
+    if not old:
+        raise Refused(
+            "No orphan file is old enough to be put aside.",
+            f"Expected files from before {safe_from:%Y-%m-%d %H:%M} UTC; of {len(listed)} listed ones none is.",
+            "Wait: they cost only space, and a younger file may still be committed.",
+        )
+    folder = f"{table.location.rstrip('/')}/{_ASIDE}/{plan.incident}-{plan.proposal[-4:].lower()}"
+    moves = tuple((path, f"{folder}/{_below(path, table)}") for path in sorted(old))
+    left = found.orphans - len(old)
+    sentences = [
+        f"Move {len(old)} files that no snapshot and no Flink manifest names into {folder}, and keep the list of them "
+        f"there as moved.json.{f' {left} further orphans stay where they are.' if left else ''}",
+        *(f"{path.rsplit('/', 1)[-1]}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path in sorted(old)),
+        "Verify: every file of the table can be read.",
+    ]
+    return drafted(
+        plan,
+        ACTION,
+        title=f"{ACTION.title}: {len(old)} files",
+        effects=(MoveFiles(table=table.name, why="Put orphan files aside", moves=moves, note=f"{folder}/moved.json"),),
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(sentences, sure=f"{len(old)} files that nothing names are moved aside; no row is touched."),
+        undo=(
+            f"Move the files back as {folder}/moved.json says; nothing is deleted by this. Maintenance that removes "
+            "orphan files will delete them there for good once it is allowed to."
+        ),
+    )
+
+
+def _safe_from(plan: Plan) -> datetime:
+    """Only files from before this moment: the safe age, and the last completed checkpoint of each living run."""
+    safe = plan.at - plan.orphan_safe_age
+    for run in living(plan):
+        done = [
+            c.triggered_at
+            for c in run.checkpoints
+            if c.status == "COMPLETED" and c.kind is not CheckpointKind.SAVEPOINT
+        ]
+        safe = min(safe, max(done, default=run.started_at))
+    return safe
+
+
+def _below(path: str, table: TableState) -> str:
+    """As it lies below the table; its name alone where it lies elsewhere."""
+    at = path.find(bare := table.location.removeprefix("file://").rstrip("/") + "/")
+    return path[at + len(bare) :] if at >= 0 else path.rsplit("/", 1)[-1]

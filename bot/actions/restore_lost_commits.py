@@ -1,0 +1,142 @@
+"""Put commits back that were taken off main: set main forward where nothing came on top, else add their files again.
+
+Commits whose part of the source was read and committed again since are left out: they would double the rows.
+"""
+
+from bot.actions._draft import live_run
+from bot.actions._rehearsing import listed, must_not_rise, named, rehearsal, sized, where
+from bot.actions._restore_points import newest_pair
+from bot.actions._rewinding import rewound
+from bot.domain.action import Action, Plan
+from bot.domain.diagnosis import Case
+from bot.domain.errors import Refused
+from bot.domain.file_changes import FileSources
+from bot.domain.ids import SnapshotId, short
+from bot.domain.ledger import LedgerRow
+from bot.domain.proposal import Proposal
+from bot.domain.table import Snapshot, TableState
+
+ACTION = Action(
+    name="restore_lost_commits",
+    title="Restore lost commits",
+    promise="What was taken off main is part of it again, once.",
+    needs=("ledger", "checkpoint_pairing"),
+    proofs=(
+        ("duplicate_files", "No file is live twice"),
+        ("duplicate_rows", "No row is there twice"),
+        ("missing_positions", "No row is missing"),
+    ),
+)
+_FLINK = "flink."
+
+
+def propose(plan: Plan) -> Proposal:
+    """Main forward, or a rehearsal with the lost files. Raises Refused with the reason, CouldNotLook."""
+    table = plan.case.observation.table
+    lost = _lost(plan.case)
+    leaf = lost[-1]
+    if table.head in {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}:
+        return _forward(plan, leaf)
+    wanted = tuple(s.snapshot_id for s in _not_read_again(plan.case, lost))
+    for commit in wanted:
+        _must_only_add(table, commit)
+    survey = plan.survey(FileSources(added_by=wanted), None)
+    must_not_rise(survey, "The files of the lost commits")
+    if survey.gone or survey.add is None:
+        raise Refused(
+            f"The files of {listed(wanted)} cannot be added again.",
+            f"Expected them whole on storage and not live; missing or cut: {named(survey.gone)}, live already: "
+            f"{named(survey.live_already)}.",
+            "Restore them from the storage's own versions, or replay the source range.",
+        )
+    return rehearsal(
+        plan,
+        ACTION,
+        survey,
+        title=f"{ACTION.title}: {listed(wanted)}",
+        why="Add the lost commits' files again",
+        sentences=(
+            f"Add {sized(survey.add)}{where(survey)} again, which {listed(wanted)} had brought before main was rolled "
+            "back. They count as newest; nothing in the table deletes by key.",
+            *([f"{named(survey.live_already)} of them stay out: they are live."] if survey.live_already else []),
+        ),
+        proof="no file and no row is there twice, no row is missing",
+        carries=_found_again(table, leaf),
+    )
+
+
+def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
+    """Nothing came on top of the rollback: main goes to the newest lost commit, and Flink's ids with it."""
+    live = live_run(plan)
+    point = newest_pair(plan.case, leaf.snapshot_id)
+    if point.snapshot_id != leaf.snapshot_id:
+        raise Refused(
+            f"Main can be set forward to {short(leaf.snapshot_id)}, but no restore point pairs with it.",
+            f"Expected one of checkpoint {leaf.checkpoint_id}; the newest that pairs belongs to "
+            f"{short(point.snapshot_id)}.",
+            "Rewind table and job together to that one.",
+        )
+    title = f"{ACTION.title}: main forward to {short(leaf.snapshot_id)}"
+    return rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title)
+
+
+def _lost(case: Case) -> tuple[Snapshot, ...]:
+    """The window's commits that left main, oldest first. Raises Refused without any."""
+    table = case.observation.table
+    aside = set(table.rolled_back)
+    lost = tuple(s for s in case.window.of(table) if s in aside and s.counted("added-data-files"))
+    if not lost:
+        raise Refused(
+            "There is no lost commit to restore.",
+            "Expected commits of the window that were rolled back and are still listed; found none.",
+            "If rows are missing nevertheless, replay their source range.",
+        )
+    return lost
+
+
+def _not_read_again(case: Case, lost: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+    """Those whose source positions no commit of main has brought since. Raises Refused where that cannot be told."""
+    rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
+    later = [row for row in rows.values() if row.on_main and row.sequence_number > lost[0].sequence_number]
+    untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
+    if untold or any(row.position_from is None for row in later if row.added_rows):
+        raise Refused(
+            "Whether the lost commits were read again cannot be told.",
+            "Expected the source positions of every commit since the rollback; the ledger does not have them all.",
+            "Name `position` in the contract and collect the ledger again, or replay the source range by key.",
+        )
+    free = tuple(s for s in lost if not any(_overlap(rows[s.snapshot_id], row) for row in later))
+    if not free:
+        raise Refused(
+            "The lost commits have been read again from the source.",
+            f"Expected source positions that no commit brought since; those of {listed([s.snapshot_id for s in lost])} "
+            "are on main.",
+            "Nothing has to be restored. Diagnose again.",
+        )
+    return free
+
+
+def _overlap(lost: LedgerRow, later: LedgerRow) -> bool:
+    ends = (lost.position_from, lost.position_until, later.position_from, later.position_until)
+    low, high, since, until = (end if end is not None else 0 for end in ends)
+    return later.added_rows > 0 and low <= until and since <= high
+
+
+def _must_only_add(table: TableState, commit: SnapshotId) -> None:
+    snapshot = table.by_id[commit]
+    if snapshot.counted("deleted-data-files") or snapshot.counted("added-delete-files"):
+        raise Refused(
+            f"Lost commit {short(commit)} cannot be restored by its files.",
+            f"Expected it only to add data files; it is an {snapshot.operation} that also took rows away.",
+            "Replay its source range instead, idempotent by key.",
+        )
+
+
+def _found_again(table: TableState, leaf: Snapshot) -> dict[str, str]:
+    """Flink's keys of the newest lost commit, where its sink has nothing newer on main: then a job whose state holds
+    that checkpoint finds it committed, and does not look for a manifest that is gone (F7)."""
+    same = (s for s in table.chain if s.job_id == leaf.job_id and s.operator_id in {None, leaf.operator_id})
+    newest = next((s.checkpoint_id for s in same if s.checkpoint_id is not None), None)
+    if leaf.checkpoint_id is None or (newest is not None and newest >= leaf.checkpoint_id):
+        return {}
+    return {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
