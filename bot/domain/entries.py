@@ -58,6 +58,8 @@ class EvidenceRequested(Record):
     step: StepId | None
     first_look: bool = False
     """Whether the bot asks of its own accord, before anybody does: told together in one message."""
+    branch: str | None = None
+    """The branch of a rehearsal that is looked at; None: main."""
 
 
 class EvidenceRecorded(Record):
@@ -157,7 +159,9 @@ class Verified(Record):
     evidence: tuple[EvidenceId, ...]
     head: SnapshotId
     moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
-    """What it says of the table if it passed; from the action's declaration."""
+    """What it says of the table if it passed; from the action's declaration, and nothing where a branch was proven."""
+    branch: str | None = None
+    """The branch of a rehearsal on which it was proven; `head` is its head. None: main."""
 
 
 class WaterlineMoved(Record):

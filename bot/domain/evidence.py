@@ -64,6 +64,8 @@ class Ask(Record):
     contract: TableContract
     trusted: SnapshotId | None = None
     """What consumers are told to pin to; None: outside an incident, the tag `waterline` of the table, if any."""
+    branch: str | None = None
+    """The branch that stands in the place of main; None: main itself."""
 
 
 class Measure(Record):
@@ -106,6 +108,8 @@ class Evidence(Answer):
     took_ms: int
     bytes_read: int
     """As Spark's stages reported; 0 when only metadata that is already in hand was used."""
+    branch: str | None = None
+    """The branch that was looked at; None: main. `head` is its head then."""
 
 
 class Progress(Record):

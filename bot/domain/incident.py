@@ -34,6 +34,8 @@ class EvidenceRun:
     requested_at: datetime
     by: str
     is_first_look: bool = False
+    branch: str | None = None
+    """The branch of a rehearsal that is looked at; None: main."""
     evidence: Evidence | None = None
     ended: EvidenceEnded | None = None
 
@@ -98,8 +100,8 @@ class Incident:
 
     @property
     def latest(self) -> dict[str, EvidenceRun]:
-        """Task name -> its newest answered run."""
-        return {run.task: run for run in self.runs.values() if run.evidence is not None}
+        """Task name -> its newest answered run on main."""
+        return {run.task: run for run in self.runs.values() if run.evidence is not None and run.branch is None}
 
     def latest_run_of(self, step: StepId) -> EvidenceRun | None:
         """The newest run asked for by a step, answered or not."""
@@ -118,8 +120,9 @@ class Incident:
 def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
     """The view of a fresh request."""
     return EvidenceRun(
-        run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by, is_first_look=run.first_look
-    )
+        run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by, is_first_look=run.first_look,
+        branch=run.branch,
+    )  # fmt: skip
 
 
 def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:

@@ -60,6 +60,11 @@ class Proposal(Record):
     proposed_at: Utc
 
     @property
+    def rehearses_on(self) -> str | None:
+        """The branch on which it repairs and is proven, main untouched; None for any other proposal."""
+        return next((effect.branch for effect in self.effects if effect.kind == "make-branch"), None)
+
+    @property
     def expires_at(self) -> Utc:
         """From then on (inclusive) it can no longer be approved or executed."""
         return self.proposed_at + self.policy.expires_after

@@ -131,6 +131,11 @@ class TableState(Record):
         once_head = {move.snapshot_id for move in self.head_moves}
         return tuple(s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids)
 
+    def seen_from(self, branch: str) -> "TableState":
+        """The same metadata with this branch in the place of main: what evidence says of a rehearsal."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return TableState.model_construct(**{**fields, "head": self.ref(branch)})
+
     def ref(self, name: str) -> SnapshotId | None:
         """The snapshot a branch or tag points to; None if there is no such ref."""
         return next((ref.snapshot_id for ref in self.refs if ref.name == name), None)

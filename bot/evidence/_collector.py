@@ -59,6 +59,7 @@ class Collector:
             at=began,
             took_ms=round((self._clock.now() - began).total_seconds() * 1000),
             bytes_read=bytes_read,
+            branch=ask.branch,
         )
 
     def cancel(self, run: EvidenceId) -> bool:

@@ -79,12 +79,15 @@ class EvidenceDesk:
             self._mine[run] = None
         self._pool.submit(self._work, incident_id, run)
 
-    def run_now(self, incident_id: IncidentId, task: str) -> Evidence:
-        """Ask and wait, on the bot's own account (verification). Raises Refused if it gave no answer, and
-        EvidenceCancelled if the bot is being stopped: that says nothing about the table."""
+    def run_now(self, incident_id: IncidentId, task: str, branch: str | None = None) -> Evidence:
+        """Ask and wait, on the bot's own account (verification); of `branch`, if one is named, instead of main. Raises
+        Refused if it gave no answer, and EvidenceCancelled if the bot is being stopped: that says nothing about the
+        table."""
         run = EvidenceId(str(ULID()))
         self._store.write(
-            incident_id, by=WATERLINE, decide=lambda _i: [EvidenceRequested(run=run, task=task, step=None)]
+            incident_id,
+            by=WATERLINE,
+            decide=lambda _i: [EvidenceRequested(run=run, task=task, step=None, branch=branch)],
         )
         with self._lock:
             self._mine[run] = None
@@ -163,8 +166,8 @@ class EvidenceDesk:
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None) -> Ask:
-        observation = self._observer.observe(table, window=window)
+    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None, branch: str | None = None) -> Ask:
+        observation = self._observer.observe(table, window=window, branch=branch)
         head = observation.table.head
         until = head if head is not None else window.until
         return Ask(
@@ -172,6 +175,7 @@ class EvidenceDesk:
             window=Window(since=window.since, until=until),
             contract=self._observer.setup(table).contract,
             trusted=trusted if trusted is not None else observation.table.ref(WATERLINE_TAG),
+            branch=branch,
         )
 
     def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:
@@ -182,7 +186,7 @@ class EvidenceDesk:
                 return
             body: Body
             try:
-                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted)
+                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, view.branch)
                 evidence = self._collector.collect(
                     view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
                 )

@@ -53,13 +53,16 @@ class Observer:
         self.setup(table)
         return self.catalog.load(table)
 
-    def observe(self, table: TableName, *, window: Window | None = None) -> Observation:
+    def observe(self, table: TableName, *, window: Window | None = None, branch: str | None = None) -> Observation:
         """Everything, the sources asked at the same time. Raises only when the table itself cannot be read.
 
-        `window`, where it is known, bounds how far back readers are looked for.
+        `window`, where it is known, bounds how far back readers are looked for; `branch`, where one is named, stands
+        in the place of main.
         """
         setup = self.setup(table)
         state = self.catalog.load(table)
+        if branch is not None:
+            state = _seen_from(state, branch)
         since = readers_since(state, window)
         with ThreadPoolExecutor(max_workers=3) as pool:
             jobs = pool.submit(self._runs, setup)
@@ -94,6 +97,16 @@ class Observer:
         if isinstance(looked, NotSeen):
             return looked
         return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(looked.values, runs.values))
+
+
+def _seen_from(table: TableState, branch: str) -> TableState:
+    if table.ref(branch) is None:
+        raise CouldNotLook(
+            f"There is no branch {branch} of {table.name} to be looked at.",
+            "Expected the branch on which the repair was rehearsed; somebody has removed it.",
+            "Propose the repair anew.",
+        )
+    return table.seen_from(branch)
 
 
 def readers_since(table: TableState, window: Window | None) -> datetime:
