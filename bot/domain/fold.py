@@ -109,7 +109,8 @@ def _apply_proposal(
             view.state = ProposalState(body.outcome)
             view.result = body
         case e.Verified():
-            view.verified = incident.verified = body
+            view.verified = body
+            incident.verified = incident.verified if body.branch else body
         case _:
             _decided(view, entry, body)
 

@@ -53,19 +53,27 @@ class Verifier:
         found = list(checks(hands, view))
         proofs: list[EvidenceId] = []
         action = self._actions[view.proposal.action].action
+        branch = view.proposal.rehearses_on
         for task, name in action.proofs:
-            check, evidence = self._proof(incident_id, task, name)
+            check, evidence = self._proof(incident_id, task, name, branch)
             found.append(check)
             proofs += [evidence.id] if evidence else []
-        head = self._observer.table(incident.opened.table).head
-        assert head is not None
+        table = self._observer.table(incident.opened.table)
+        head = table.head if branch is None else table.ref(branch)
+        if head is None:
+            raise CouldNotLook(
+                f"There is no branch {branch} of {table.name} any more.",
+                "Expected the branch on which the repair was rehearsed; somebody has removed it.",
+                "Propose the repair anew.",
+            )
         verified = Verified(
             proposal=proposal_id,
             passed=all(check.passed for check in found),
             checks=tuple(found),
             evidence=tuple(proofs),
             head=head,
-            moves_waterline=action.moves_waterline,
+            moves_waterline=action.moves_waterline if branch is None else "no",
+            branch=branch,
         )
         self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
         return verified
@@ -83,9 +91,11 @@ class Verifier:
                     break
                 self._pause(_PAUSE_S)
 
-    def _proof(self, incident_id: IncidentId, task: str, name: str) -> tuple[Check, Evidence | None]:
+    def _proof(
+        self, incident_id: IncidentId, task: str, name: str, branch: str | None
+    ) -> tuple[Check, Evidence | None]:
         try:
-            evidence = self._desk.run_now(incident_id, task)
+            evidence = self._desk.run_now(incident_id, task, branch)
         except (CouldNotLook, Refused) as error:
             return Check(name=name, passed=None, sentence=str(error)), None
         passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
