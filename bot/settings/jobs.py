@@ -10,6 +10,8 @@ from bot.domain.record import Record
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 Folder = Annotated[str, Field(pattern=r"^(/|[a-z0-9]+:).+")]
 """An absolute path or a URI, as Flink takes it."""
+KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
+"""It becomes part of an address, so nothing else may stand in it."""
 
 
 class SqlGatewayStartSettings(Record):
@@ -65,7 +67,37 @@ class JarStartSettings(Record):
     )
 
 
-StartSettings = Annotated[SqlGatewayStartSettings | JarStartSettings, Field(discriminator="kind")]
+class OperatorStartSettings(Record):
+    """Starts and stops a job through its resource of the Flink Kubernetes operator (1.8 or later)."""
+
+    kind: Literal["flink-operator"] = Field(description="This way of starting.", examples=["flink-operator"])
+    resource: Literal["FlinkDeployment", "FlinkSessionJob"] = Field(
+        default="FlinkDeployment", description="Kind of the resource that runs the job.", examples=["FlinkSessionJob"]
+    )
+    namespace: KubernetesName = Field(description="Namespace of the resource.", examples=["streaming"])
+    name: KubernetesName = Field(description="Name of the resource.", examples=["orders-to-iceberg"])
+    kubeconfig: str | None = Field(
+        default=None,
+        pattern="^/",
+        description="Absolute path of a file with the API server's address and a token or certificate; without it the "
+        "service account of the pod that Waterline runs in.",
+        examples=["/etc/waterline/kubeconfig"],
+    )
+    context: str | None = Field(
+        default=None, description="Context in that file; its current one if absent.", examples=["production"]
+    )
+    within: timedelta = Field(
+        default=timedelta(minutes=5),
+        gt=timedelta(0),
+        description="Time limit until Flink knows the new run, as an ISO 8601 duration or in seconds; after it the "
+        "outcome is unknown and is verified.",
+        examples=["PT5M"],
+    )
+
+
+StartSettings = Annotated[
+    SqlGatewayStartSettings | JarStartSettings | OperatorStartSettings, Field(discriminator="kind")
+]
 
 
 class JobSettings(Record):

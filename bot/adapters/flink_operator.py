@@ -1,0 +1,192 @@
+"""A job that the Flink Kubernetes operator runs: read through Flink's REST, stopped and started through its resource.
+
+The operator chooses the job id, so an id that we chose stands for a start of ours: its number is the redeploy nonce,
+the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from bot.adapters.flink_operator_api import KubernetesResource
+from bot.adapters.flink_operator_resource import DRAIN, PINNED_ID, FlinkResource, Kind, nonce_of
+from bot.adapters.flink_operator_steps import OperatedResource
+from bot.adapters.flink_rest import FlinkRest
+from bot.domain.errors import CouldNotLook, OutcomeUnknown, Superseded
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, short_job
+from bot.ports import Stopped
+
+
+class FlinkOperator:
+    """One FlinkDeployment or FlinkSessionJob."""
+
+    def __init__(
+        self,
+        rest: FlinkRest,
+        resource: KubernetesResource,
+        kind: Kind,
+        *,
+        stop_limit: timedelta,
+        start_limit: timedelta,
+        poll_every: timedelta = timedelta(seconds=1),
+    ) -> None:
+        self._rest = rest
+        self._resource = OperatedResource(resource, poll_every)
+        self._kind = kind
+        self._stop_limit = stop_limit
+        self._start_limit = start_limit
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._rest.close()
+        self._resource.close()
+
+    def runs(self, job: str) -> tuple[JobRun, ...]:
+        """See the port. A suspended application's cluster may be gone, and with it all that Flink knew: then there
+        are none. Raises CouldNotLook."""
+        try:
+            return self._rest.runs(job)
+        except CouldNotLook as lost:
+            if self._is_put_away(lost):
+                return ()
+            raise
+
+    def run(self, job_id: JobId) -> JobRun | None:
+        """See the port: under our id of a start, the run that the operator made of it. Raises CouldNotLook."""
+        lost: CouldNotLook | None = None
+        try:
+            found = self._rest.run(job_id)
+            if found is not None:
+                return found
+        except CouldNotLook as error:
+            lost = error
+        seen = self._resource.read()
+        if seen.job.nonce == nonce_of(job_id):
+            return self._run_of(seen, job_id)
+        if seen.is_suspended and seen.status.job.job_id == job_id:
+            return _ended(seen, job_id)
+        if lost is not None:
+            raise lost
+        return None
+
+    def stop(self, job: str, job_id: JobId) -> Stopped:
+        """See the port. A FlinkDeployment is suspended: its cluster ends with it. A FlinkSessionJob is stopped through
+        Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended themselves."""
+        if self._kind == "FlinkSessionJob":
+            return self._rest.stop(job, job_id)
+        before = self._resource.read()
+        if before.is_at_rest:
+            return Stopped(
+                sentence=f"Run {short_job(job_id)} had ended already: {self._resource.told(before)}; nothing was done.",
+                savepoint=None,
+            )
+        doing = f"the stop of run {short_job(job_id)}"
+        if before.job.state != "suspended":
+            self._resource.change(
+                doing, lambda seen: self._suspension(seen, job_id), lambda seen: seen.job.state == "suspended"
+            )
+        after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
+        taken = after.status.job.savepoint
+        savepoint = taken if taken != before.status.job.savepoint else None
+        how = f"with savepoint {savepoint}" if savepoint else "without a savepoint; its retained checkpoints stay"
+        return Stopped(
+            sentence=f"Run {short_job(job_id)} was suspended by the operator {how}. It is {after.status.job.state}.",
+            savepoint=savepoint,
+        )
+
+    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+        """See the port. Safe to repeat: the nonce of a start is the same each time. Raises Superseded when the job
+        runs or somebody changed the resource."""
+        nonce, doing = nonce_of(job_id), f"the start of {job} from {path}"
+        if self._resource.read().job.nonce != nonce:
+            self._await_rest(job)
+            self._resource.change(
+                doing,
+                lambda seen: self._restoration(seen, path, nonce, allow_non_restored),
+                lambda seen: seen.job.nonce == nonce,
+            )
+        self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)
+
+    def _suspension(self, seen: FlinkResource, job_id: JobId) -> dict[str, object]:
+        current = seen.status.job.job_id
+        if current != job_id:
+            raise Superseded(
+                f"{self._resource.name} runs another run now.",
+                f"Expected run {short_job(job_id)}; found {short_job(JobId(current)) if current else 'none'}.",
+                "Nothing was changed. Collect evidence again and propose anew.",
+            )
+        if str((seen.spec.settings or {}).get(DRAIN)).lower() == "true":
+            raise CouldNotLook(
+                f"{self._resource.name} was not suspended: it would be drained, and no job goes on from that (F5).",
+                f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
+                "Set it to false there, then execute again.",
+            )
+        return seen.to_suspend()
+
+    def _restoration(self, seen: FlinkResource, path: str, nonce: int, allow: bool) -> dict[str, object]:
+        if not seen.is_at_rest:
+            raise Superseded(
+                f"{self._resource.name} is running.",
+                f"Expected it suspended or ended; found {self._resource.told(seen)}, "
+                f"changed last by {seen.last_writer}.",
+                "It was not started. Collect evidence again and propose anew.",
+            )
+        if PINNED_ID in (seen.spec.settings or {}):
+            raise CouldNotLook(
+                f"{self._resource.name} was not started: its job id is pinned.",
+                f"Expected a new id for a run from {path}; `{PINNED_ID}` in its flinkConfiguration keeps the old one, "
+                "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
+                "Remove that setting, then execute again.",
+            )
+        return seen.to_restore(path, nonce, allow_non_restored=allow)
+
+    def _made(self, seen: FlinkResource, job_id: JobId) -> JobRun | None:
+        """The run of that start, once Flink knows it; its REST may take a while to come up."""
+        try:
+            return self._run_of(seen, job_id)
+        except CouldNotLook:
+            return None
+
+    def _run_of(self, seen: FlinkResource, job_id: JobId) -> JobRun | None:
+        nonce, made = nonce_of(job_id), seen.status.job.job_id
+        if seen.job.nonce != nonce or seen.deployed_nonce != nonce or made is None or not seen.is_reconciled:
+            return None
+        return self._rest.run(JobId(made))
+
+    def _await_rest(self, job: str) -> None:
+        """The operator looks at Flink every now and then: it may not have seen yet that the run has ended."""
+        try:
+            self._resource.until(lambda seen: seen if seen.is_at_rest else None, self._stop_limit, f"the end of {job}")
+        except OutcomeUnknown as error:
+            raise Superseded(
+                f"Job {job} was not started: by the operator's word it runs.", error.found, "Look at it, propose anew."
+            ) from error
+
+    def _is_put_away(self, lost: CouldNotLook) -> bool:
+        """Whether Flink does not answer because the operator has suspended the application."""
+        if self._kind != "FlinkDeployment":
+            return False
+        try:
+            return self._resource.read().is_suspended
+        except CouldNotLook as error:
+            raise lost from error
+
+
+def _ended(seen: FlinkResource, job_id: JobId) -> JobRun:
+    """A run whose cluster is gone, as far as the operator remembers it."""
+    told = seen.status.job
+    return JobRun(
+        job_id=job_id,
+        name=told.name or "",
+        state=told.state or "FINISHED",
+        started_at=datetime.fromtimestamp(int(told.started or 0) / 1000, tz=UTC),
+        ended_at=None,
+        checkpoint_interval_ms=None,
+        checkpoints=(),
+        completed_count=0,
+        failed_count=0,
+        restored_count=0,
+        restored=None,
+        failures=(),
+        vertices=(),
+        code_version=None,
+    )

@@ -1,0 +1,177 @@
+"""A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure.
+
+Only fields are read that the operator has written since 1.8 (`savepointRedeployNonce`).
+"""
+
+import json
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from bot.domain.errors import CouldNotLook
+from bot.domain.ids import JobId
+
+Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
+KEPT_MODE = "waterline/upgrade-mode"
+"""Annotation: the upgrade mode that the people set, while a stop of ours needs another."""
+PINNED_ID = "$internal.pipeline.job-id"
+DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
+_SAVEPOINT_DIRS = ("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
+_ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
+
+
+class _Writer(BaseModel):
+    manager: str = "somebody"
+    time: datetime | None = None
+    subresource: str | None = None
+
+
+class _Metadata(BaseModel):
+    uid: str
+    generation: int
+    version: str = Field(alias="resourceVersion")
+    deleted_at: str | None = Field(default=None, alias="deletionTimestamp")
+    annotations: dict[str, str] = {}
+    writers: tuple[_Writer, ...] = Field(default=(), alias="managedFields")
+
+
+class _Job(BaseModel):
+    state: str = "running"
+    mode: str = Field(default="stateless", alias="upgradeMode")
+    nonce: int | None = Field(default=None, alias="savepointRedeployNonce")
+
+
+class _Spec(BaseModel):
+    job: _Job | None = None
+    settings: dict[str, object] | None = Field(default=None, alias="flinkConfiguration")
+
+
+class _JobStatus(BaseModel):
+    job_id: str | None = Field(default=None, alias="jobId")
+    name: str | None = Field(default=None, alias="jobName")
+    state: str | None = None
+    started: str | None = Field(default=None, alias="startTime")
+    savepoint: str | None = Field(default=None, alias="upgradeSavepointPath")
+
+
+class _Reconciled(BaseModel):
+    spec: str | None = Field(default=None, alias="lastReconciledSpec")
+
+
+class _Status(BaseModel):
+    generation: int = Field(default=0, alias="observedGeneration")
+    lifecycle: str | None = Field(default=None, alias="lifecycleState")
+    error: str | None = None
+    job: _JobStatus = Field(default=_JobStatus(), alias="jobStatus")
+    reconciled: _Reconciled = Field(default=_Reconciled(), alias="reconciliationStatus")
+
+
+class FlinkResource(BaseModel):
+    """What people asked for (`spec`) and how far the operator has come (`status`)."""
+
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status = _Status()
+
+    @property
+    def job(self) -> _Job:
+        """Its job. Raises CouldNotLook for a session cluster, which has none."""
+        if self.spec.job is None:
+            raise CouldNotLook(
+                "The resource runs no job.",
+                "Expected a `spec.job`; found a session cluster.",
+                "Name the FlinkSessionJob in the job's `start` instead.",
+            )
+        return self.spec.job
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether the operator has seen the newest spec."""
+        return self.status.generation >= self.metadata.generation
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it is asked to be suspended, and the operator says that it is."""
+        return self.job.state == "suspended" and self.is_reconciled and self.status.lifecycle == "SUSPENDED"
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether, by the operator's word, nothing runs."""
+        return self.is_suspended or self.status.job.state in _ENDED
+
+    @property
+    def deployed_nonce(self) -> int | None:
+        """The redeploy nonce of the spec that the operator has carried out."""
+        try:
+            told = json.loads(self.status.reconciled.spec or "{}")
+            return _Job.model_validate(told.get("job") or {}).nonce
+        except (ValueError, AttributeError):
+            return None
+
+    @property
+    def last_writer(self) -> str:
+        """Who changed it last, as Kubernetes remembers; the operator's status does not count."""
+        people = {each.time: each.manager for each in self.metadata.writers if each.subresource is None and each.time}
+        newest = max(people, default=None)
+        return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
+
+    @property
+    def trouble(self) -> str:
+        """The operator's own words of what went wrong, at most 400 characters; empty if it says nothing."""
+        if not self.status.error:
+            return ""
+        try:
+            told = json.loads(self.status.error)
+            said = str(told.get("message") or told.get("type") or self.status.error)
+        except (ValueError, AttributeError):
+            said = self.status.error
+        return " ".join(said.split())[:400]
+
+    def to_suspend(self) -> dict[str, object]:
+        """The change that stops the job: with a savepoint where it runs and has a place for one, else keeping what the
+        newest checkpoint is known by. Never stateless: whoever resumes it would start from nothing."""
+        can_save = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
+        mode = "savepoint" if self.status.job.state == "RUNNING" and can_save else "last-state"
+        return self._changed({"state": "suspended", "upgradeMode": mode}, {KEPT_MODE: self._mode_of_people})
+
+    def to_restore(self, path: str, nonce: int, *, allow_non_restored: bool) -> dict[str, object]:
+        """The change that starts the job from `path`, whatever the operator would have restored by itself."""
+        job: dict[str, object] = {
+            "state": "running",
+            "upgradeMode": self._mode_of_people,
+            "initialSavepointPath": path,
+            "savepointRedeployNonce": nonce,
+            "allowNonRestoredState": allow_non_restored,
+        }
+        return self._changed(job, {KEPT_MODE: None})
+
+    @property
+    def _mode_of_people(self) -> str:
+        return self.metadata.annotations.get(KEPT_MODE, self.job.mode)
+
+    def _changed(self, job: dict[str, object], annotations: dict[str, str | None]) -> dict[str, object]:
+        held = {"uid": self.metadata.uid, "resourceVersion": self.metadata.version}
+        return {"metadata": {**held, "annotations": annotations}, "spec": {"job": job}}
+
+
+def resource_of(body: bytes, name: str) -> FlinkResource:
+    """Raises CouldNotLook if it is not the operator's."""
+    try:
+        return FlinkResource.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise CouldNotLook(
+            f"{name} cannot be read.",
+            f"Expected it as the Flink Kubernetes operator writes it; found at "
+            f"{'.'.join(map(str, first['loc']))}: {first['msg']}.",
+            "Check kind and version of the operator.",
+        ) from error
+
+
+def nonce_of(job_id: JobId) -> int:
+    """The redeploy nonce of one start: the same at each try, so that the operator deploys once.
+
+    52 bits of the id, which every reader of JSON keeps exactly; never 0.
+    """
+    return int(job_id[:13], 16) + 1

@@ -1,0 +1,95 @@
+"""The operator's resource in motion: changed as it was read, and watched until it has come where it was sent."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from bot.adapters.flink_operator_api import Conflict, KubernetesResource
+from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.domain.errors import CouldNotLook, OutcomeUnknown, Superseded
+
+T = TypeVar("T")
+_CONFLICTS = 8
+"""So often a status that the operator wrote in between is passed over."""
+
+
+class OperatedResource:
+    """One resource that the operator carries out."""
+
+    def __init__(self, kubernetes: KubernetesResource, poll_every: timedelta) -> None:
+        self._kubernetes = kubernetes
+        self._poll_s = poll_every.total_seconds()
+        self.name = kubernetes.name
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._kubernetes.close()
+
+    def read(self) -> FlinkResource:
+        """As it is now. Raises CouldNotLook."""
+        return resource_of(self._kubernetes.read(), self.name)
+
+    def change(
+        self,
+        doing: str,
+        wanted: Callable[[FlinkResource], dict[str, object]],
+        is_there: Callable[[FlinkResource], bool],
+    ) -> None:
+        """One change of the resource as it is now. The operator's own status may move in between, its spec may not.
+
+        Raises Superseded, CouldNotLook (surely not changed), OutcomeUnknown.
+        """
+        first = self.read()
+        seen = first
+        for _ in range(_CONFLICTS):
+            if seen.metadata.generation != first.metadata.generation or seen.metadata.uid != first.metadata.uid:
+                raise Superseded(
+                    f"{self.name} was changed by {seen.last_writer}.",
+                    f"Expected generation {first.metadata.generation}; found {seen.metadata.generation}.",
+                    "Nothing of ours was changed. Collect evidence again and propose anew.",
+                )
+            try:
+                self._kubernetes.change(wanted(seen), doing)
+            except Conflict:
+                seen = self.read()
+            except OutcomeUnknown:
+                if is_there(self.read()):
+                    return
+                raise
+            else:
+                return
+        raise CouldNotLook(
+            f"{self.name} was not changed: it did not stand still.",
+            f"Expected one of {_CONFLICTS} tries to meet it as it was read; found it changed each time.",
+            "Look at the operator's log, then execute again.",
+        )
+
+    def until(self, ask: Callable[[FlinkResource], T | None], limit: timedelta, doing: str) -> T:
+        """Reads the resource until there is an answer. Raises OutcomeUnknown at the limit, CouldNotLook never."""
+        ends = time.monotonic() + limit.total_seconds()
+        found = "no answer of the Kubernetes API server"
+        while True:
+            try:
+                seen = self.read()
+                answer = ask(seen)
+                if answer is not None:
+                    return answer
+                found = self.told(seen)
+            except CouldNotLook as error:
+                found = f"{error.happened} {error.found}"
+            if time.monotonic() >= ends:
+                break
+            time.sleep(self._poll_s)
+        raise OutcomeUnknown(
+            f"Whether {doing} happened is not known.",
+            f"Expected it within {limit.total_seconds():g} s; found {found}.",
+            f"Look at {self.name} and the operator's log; do not repeat it before that.",
+        )
+
+    def told(self, seen: FlinkResource) -> str:
+        """How it stands, in words: lifecycle, job, how far the operator is behind, and what it complains of."""
+        words = f"{self.name} {seen.status.lifecycle or 'not yet seen by the operator'}"
+        state = f", job {seen.status.job.state}" if seen.status.job.state else ""
+        behind = "" if seen.is_reconciled else f", the operator at generation {seen.status.generation}"
+        return f"{words}{state}{behind}{f', which says: {seen.trouble}' if seen.trouble else ''}"
