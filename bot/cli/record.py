@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.store import open_store
 from bot.bootstrap import records
@@ -12,19 +13,40 @@ from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.settings import Settings
+from bot.domain.seal import Seal, asked, seal_fault
+from bot.settings import Settings, SlackSecrets
+from bot.slack.seals import posted_seals
 
 app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True)
 console = Console(soft_wrap=True, highlight=False)
 
 
 @app.command()
-def verify(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Recompute every hash; names the first entry of each incident that does not fit. Exit code 1 if any."""
-    store = open_store(Settings.load(config).journal_url)
+def verify(
+    anchor: Annotated[
+        list[str] | None, typer.Option(help="A seal as it was posted in an incident's thread, or its hash alone.")
+    ] = None,
+    posted: Annotated[bool, typer.Option(help="Read every seal that the bot has posted in Slack.")] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Recompute every hash; names the first entry of each incident that does not fit. Exit code 1 if any.
+
+    A database that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has seen.
+    """
+    settings = Settings.load(config)
+    seals = _posted(settings) if posted else ()
+    store = open_store(settings.journal_url)
     try:
-        faults = store.journal.verify()
+        faults = list(store.journal.verify())
         incidents = store.journal.incidents()
+        broken = {fault.incident_id for fault in faults}
+        if anchor or posted:
+            record = {each: store.journal.entries(each) for each in incidents if each not in broken}
+            seals += tuple(seal for text in anchor or () for seal in asked(text, record))
+            held = [
+                seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals if seal.incident_id not in broken
+            ]
+            faults += [fault for fault in held if fault is not None]
     finally:
         store.close()
     for fault in faults:
@@ -32,6 +54,13 @@ def verify(config: ConfigOption = DEFAULT_CONFIG) -> None:
     if faults:
         raise typer.Exit(code=1)
     console.print(f"{len(incidents)} incidents: every entry fits.")
+    if anchor or posted:
+        console.print(f"{len(seals)} seals: every one fits.")
+
+
+def _posted(settings: Settings) -> tuple[Seal, ...]:
+    token = SlackSecrets.bot_token()
+    return posted_seals(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
 
 
 @app.command()

@@ -4,12 +4,16 @@ from typing import assert_never
 
 from bot.domain import entries as e
 from bot.domain.ids import short, short_job
+from bot.domain.inert import visible
 from bot.domain.journal import Entry
 
 
 def sentence(entry: Entry) -> str:
-    """What this entry says, for a reader who was not there. Who and when stand beside it."""
-    body = entry.body
+    """What this entry says, for a reader who was not there, on one line. Who and when stand beside it."""
+    return visible(_sentence(entry.body))
+
+
+def _sentence(body: e.Body) -> str:
     match body:
         case (
             e.ProposalMade()

@@ -3,11 +3,11 @@
 import ipaddress
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.record import Record
 from bot.settings.jobs import HttpUrl
+from bot.settings.secrets import Secrets
 
 
 class WebSettings(Record):
@@ -51,10 +51,8 @@ class WebSettings(Record):
             return False
 
 
-class WebSecrets(BaseSettings):
-    """Read once at the start; `repr` shows stars only."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+class WebSecrets(Secrets):
+    """`WATERLINE_WEB_TOKEN`, or `WATERLINE_WEB_TOKEN_FILE` with the path of a file that holds it."""
 
     waterline_web_token: SecretStr | None = Field(
         default=None,

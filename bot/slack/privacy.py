@@ -14,6 +14,8 @@ from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
 from bot.slack.rooms import SlackRooms
 
 log = structlog.get_logger(__name__)
+_ASKED_FOR = ("/notice/", "/page/")
+"""Messages that go elsewhere because a responder sends them there."""
 _REMEMBERED_S = 20.0
 """How long a channel's being private is believed before it is asked again; membership is always asked."""
 
@@ -52,7 +54,7 @@ class Privacy:
 
     def withheld(self, post: Post) -> str | None:
         """Why a message may not be sent now: its incident is private and its channel is not, or cannot be asked."""
-        if post.incident is None or "/notice/" in post.key:
+        if post.incident is None or any(kind in post.key for kind in _ASKED_FOR):
             return None
         incident = self._store.get(post.incident)
         if not incident.is_private or self._is_private(post.channel):

@@ -9,6 +9,7 @@ from bot.domain import entries as e
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.seal import is_milestone
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
 from bot.slack.pictures import KIND as PICTURE
@@ -38,6 +39,8 @@ class Projection:
             incident = self._store.get(incident_id)
             for entry in incident.entries[seen:]:
                 self._project(incident, entry)
+                if is_milestone(entry.body):
+                    self._in_thread(incident, f"seal/{entry.seq}")
             if incident.seq > seen:
                 self._outbox.touch(card_key(incident_id))
                 self._cursor.set(_NAME, incident_id, incident.seq)

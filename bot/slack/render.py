@@ -20,6 +20,7 @@ from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
+from bot.slack.blocks.seal import seal_message
 from bot.slack.forms import pages
 from bot.slack.text import addressed, mrkdwn
 
@@ -81,6 +82,10 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     return told, [context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")]
 
 
+def _seal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return seal_message(incident.entries[int(name) - 1])
+
+
 def _ids_in(entry: Entry) -> frozenset[str]:
     """Whom the entry names in a field of its own; a mention within a text that somebody wrote is not among them."""
     fields = (value for value in vars(entry.body).values() if value is not None)
@@ -102,4 +107,5 @@ _RENDERERS = {
     "reminder": _reminder,
     "page": _page,
     "line": _line,
+    "seal": _seal,
 }

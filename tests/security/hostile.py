@@ -10,7 +10,7 @@ ATTACKS = (
     "<https://evil.example|the record>", "https://evil.example/x", "[record](https://evil.example)", "&lt;!channel&gt;",
     "*EVIL*", "_EVIL_", "~EVIL~", "`", "``", "```", ":evil:", ":white_check_mark:", "> EVIL", "x\nLINE", "x\n*LINE*",
     "\r\n", "x\u2028LINE", "\u202eLIVE", "\u2066", "\u200b", "\u200d", "\ufeff", "\x00", "\x1b[31m", "\ud800",
-    "\U000e0041", "@channel", "#general", "{{ 7*7 }}", "' OR 1=1 --", "EVIL",
+    "\U000e0041", "@channel", "#general", "{{ 7*7 }}", "' OR 1=1 --", "BLAND",
 )  # fmt: skip
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -32,7 +32,8 @@ def faults_of_mrkdwn(text: str) -> list[str]:
     faults = [f"a mark <{found[1]}>" for found in _MARK.finditer(text) if not _OURS.fullmatch(found[1])]
     faults += [f"hidden U+{ord(found[0]):04X}" for found in UNSEEN.finditer(text)]
     outside = _CODE.sub("", _FENCE.sub("", text))
-    faults += [f"formatted {mark}" for mark in ("*EVIL*", "_EVIL_", "~EVIL~") if mark in outside]
+    faults += [f"formatted {mark}" for mark in ("*EVIL*", "~EVIL~") if mark in outside]
+    faults += ["formatted _EVIL_"] if re.search(r"(?<!\w)_EVIL_(?!\w)", outside) else []
     faults += ["an emoji"] if ":evil:" in outside else []
     faults += [f"an open code span: {line}" for line in outside.split("\n") if "`" in line]
     faults += ["a line of its own"] if re.search(r"^\s*(&gt; EVIL|> EVIL|[*∗]?LINE)", outside, re.MULTILINE) else []

@@ -85,6 +85,7 @@ def test_no_message_is_spoofed(entries: tuple[Entry, ...], name: str, attack: st
             "incidents": [[incident]],
             "tables": [[TableName("sales.orders")]],
             "user": [UserId("U0ANA00001")],
+            "entry": list(incident.entries),
         }
         parameters = inspect.signature(public_builders()[name]).parameters
         if any(known.get(parameter) == [] for parameter in parameters):
