@@ -1,5 +1,7 @@
 """What the configuration says of one table, as the rules need it."""
 
+from datetime import timedelta
+
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
 from bot.domain.ids import Severity, TableName
@@ -21,6 +23,10 @@ class TableSetup(Record):
     """What consumers are promised: the next word comes within this time."""
     warn_after_minutes: int = 2
     """After this time the first warning goes out by itself, unless a responder has sent it before."""
+    orphan_safe_age: timedelta = timedelta(days=3)
+    """Younger files are never taken for orphans."""
+    keep_repair_branch: bool = False
+    """Whether the branch of a repair stays after it was published."""
 
     def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
         """The most specific policy: of the action, else of destructive actions, else the default; each first for the

@@ -1,5 +1,6 @@
 """What the file says of a watched table."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from pydantic import Field
@@ -45,6 +46,18 @@ class TableSettings(Record):
         examples=[2],
         json_schema_extra={"unit": "minutes"},
     )
+    orphan_safe_age_days: int = Field(
+        default=3,
+        ge=1,
+        description="Files that nothing names are left where they are while they are younger than this.",
+        examples=[3],
+        json_schema_extra={"unit": "days"},
+    )
+    keep_repair_branch: bool = Field(
+        default=False,
+        description="Keep the branch of a repair after it was published; otherwise the same commit removes it.",
+        examples=[True],
+    )
     next_update_minutes: int = Field(
         default=30,
         ge=1,
@@ -67,5 +80,7 @@ class TableSettings(Record):
             consumers=self.consumers,
             policies=self.policies,
             warn_after_minutes=self.warn_after_minutes,
+            orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
+            keep_repair_branch=self.keep_repair_branch,
             next_update_minutes=self.next_update_minutes,
         )
