@@ -7,21 +7,19 @@ import structlog
 import typer
 from rich.console import Console
 
-from bot.cli import catalogue, demo, diagnosing, doctor, linting, record, serve, tables
+from bot.cli import catalogue, diagnosing, doctor, linting, record, serve, tables
+from bot.cli.on_demand import OnDemand
 from bot.cli.trust import trust
-from bot.cli.web import web
 from bot.domain.errors import WaterlineError
-from bot.lab.commands import app as lab_app
 from bot.lab.errors import LabError
 
 app = typer.Typer(
+    cls=OnDemand,
     help="Which state of a table can its consumers trust, and how do we know?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
-app.command("web")(web)
 app.command("trust")(trust)
 app.command("ledger")(tables.ledger)
 app.command("evidence")(tables.evidence)
@@ -32,7 +30,6 @@ app.command("doctor")(doctor.doctor)
 app.command("lint")(linting.lint)
 app.add_typer(record.app, name="record")
 app.add_typer(diagnosing.case_app, name="case")
-app.add_typer(lab_app, name="lab")
 
 
 def main() -> None:

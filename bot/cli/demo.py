@@ -32,9 +32,11 @@ SYMPTOMS: dict[str, str] = {
 }
 """Incident -> the runbook that its symptom leads to."""
 
+app = typer.Typer(add_completion=False)
 _console = Console(soft_wrap=True, highlight=False)
 
 
+@app.command()
 def demo(
     incident: Annotated[Incident, typer.Option(help="How the world is broken.")] = "restored-from-older-savepoint",
     sink: Annotated[Literal["v1", "v2"], typer.Option(help="Which of Flink's Iceberg sinks writes the table.")] = "v2",

@@ -16,7 +16,6 @@ from slack_sdk import WebClient
 
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.cli.web import serving_pages
 from bot.domain.errors import WaterlineError
 from bot.settings import Settings, SlackSecrets, SlackSettings
 from bot.slack.directory import SlackDirectory
@@ -71,6 +70,8 @@ def serve(
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         if settings.web is not None:
+            from bot.cli.web import serving_pages
+
             names = NamesInSlack(client)
             address = stack.enter_context(serving_pages(settings.web, built.services.trust, names.of))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)

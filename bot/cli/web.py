@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import typer
 from rich.console import Console
 
 from bot.bootstrap import CONTENT, records
@@ -18,7 +19,10 @@ from bot.web.app import web_app
 from bot.web.pages import Names
 from bot.web.server import serving
 
+app = typer.Typer(add_completion=False)
 
+
+@app.command()
 def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set."""
     settings = Settings.load(config)

@@ -18,7 +18,11 @@ from bot.lab.lab import Format, Lab, Sink, proof, tell
 from bot.lab.proof import Proof
 from bot.lab.stories import stories
 
-app = typer.Typer(help="A real Flink job that writes a real Iceberg table on this machine.", no_args_is_help=True)
+app = typer.Typer(
+    help="A real Flink job that writes a real Iceberg table on this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 _console = Console(soft_wrap=True, highlight=False)
 _HomeOption = Annotated[Path, typer.Option(help="The lab's folder.")]

@@ -1,4 +1,7 @@
-"""What the bot's own process holds. As a program (`python -m tests.bench.memory CATALOG_FOLDER`) it is that process."""
+"""What the bot's own process holds.
+
+As a program (`python -m tests.bench.memory CATALOG_FOLDER SPARK_ADDRESS`) it is that process.
+"""
 
 import json
 import subprocess
@@ -20,34 +23,46 @@ class Held:
     """Everything imported, nothing loaded."""
     after_mb: float
     """One table held."""
+    tasked_mb: float
+    """And every window task of the benchmark answered once."""
     peak_mb: float
     load_s: float
 
 
-def held(home: Path) -> Held:
-    """A new process with the whole bot imported loads the table of that catalog."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.memory", str(home)], check=True, stdout=subprocess.PIPE, text=True
-    )
+def held(home: Path, spark: str) -> Held:
+    """A new process with the whole bot imported loads the table of that catalog and asks the Spark at that address."""
+    command = [sys.executable, "-m", "tests.bench.memory", str(home), spark]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return Held(**json.loads(done.stdout))
 
 
-def _measure(home: Path) -> Held:
+def _measure(home: Path, spark: str) -> Held:
     import bot.cli  # noqa: F401 - what the process weighs is what is measured
+    import spark_tasks
     from bot.adapters.clock import SystemClock
     from bot.adapters.iceberg import PyIcebergCatalog
+    from bot.adapters.spark import SparkEvidenceRunner
     from bot.domain.ids import TableName
+    from bot.evidence import find_tasks
 
     process = psutil.Process()
     catalog = PyIcebergCatalog("lake", {"type": "sql", "uri": f"sqlite:///{home}/catalog.db"}, SystemClock())
     catalog.tables()
+    tasks = find_tasks(spark_tasks)
     before = process.memory_info().rss / _MB
     began = time.perf_counter()
     table = catalog.load(TableName("sales.orders"))
     load_s = time.perf_counter() - began
     assert len(table.chain) == len(table.snapshots)
     after = process.memory_info().rss / _MB
-    return Held(before, after, _peak_mb(), load_s)
+    from tests.bench.window_cost import TASKS, ask_of
+
+    runner = SparkEvidenceRunner(tasks, spark)
+    for name in TASKS:
+        runner.run(tasks[name].task, ask_of(table), tag=f"memory-{name}", on_progress=lambda _progress: None)
+    tasked = process.memory_info().rss / _MB
+    runner.close()
+    return Held(before, after, tasked, _peak_mb(), load_s)
 
 
 def _peak_mb() -> float:
@@ -57,4 +72,4 @@ def _peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(vars(_measure(Path(sys.argv[1])))))
+    sys.stdout.write(json.dumps(vars(_measure(Path(sys.argv[1]), sys.argv[2]))))

@@ -42,10 +42,10 @@ def main(*, full: bool) -> None:
     """Measure and print."""
     began = time.monotonic()
     sizes = (*SIZES, LARGEST) if full else SIZES
-    with _spark() as spark:
+    with _spark() as (spark, url):
         costs = [window_costs(spark, size) for size in sizes]
         rows = [row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))]
-    memory = [(size, held(entries_table(size))) for size in sizes]
+        memory = [(size, held(entries_table(size), url)) for size in sizes]
     _print_costs(costs)
     _print_ratios(costs)
     _print_rows(rows)
@@ -56,12 +56,12 @@ def main(*, full: bool) -> None:
 
 
 @contextmanager
-def _spark() -> Iterator[SparkSession]:
-    """The embedded server as Waterline starts it."""
+def _spark() -> Iterator[tuple[SparkSession, str]]:
+    """The embedded server as Waterline starts it, and its address."""
     server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars())))
     try:
         session = SparkSession.builder.remote(server.url).getOrCreate()
-        yield session
+        yield session, server.url
         session.stop()
     finally:
         server.stop()
@@ -110,10 +110,10 @@ def _print_rows(costs: Sequence[RowCosts]) -> None:
 
 def _print_memory(found: Sequence[tuple[Size, Held]]) -> None:
     grid = Table(title=f"Resident memory of the bot's process in MB (aim: below {MEMORY_AIM_MB})")
-    for column in ("table", "nothing loaded", "table held", "peak", "seconds to load"):
+    for column in ("table", "nothing loaded", "table held", "after evidence", "peak", "seconds to load"):
         grid.add_column(column, justify="left" if column == "table" else "right")
     for size, each in found:
-        numbers = (each.before_mb, each.after_mb, each.peak_mb)
+        numbers = (each.before_mb, each.after_mb, each.tasked_mb, each.peak_mb)
         grid.add_row(_name(size), *(f"{number:.0f}" for number in numbers), f"{each.load_s:.2f}")
     _console.print(grid)
 

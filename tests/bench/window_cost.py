@@ -26,7 +26,7 @@ from bot.domain.evidence import Answer, Ask, Observation
 from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding, LedgerFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
-from bot.domain.table import Window
+from bot.domain.table import TableState, Window
 from bot.evidence import find_tasks
 from tests.bench.entries_commits import REPLAYED, WINDOW
 from tests.bench.entries_table import Size, entries_table
@@ -104,11 +104,16 @@ def _ask(home: Path) -> tuple[Ask, float]:
     catalog = PyIcebergCatalog("lake", {"type": "sql", "uri": f"sqlite:///{home}/catalog.db"}, SystemClock())
     table, loading = best_of(2, lambda: catalog.load(ORDERS))
     catalog.close()
+    return ask_of(table), loading
+
+
+def ask_of(table: TableState) -> Ask:
+    """The question of the newest commits."""
     assert table.head is not None
     nothing: Seen[Any] = Seen(source="nobody", values=())
     world = Observation(table=table, jobs=nothing, checkpoints=nothing, reads=nothing)
     window = Window(since=table.chain[WINDOW].snapshot_id, until=table.head)
-    return Ask(observation=world, window=window, contract=CONTRACT), loading
+    return Ask(observation=world, window=window, contract=CONTRACT)
 
 
 def _told(found: Mapping[str, object]) -> tuple[Counts, frozenset[str]]:
