@@ -67,7 +67,7 @@ def test_after_the_proof_the_table_is_trusted_also_when_it_goes_on(scene: Scene)
 
     assert (TrustState.TRUSTED, Basis.VERIFIED) == (found.state, found.basis)
     assert (proven, 1, "wl-1") == (found.snapshot, found.above, found.incident)
-    assert found.why == "It was verified after incident wl-1."
+    assert found.why == "The table was verified after incident wl-1."
     assert found.advice == "Read the table as usual."
 
 

@@ -1,0 +1,153 @@
+"""`waterline trust` as a pipeline calls it, and `waterline web` beside it: both as processes of their own."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+from ruamel.yaml import YAML
+
+from bot.cli.trust import Required, exit_code
+from bot.domain.trust import Basis, TrustState
+from tests.tables import ORDERS
+from tests.web.scene import REFUNDS, Scene
+
+TOKEN = "wl-read-5f1c"
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+Gate = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def config(scene: Scene) -> Path:
+    """What a deployment would say of the scene."""
+    table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+    content = {
+        "home": str(scene.folder / "home"),
+        "journal": {"url": scene.journal_url},
+        "catalog": {"name": "lake", "properties": scene.catalog_properties},
+        "tables": {str(ORDERS): table, str(REFUNDS): table},
+        "web": {"port": 0},
+    }
+    path = scene.folder / "waterline.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+    return path
+
+
+@pytest.fixture
+def gate(config: Path) -> Gate:
+    """The command, run to its end."""
+
+    def run(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bot.cli", "trust", *arguments, "--config", str(config)]
+        env = {**os.environ, **(environment or {})}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+@pytest.fixture
+def served(config: Path) -> Iterator[str]:
+    """`waterline web` behind a token; its address."""
+    command = [sys.executable, "-m", "bot.cli", "web", "--config", str(config)]
+    environment = {**os.environ, "WATERLINE_WEB_TOKEN": TOKEN}
+    log = config.with_name("web.log")
+    with log.open("w") as output, subprocess.Popen(command, env=environment, stderr=output) as process:
+        try:
+            yield _told_address(log, process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            ended = process.wait(timeout=20)
+    assert ended == 0
+
+
+def test_the_gate_opens_for_a_trusted_table_and_shuts_for_one_under_review(scene: Scene, gate: Gate) -> None:
+    """By its exit code, directly over catalog and record; a person reads why and what to read instead."""
+    before = gate(ORDERS, "--require", "trusted")
+    scene.opens().diagnoses()
+    after = gate(ORDERS)
+
+    assert (0, 1) == (before.returncode, after.returncode)
+    assert "sales.orders: trusted." in before.stdout
+    assert "sales.orders: under review. Incident wl-1 is open on it." in after.stdout
+    assert f"VERSION AS OF {scene.good}" in after.stdout
+
+
+def test_what_could_not_be_told_is_neither_yes_nor_no(scene: Scene, gate: Gate, config: Path) -> None:
+    """A table that the catalog does not have, a mistyped one, a record that is not there, a server that is down."""
+    missing, mistyped = gate(REFUNDS, "--json"), gate("sales.ordres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        down = gate(ORDERS, "--url", f"http://127.0.0.1:{free.getsockname()[1]}")
+    scene.store.close()
+    (scene.folder / "journal.db").rename(scene.folder / "elsewhere.db")
+    unrecorded = gate(ORDERS)
+
+    assert [2, 2, 2, 2] == [each.returncode for each in (missing, mistyped, down, unrecorded)]
+    assert json.loads(missing.stdout)["state"] == "unknown"
+    assert "does not watch a table sales.ordres" in mistyped.stderr
+    assert "do not take the table for trusted" in down.stderr
+    assert "without it no incident is known" in unrecorded.stderr
+    assert not (scene.folder / "journal.db").exists()
+
+
+def test_the_gate_asks_a_server_and_needs_its_token(scene: Scene, gate: Gate, served: str) -> None:
+    """The same answer over HTTP, from a machine that has neither catalog nor record."""
+    scene.opens()
+
+    asked = gate(ORDERS, "--json", "--url", served, environment={"WATERLINE_WEB_TOKEN": TOKEN})
+    refused = gate(ORDERS, environment={"WATERLINE_URL": served, "WATERLINE_WEB_TOKEN": "wrong"})
+    mistyped = gate("sales.ordres", "--url", served, environment={"WATERLINE_WEB_TOKEN": TOKEN})
+
+    assert (1, str(scene.good)) == (asked.returncode, json.loads(asked.stdout)["snapshot"])
+    assert (2, True) == (refused.returncode, "Set WATERLINE_WEB_TOKEN" in refused.stderr)
+    assert (2, True) == (mistyped.returncode, f"{served}/v1/tables" in mistyped.stderr)
+
+
+def test_pages_are_served_without_the_bot_and_see_what_it_writes(scene: Scene, served: str) -> None:
+    """The record is read anew for each question."""
+    with httpx.Client(base_url=served, auth=("", TOKEN)) as web:
+        before = web.get("/").text
+        scene.opens()
+        after = web.get("/").text
+
+    assert ("wl-1" not in before, "wl-1" in after) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("state", "basis", "require", "code"),
+    [
+        (TrustState.TRUSTED, Basis.VERIFIED, Required.TRUSTED, 0),
+        (TrustState.TRUSTED, Basis.VERIFIED, Required.VERIFIED, 0),
+        (TrustState.TRUSTED, Basis.NEVER_QUESTIONED, Required.TRUSTED, 0),
+        (TrustState.TRUSTED, Basis.NEVER_QUESTIONED, Required.VERIFIED, 1),
+        (TrustState.UNDER_REVIEW, Basis.VERIFIED, Required.TRUSTED, 1),
+        (TrustState.UNKNOWN, Basis.VERIFIED, Required.TRUSTED, 2),
+        (TrustState.UNKNOWN, Basis.VERIFIED, Required.VERIFIED, 2),
+    ],
+)
+def test_the_exit_code_is_the_answer(
+    scene: Scene, state: TrustState, basis: Basis, require: Required, code: int
+) -> None:
+    """0 only for what was required."""
+    found = scene.trust.model_copy(update={"state": state, "basis": basis})
+
+    assert code == exit_code(found, require)
+
+
+def _told_address(log: Path, process: subprocess.Popen[bytes]) -> str:
+    deadline = time.monotonic() + 40
+    while time.monotonic() < deadline and process.poll() is None:
+        found = _ADDRESS.search(log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.05)
+    pytest.fail(f"no address was told:\n{log.read_text()}")

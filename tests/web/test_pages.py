@@ -1,0 +1,136 @@
+"""Pages as people read them: whole without a script, on a phone, in light and dark."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.tables import ORDERS
+from tests.web.scene import Scene
+
+_CHROMIUM = Path("/usr/bin/chromium")
+PAGES = ["/", f"/tables/{ORDERS}", "/incidents/wl-1", "/tables/sales.ordres"]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The Debian chromium, once for all tests here."""
+    if not _CHROMIUM.exists():
+        pytest.skip("needs chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def test_the_overview_leads_to_each_table_and_incident(scene: Scene, web: httpx.Client) -> None:
+    """State in words, why, and the way on; a table that could not be read is among them."""
+    scene.opens().diagnoses()
+
+    text = web.get("/").text
+
+    assert 'href="/tables/sales.orders"' in text
+    assert 'href="/incidents/wl-1"' in text
+    assert ">under review</span>" in text
+    assert ">unknown</span>" in text
+    assert "There is no table sales.refunds." in text
+
+
+def test_the_page_of_a_table_says_what_to_read_and_draws_the_waterline(scene: Scene, web: httpx.Client) -> None:
+    """The picture comes from the table's metadata alone; the history from the record."""
+    scene.opens().diagnoses()
+
+    text = web.get(f"/tables/{ORDERS}").text
+
+    assert "Read the snapshot that is named here, not the head." in text
+    assert f"VERSION AS OF {scene.good}" in text
+    assert text.count("<polygon") == 5
+    assert 'class="waterline"' in text
+    assert "Questioned: incident wl-1 was opened." in text
+
+
+def test_commits_that_were_rolled_back_are_drawn_hollow(scene: Scene, web: httpx.Client) -> None:
+    """After the recovery, the page shows what left the table and where the waterline stands now."""
+    scene.opens().verifies().closes()
+
+    text = web.get(f"/tables/{ORDERS}").text
+
+    assert text.count('hollow"') == 2
+    assert "Verified after incident wl-1." in text
+    assert "Read the table as usual." in text
+
+
+def test_a_table_whose_catalog_has_it_no_more_has_a_page_all_the_same(web: httpx.Client) -> None:
+    """What is not known is said; nothing is named for certain."""
+    found = web.get("/tables/sales.refunds")
+
+    assert found.status_code == 200
+    assert "The catalog could not be read, so no commit can be shown." in found.text
+    assert "there is nothing to read in its place" in found.text
+
+
+def test_the_record_of_an_incident_names_its_people(scene: Scene, web: httpx.Client) -> None:
+    """As they go by, and what they wrote is text."""
+    scene.opens().diagnoses().proposes()
+
+    text = web.get("/incidents/wl-1").text
+
+    assert "Ana Ribeiro" in text
+    assert "U0ANA00001" not in text
+    assert "<b>too high</b>" not in text
+    assert "&lt;b&gt;too high&lt;/b&gt;" in text
+
+
+@pytest.mark.parametrize(("path", "status"), [("/tables/sales.ordres", 404), ("/incidents/wl-9", 404), ("/none", 404)])
+def test_a_page_that_is_not_there_says_where_to_go(web: httpx.Client, path: str, status: int) -> None:
+    """In three parts, as a page."""
+    found = web.get(path)
+
+    assert (status, "text/html; charset=utf-8") == (found.status_code, found.headers["content-type"])
+    assert '<a href="/">All tables</a>' in found.text
+
+
+def test_no_page_carries_a_script_or_fetches_anything(scene: Scene, web: httpx.Client) -> None:
+    """Whole in one answer: nothing from elsewhere, no handler in any element."""
+    scene.opens().diagnoses().proposes()
+
+    texts = [web.get(path).text for path in PAGES]
+
+    assert not any(re.search(r"<script|<link|<img|<iframe|\son[a-z]+=|javascript:|url\(", text) for text in texts)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_fits_a_phone_and_can_be_read_in_the_dark(
+    scene: Scene, chromium: Browser, address: str, path: str
+) -> None:
+    """No sideways scrolling at 320 pixels; text stands out from what is behind it in both schemes."""
+    scene.opens().diagnoses().proposes()
+
+    for scheme in ("light", "dark"):
+        context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto(f"{address}{path}")
+        width, paper, ink = page.evaluate(
+            "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor, "
+            "getComputedStyle(document.body).color]"
+        )
+        context.close()
+
+        assert width <= 320
+        assert _contrast(paper, ink) > 7
+
+
+def _contrast(one: str, other: str) -> float:
+    """Of two `rgb(r, g, b)`, as WCAG counts it."""
+    brighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
