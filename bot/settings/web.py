@@ -6,7 +6,6 @@ from pydantic import Field, SecretStr
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.record import Record
-from bot.settings.jobs import HttpUrl
 from bot.settings.secrets import Secrets
 
 
@@ -20,11 +19,6 @@ class WebSettings(Record):
         examples=["127.0.0.1"],
     )
     port: int = Field(default=8370, ge=0, le=65535, description="Port that listens; 0: a free one.", examples=[8370])
-    url: HttpUrl | None = Field(
-        default=None,
-        description="The address by which people reach it, for links; without it no link leads there.",
-        examples=["https://waterline.acme.example"],
-    )
     identity_header: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9-]+$",
