@@ -11,6 +11,7 @@ from bot.adapters.flink_operator_login import Login
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_WHOLE_OBJECT = 'Invalid value: "{'
 _WRITER = "waterline"
 """Under this name Kubernetes remembers which fields are ours."""
 
@@ -113,10 +114,13 @@ class KubernetesResource:
 
 
 def _reason(body: bytes) -> str:
+    """In its own words, without the object that it quotes: its settings may hold secrets."""
     try:
         said = _Status.model_validate_json(body).message
     except ValidationError:
         said = body.decode("utf-8", "replace")
+    if _WHOLE_OBJECT in said:
+        said = said.rpartition('": ')[2]
     return " ".join(said.split())[:400].rstrip(".") or "no reason given"
 
 

@@ -1,6 +1,6 @@
 """Everything that can be configured: one YAML file, and three secrets from the environment."""
 
-from bot.settings.jobs import JarStartSettings, JobSettings, SqlGatewayStartSettings
+from bot.settings.jobs import JarStartSettings, JobSettings, OperatorStartSettings, SqlGatewayStartSettings
 from bot.settings.model import (
     CatalogSettings,
     JournalSettings,
@@ -19,6 +19,7 @@ __all__ = [
     "JobSettings",
     "JournalSettings",
     "LineageSettings",
+    "OperatorStartSettings",
     "Settings",
     "SlackSecrets",
     "SlackSettings",

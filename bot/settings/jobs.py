@@ -79,8 +79,8 @@ class OperatorStartSettings(Record):
     kubeconfig: str | None = Field(
         default=None,
         pattern="^/",
-        description="Absolute path of a file with the API server's address and a token or certificate; without it the "
-        "service account of the pod that Waterline runs in.",
+        description="Absolute path of a file with the API server's address and a token or certificate; without it "
+        "the service account of the pod that Waterline runs in.",
         examples=["/etc/waterline/kubeconfig"],
     )
     context: str | None = Field(
