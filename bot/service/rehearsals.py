@@ -1,0 +1,63 @@
+"""Where an incident's rehearsal stands: a repair on a branch waits to be proven, published or given up."""
+
+from collections.abc import Iterable
+
+from bot.domain.action import Past
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.incident import Incident
+from bot.domain.runbook import ASKED_FOR
+
+PUBLISH = "publish_repair"
+_ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
+
+
+def rehearsal_of(incident: Incident) -> ProposalView | None:
+    """The newest rehearsal that made its branch and was neither published nor given up since; None without any."""
+    settled: set[str] = set()
+    for view in reversed(incident.proposals.values()):
+        for index, effect in enumerate(view.proposal.effects):
+            if index in _done(view) and effect.kind in {"publish-branch", "drop-branch"}:
+                settled.add(effect.branch)
+            if index in _done(view) and effect.kind == "make-branch" and view.state in _ENDED:
+                return None if effect.branch in settled else view
+    return None
+
+
+def proven_rehearsal(incident: Incident) -> ProposalView | None:
+    """The rehearsal that can be published: carried out and proven on its branch."""
+    view = rehearsal_of(incident)
+    is_proven = view is not None and view.state is ProposalState.APPLIED and view.verified and view.verified.passed
+    return view if is_proven else None
+
+
+def offered_before(incident: Incident, rehearsal: ProposalView) -> bool:
+    """Whether its publication has been proposed, whatever became of that."""
+    return any(
+        view.proposal.action == PUBLISH and view.proposal.proposed_at >= rehearsal.proposal.proposed_at
+        for view in incident.proposals.values()
+    )
+
+
+def next_action(incident: Incident, name: str, known: Iterable[str]) -> str:
+    """The action that a click on “Propose” means: of a repair that is proven on its branch, its publication."""
+    view = proven_rehearsal(incident)
+    if view is not None and PUBLISH in known and name in {ASKED_FOR, view.proposal.action}:
+        return PUBLISH
+    return name
+
+
+def past_of_rehearsal(incident: Incident) -> Past | None:
+    """What the open rehearsal did, as the journal tells."""
+    view = rehearsal_of(incident)
+    if view is None:
+        return None
+    done = _done(view)
+    return Past(
+        proposal=view.proposal,
+        started={index: view.started[index] for index in done},
+        results=done,
+    )
+
+
+def _done(view: ProposalView) -> dict[int, dict[str, str]]:
+    return {index: dict(ended.result) for index, ended in view.done.items() if ended.how == "done"}
