@@ -13,7 +13,9 @@ from bot.domain.record import Record
 class Rehearsed(Record):
     """One rehearsal, as its effects' results tell it."""
 
-    title: str
+    because: str
+    """Why it was proposed."""
+    code: str
     branch: str
     base: SnapshotId
     head: SnapshotId
@@ -61,7 +63,8 @@ def _told(past: Past) -> Rehearsed | None:
     assert isinstance(branch, MakeBranch)
     base = SnapshotId(int(past.results[made]["base"]))
     return Rehearsed(
-        title=past.proposal.title,
+        because=past.proposal.because,
+        code=past.proposal.code,
         branch=branch.branch,
         base=base,
         head=SnapshotId(int(past.results[changed]["snapshot"])) if changed is not None else base,

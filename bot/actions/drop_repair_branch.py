@@ -48,7 +48,7 @@ def propose(plan: Plan) -> Proposal:
             f"Start the job from the newest state that run {short_job(done.stopped)} has left, once it is proven that "
             "it pairs with the head."
         )
-    return drafted(
+    proposal = drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: branch {done.branch}",
@@ -60,3 +60,4 @@ def propose(plan: Plan) -> Proposal:
         ),
         undo="It cannot be undone: propose the repair anew, which makes a new branch.",
     )
+    return proposal.model_copy(update={"because": done.because, "code": done.code})

@@ -61,7 +61,7 @@ def propose(plan: Plan) -> Proposal:
         )
     elif done.stopped is not None:
         effects.append(StartFromStop(job=job, job_id=done.stopped))
-    return drafted(
+    proposal = drafted(
         plan,
         ACTION,
         title=f"{ACTION.title} of branch {done.branch}",
@@ -70,6 +70,7 @@ def propose(plan: Plan) -> Proposal:
         preview=_preview(plan, done, point, kept),
         undo=_undo(kept, done),
     )
+    return proposal.model_copy(update={"because": done.because, "code": done.code})
 
 
 def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
