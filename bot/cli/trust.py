@@ -1,6 +1,5 @@
 """`waterline trust`: the gate for pipelines. It goes by its exit code: 0 yes, 1 no, 2 could not tell."""
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from bot.cli.trust_desk import trust_desk
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import TableName
 from bot.domain.trust import Basis, Trust, TrustState
-from bot.settings import Settings
+from bot.settings import Settings, WebSecrets
 
 console = Console(soft_wrap=True, highlight=False)
 errors = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -47,7 +46,7 @@ def trust(
 ) -> None:
     """Can this table be relied on? Exit code 0: yes; 1: no; 2: could not tell, which is not a yes."""
     try:
-        found = _asked(url, TableName(table), config) if url is not None else _looked(TableName(table), config)
+        found = _asked(url, TableName(table)) if url is not None else _looked(TableName(table), config)
     except WaterlineError as error:
         for line in (error.happened, error.found, error.remedy):
             errors.print(line, markup=False)
@@ -71,8 +70,9 @@ def exit_code(found: Trust, require: Required) -> int:
             return 0 if is_enough else _NO
 
 
-def _asked(url: str, table: TableName, _config: object) -> Trust:
-    return trust_from(url, table, os.environ.get("WATERLINE_WEB_TOKEN"))
+def _asked(url: str, table: TableName) -> Trust:
+    token = WebSecrets().waterline_web_token
+    return trust_from(url, table, token.get_secret_value() if token is not None else None)
 
 
 def _looked(table: TableName, config: ConfigOption) -> Trust:

@@ -116,6 +116,7 @@ def _environment(*folders: Path) -> Environment:
         "exactly": lambda value: value.astimezone(UTC).isoformat(timespec="seconds"),
         "short": short,
         "job": short_job,
+        "begun": lambda text: text[:1].upper() + text[1:],
         "words": lambda value: str(value).replace("-", " "),
         "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
     }
