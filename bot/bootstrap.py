@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,9 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.flink_history import FlinkHistory
+from bot.adapters.flink_operator import FlinkOperator
+from bot.adapters.flink_operator_api import flink_resource
+from bot.adapters.flink_operator_login import as_pod, by_kubeconfig
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
@@ -53,7 +57,7 @@ from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
-from bot.settings import JarStartSettings, JobSettings, Settings, SqlGatewayStartSettings
+from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
 
 CONTENT = Path(__file__).parent.parent
 """Where `runbooks/` and `messages/` are."""
@@ -199,9 +203,10 @@ def records() -> Records:
 
 
 def _job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None) -> JobPorts:
-    flink = FlinkRest(
+    rest = FlinkRest(
         job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
     )
+    flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
     stack.callback(flink.close)
     history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
     if history is not None:
@@ -234,5 +239,12 @@ def _starter(job: JobSettings) -> Starter | None:
                 properties=start.properties,
                 limit_s=start.within.total_seconds(),
             )
-        case None:
+        case OperatorStartSettings() | None:
             return None
+
+
+def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedelta) -> FlinkOperator:
+    """Raises BadConfiguration when there is no way to the Kubernetes API server."""
+    login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
+    resource = flink_resource(login, start.resource, start.namespace, start.name)
+    return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.within)
