@@ -20,7 +20,7 @@ _LOW_DIGITS = 0x0F0F_0F0F_0F0F_0F0F
 def range_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
     """(event time, position) as the contract names them, where their type has bounds that are whole numbers and
     their values may be shown."""
-    by_name = {column.name: column for column in table.columns if column.name not in contract.redacted}
+    by_name = {column.name: column for column in table.columns if not contract.hides(column.name)}
     event = by_name.get(contract.event_time) if contract.event_time else None
     position = by_name.get(contract.position) if contract.position else None
     return (

@@ -37,6 +37,15 @@ def event_column(ask: Ask, what: str) -> TableColumn | Answer:
                 remedy="Name one as event_time in the table's contract, if the rows carry it.",
             ),
         )
+    if contract.hides(contract.event_time):
+        return could_not(
+            f"{what} cannot be told: the contract of {table.name} hides its column {contract.event_time}.",
+            NotSeen(
+                source=f"column {contract.event_time} of {table.name}",
+                reason="Its values are never shown, and an answer would be made of them.",
+                remedy="Name another column as event_time, or let this one be shown.",
+            ),
+        )
     if missing := absent_columns(ask, contract.event_time):
         return could_not(f"{what} cannot be told: {missing[0].reason}", *missing)
     found = next(each for each in table.columns if each.name == contract.event_time)

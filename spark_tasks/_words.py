@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.contract import TableContract
+from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 
-HIDDEN = "•••"
 MAX_ROWS = 20
 _IDS_IN_A_SENTENCE = 4
 
@@ -54,7 +53,7 @@ def cell(value: object) -> str:
 
 def shown(column: str, value: object, contract: TableContract) -> str:
     """A value as text, hidden where the contract redacts its column."""
-    return HIDDEN if column in contract.redacted else cell(value)
+    return HIDDEN if contract.hides(column) else cell(value)
 
 
 def could_not(headline: str, *missing: NotSeen) -> Answer:

@@ -110,7 +110,7 @@ def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, 
     what = f"{best.checkpoint_kind.value.replace('-', ' ')} {best.checkpoint_id}"
     again = "" if best.snapshot_id is None else f" with snapshot {short(best.snapshot_id)}"
     if best.to_read_again:
-        is_told = best.position_until is not None and ask.contract.position not in ask.contract.redacted
+        is_told = best.position_until is not None and not ask.contract.hides(ask.contract.position)
         above = f" above position {best.position_until:,}" if is_told else ""
         again += f"; {counted(best.to_read_again, 'row')}{above} would be read and written again"
     elif best.to_read_again == 0:

@@ -108,7 +108,7 @@ def _counted(
 def _headline(ask: Ask, finding: ReplayedRowsFinding) -> str:
     positions = (
         f", positions {finding.first} to {finding.last}"
-        if finding.first is not None and not {ask.contract.position} & set(ask.contract.redacted)
+        if finding.first is not None and not ask.contract.hides(ask.contract.position)
         else ""
     )
     largest = finding.pairs[0]

@@ -1,7 +1,7 @@
 """Data contracts in the Open Data Contract Standard (v3), read as a table's promises.
 
 What is taken: the schema object of the table, its properties (name, physical type, `required`, `primaryKey`,
-`classification: restricted`), custom properties named below, and the service levels latency or freshness,
+`classification`), custom properties named below, and the service levels latency or freshness,
 frequency and retention. What a contract does not say stays unsaid.
 """
 
@@ -45,7 +45,8 @@ _TYPES = {
 """Physical type as engines write it -> Iceberg's word. A bare `timestamp` is not here: Spark means an instant by
 it, Iceberg a time without zone."""
 _OF_TABLE = {"lateAfter": "late_after", "checkpointEvery": "checkpoint_every"}
-_RESTRICTED = "restricted"
+_OPEN = frozenset({"public", "open", "unclassified", "internal"})
+"""Classifications (any case) whose values may be shown to responders; any other hides its column, known or not."""
 
 
 def contract_of(file: Path, table: TableName) -> TableContract:
@@ -71,8 +72,15 @@ def contract_of(file: Path, table: TableName) -> TableContract:
 
 
 def merged(inline: TableContract, filed: TableContract) -> TableContract:
-    """`filed`, with everything that `inline` says for itself in its place."""
-    return filed.model_copy(update={name: getattr(inline, name) for name in inline.model_fields_set})
+    """`filed`, with everything that `inline` says for itself in its place.
+
+    Hidden columns are added to the file's: naming one more shows none. Only an empty list of them, which nobody writes
+    by accident, shows all.
+    """
+    said = {name: getattr(inline, name) for name in inline.model_fields_set}
+    if said.get("redacted"):
+        said["redacted"] = tuple(dict.fromkeys((*filed.redacted, *inline.redacted)))
+    return filed.model_copy(update=said)
 
 
 def _read(file: Path) -> OpenDataContractStandard:
@@ -174,8 +182,11 @@ def _span(value: object, unit: str | None, name: str, file: Path) -> timedelta |
 
 
 def _is_redacted(column: SchemaProperty) -> bool:
+    """Named so, or classified as anything but open; a struct with one such part is hidden as a whole."""
     named = any(prop.property == "redacted" and _is_true(prop) for prop in column.customProperties or [])
-    return named or (column.classification or "").lower() == _RESTRICTED
+    classified = bool(column.classification) and str(column.classification).strip().lower() not in _OPEN
+    parts = [*(column.properties or []), *([column.items] if column.items else [])]
+    return named or classified or any(_is_redacted(part) for part in parts)
 
 
 def _is_true(prop: CustomProperty) -> bool:

@@ -1,10 +1,15 @@
 """What the table promises: the columns that let loss, duplicates and lateness be told exactly."""
 
+import re
 from datetime import timedelta
 
 from pydantic import Field
 
 from bot.domain.record import Record
+
+HIDDEN = "•••"
+_PARTITION = re.compile(r"(?<![\w.])([\w.%+-]+)=([^/\s,;:'\"]+)")
+"""`customer=ACME` in a path, as Iceberg and Hive write partitions."""
 
 
 class ContractColumn(Record):
@@ -78,3 +83,11 @@ class TableContract(Record):
         examples=["PT1M"],
         gt=timedelta(0),
     )
+
+    def hides(self, column: str | None) -> bool:
+        """Whether this column's values are never shown. Engines take names of any case for the same column."""
+        return column is not None and column.casefold() in {each.casefold() for each in self.redacted}
+
+    def veiled(self, text: str) -> str:
+        """The same text, values of hidden columns in the partitions of its paths not shown."""
+        return _PARTITION.sub(lambda found: f"{found[1]}={HIDDEN}" if self.hides(found[1]) else found[0], text)

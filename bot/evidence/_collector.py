@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
 from bot.domain.ids import EvidenceId
@@ -46,6 +47,7 @@ class Collector:
         began = self._clock.now()
         answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)
         check_answer(task, ask, answer)
+        answer = veiled(answer, ask.contract)
         table = ask.observation.table
         return Evidence(
             **dict(answer),
@@ -74,6 +76,25 @@ class Collector:
 def tag_of(run: EvidenceId) -> str:
     """The name under which Spark knows this run; found again in Spark's own pages."""
     return f"waterline-{run}"
+
+
+def veiled(answer: Answer, contract: TableContract) -> Answer:
+    """The same answer; no path in it shows the value of a hidden column that partitions the table."""
+    if not contract.redacted:
+        return answer
+    return answer.model_copy(
+        update={
+            "headline": contract.veiled(answer.headline),
+            "rows": tuple(tuple(contract.veiled(cell) for cell in row) for row in answer.rows),
+            "sources": tuple(contract.veiled(source) for source in answer.sources),
+            "could_not_look": tuple(
+                missing.model_copy(
+                    update={"source": contract.veiled(missing.source), "reason": contract.veiled(missing.reason)}
+                )
+                for missing in answer.could_not_look
+            ),
+        }
+    )
 
 
 def check_answer(task: Task, ask: Ask, answer: Answer) -> None:
