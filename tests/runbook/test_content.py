@@ -9,7 +9,16 @@ import bot.diagnosis
 from bot.actions._scan import scan as scan_actions
 from bot.diagnosis._scan import scan as scan_modes
 from bot.domain.remedy import Remedy
-from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, Runbook, Step
+from bot.domain.runbook import (
+    ASKED_FOR,
+    NOT_POSSIBLE,
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    ManualStep,
+    Runbook,
+    Step,
+)
 from bot.runbook.lint import Vocabulary, lint
 from bot.runbook.parse import parse, read_all
 from bot.runbook.walk import walk
@@ -66,7 +75,7 @@ def test_a_runbook_is_named_by_its_symptom(path: Path) -> None:
 @every_fault
 @pytest.mark.parametrize("remedy", Remedy)
 def test_every_diagnosis_leads_to_its_remedy(path: Path, remedy: Remedy) -> None:
-    """What has an action to it, health to the all-clear, recovery to waiting; anything else to people's hands."""
+    """Health to the all-clear, recovery to waiting; whatever changes the world to one step that proposes it."""
     book = read(path)
     first = decision(book)
     done = {s.id: ended("inconclusive") for s in before(book, first)}
@@ -77,9 +86,23 @@ def test_every_diagnosis_leads_to_its_remedy(path: Path, remedy: Remedy) -> None
         Remedy.NOTHING: "tell-no-action",
         Remedy.WAIT: "let-flink-settle",
         Remedy.TELL_CONSUMERS: "tell-update",
-        Remedy.REWIND_TABLE_AND_JOB: "propose-rewind",
-    }.get(remedy, "follow-the-remedy")
+    }.get(remedy, "propose-the-remedy")
     assert wanted == found.current
+
+
+@every_fault
+def test_every_remedy_that_has_an_action_can_be_proposed_and_every_other_goes_to_people(path: Path) -> None:
+    """The step names no action: a new file in `bot/actions/` is reached without an edit of the runbooks."""
+    book = read(path)
+    first = decision(book)
+    done = {s.id: ended("inconclusive") for s in before(book, first)}
+    step = book.step("propose-the-remedy")
+
+    way = walk(book, done | {first.id: ended(Remedy.STOP_CULPRIT.value), step.id: ended(NOT_POSSIBLE)})
+
+    assert isinstance(step, ActionStep)
+    assert step.action == ASKED_FOR
+    assert way.current == "follow-the-remedy"
 
 
 @every_fault
@@ -110,12 +133,25 @@ def test_a_proposal_that_was_not_applied_never_leads_to_the_all_clear(path: Path
     action = next(s for s in book.steps if isinstance(s, ActionStep))
     first = decision(book)
     done = {s.id: ended("confirmed") for s in before(book, first)}
+    assert action.id == "propose-the-remedy"
 
     for key in ("refused", "unknown", "rejected", "expired", "superseded"):
         way = walk(book, done | {first.id: ended("rewind-table-and-job"), action.id: ended(key)})
 
         assert "see-why-not" == way.current
         assert "tell-recovered" not in (way.current, *way.ahead)
+
+
+@every_fault
+def test_what_the_first_repair_left_is_proposed_and_proven_as_well(path: Path) -> None:
+    """A fork that was stopped has left its rows: the walk names that and proposes again, and then proves again."""
+    book = read(path)
+    left, again = book.step("name-what-is-left"), book.step("propose-what-is-left")
+
+    assert isinstance(again, ActionStep)
+    assert (left.next, again.action) == (again.id, ASKED_FOR)
+    assert isinstance(book.step(again.branches["applied"]), EvidenceStep)
+    assert again.next == "still-wrong"
 
 
 @every_fault
