@@ -47,6 +47,7 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
+from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
@@ -157,17 +158,20 @@ def assemble(
     desk = EvidenceDesk(incidents, observer, collector, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
-    walker = Walker(incidents, diagnostician)
-    desk.on_answer(walker.evidence_answered)
     recipes = find_actions(actions)
+    walker = Walker(incidents, diagnostician, recipes)
+    desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
+    maintenance = Maintenance(incidents, observer.catalog)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)
-    duties = Duties(incidents, background, desk, walker, proposals, approvals, executions, verifier, waterline, telling)
+    duties = Duties(
+        incidents, background, desk, walker, proposals, approvals, executions, verifier, waterline, maintenance, telling
+    )
     return Services(
         clock=clock,
         store=incidents,
@@ -184,6 +188,7 @@ def assemble(
         telling=telling,
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,
+        maintenance=maintenance,
         closing=Closing(incidents, observer),
         duties=duties,
         background=background,

@@ -9,6 +9,10 @@ from bot.domain.record import Record, Utc
 
 END = StepId("end")
 """The branch target that ends the walk."""
+ASKED_FOR = "diagnosis.remedy"
+"""As the `action` of a step: whatever action the diagnosis asks for. The one name of the scope so far."""
+NOT_POSSIBLE = "not-possible"
+"""Outcome key of an action step: there is no such action, or it refuses to propose anything."""
 
 
 class _Step(Record):
@@ -50,10 +54,12 @@ class DecisionStep(_Step):
 
 
 class ActionStep(_Step):
-    """Proposes an action. Outcome keys: applied, refused, unknown, rejected, expired, superseded."""
+    """Proposes an action. Outcome keys: applied, refused, unknown, rejected, expired, superseded; not-possible where
+    nothing right can be proposed."""
 
     kind: Literal["action"] = "action"
     action: str
+    """An action's name, or `diagnosis.remedy`."""
 
 
 class ManualStep(_Step):

@@ -4,7 +4,17 @@ from collections.abc import Iterator, Mapping
 
 from bot.domain.ids import StepId
 from bot.domain.record import Record
-from bot.domain.runbook import END, ActionStep, DecisionStep, EvidenceStep, NoticeStep, ReviewStep, Runbook, Step
+from bot.domain.runbook import (
+    ASKED_FOR,
+    END,
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    NoticeStep,
+    ReviewStep,
+    Runbook,
+    Step,
+)
 from bot.runbook._graph import targets
 from bot.runbook.outcomes import possible_outcomes
 from bot.runbook.parse import read
@@ -42,7 +52,7 @@ def _names(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
             case EvidenceStep():
                 _is_known(step.task, known.tasks, "a task", step, problems)
             case ActionStep():
-                _is_known(step.action, known.actions, "an action", step, problems)
+                _is_known(step.action, known.actions | {ASKED_FOR}, "an action", step, problems)
             case NoticeStep():
                 _is_known(step.notice, known.notices, "a notice", step, problems)
             case _:

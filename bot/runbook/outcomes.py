@@ -6,6 +6,7 @@ from typing import assert_never
 from bot.domain.evidence import Verdict
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
+    NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
     EvidenceStep,
@@ -29,6 +30,7 @@ _PROPOSAL = {
     "rejected": "the proposal was rejected",
     "expired": "the proposal expired",
     "superseded": "the proposal was superseded",
+    NOT_POSSIBLE: "no proposal can be made",
 }
 
 
@@ -77,6 +79,8 @@ def because(step: Step, outcome: StepOutcome) -> str:
         case DecisionStep():
             label = next((c.label for c in step.choices if c.key == outcome.key), outcome.key)
             return f"the answer was “{label}”"
+        case ActionStep() if outcome.key == NOT_POSSIBLE and outcome.why:
+            return f"no proposal can be made: {outcome.why.rstrip('.')}"
         case ActionStep():
             return _PROPOSAL.get(outcome.key, f"the proposal is {outcome.key}")
         case ManualStep() | ReviewStep():

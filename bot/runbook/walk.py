@@ -1,10 +1,10 @@
 """Where a walk through a runbook stands: a function of the steps' outcomes, so re-running a step just walks anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bot.domain.ids import StepId
 from bot.domain.record import Record
-from bot.domain.runbook import END, Runbook, Step, StepOutcome
+from bot.domain.runbook import END, NOT_POSSIBLE, DecisionStep, Runbook, Step, StepOutcome
 from bot.runbook.outcomes import because
 
 
@@ -51,6 +51,8 @@ def walk(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Walk:
     current, stuck = runbook.steps[0].id, None
     while current != END and current in outcomes:
         step, outcome = steps[current], outcomes[current]
+        if _is_outdated(outcome, steps, passed):
+            break
         target = step.branches.get(outcome.key, step.next)
         if target is None:
             stuck = f"“{step.title}” ended with `{outcome.key}`, and the runbook does not say where to go from there."
@@ -68,6 +70,13 @@ def walk(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Walk:
         ahead=tuple(step.id for step in runbook.steps if step.id in ahead),
         left=tuple(step.id for step in runbook.steps if step.id in outcomes and step.id not in walked),
     )
+
+
+def _is_outdated(outcome: StepOutcome, steps: Mapping[StepId, Step], passed: Sequence[Passed]) -> bool:
+    """Whether it says that nothing can be proposed for a diagnosis that has been made anew since."""
+    decided = (p.outcome.at for p in reversed(passed) if isinstance(steps[p.step], DecisionStep))
+    newest = next(decided, None)
+    return outcome.key == NOT_POSSIBLE and newest is not None and newest > outcome.at
 
 
 def _sentence(steps: Mapping[StepId, Step], step: Step, outcome: StepOutcome, target: StepId) -> str:

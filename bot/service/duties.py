@@ -18,6 +18,7 @@ from bot.service.background import Background
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
+from bot.service.maintenance import Maintenance
 from bot.service.proposing import Proposals
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
@@ -27,6 +28,7 @@ from bot.service.waterline import Waterline
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
+_THAW = "Taking the table's maintenance out of its freeze"
 _APPROVAL = "Reminding approvers and ending what has expired"
 
 
@@ -44,6 +46,7 @@ class Duties:
         executions: Executions,
         verifier: Verifier,
         waterline: Waterline,
+        maintenance: Maintenance,
         telling: Telling,
     ) -> None:
         self._store = store
@@ -54,6 +57,7 @@ class Duties:
         self._executions = executions
         self._verifier = verifier
         self._waterline = waterline
+        self._maintenance = maintenance
         self._telling = telling
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             _APPROVAL: approvals.settle,
@@ -68,6 +72,7 @@ class Duties:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Do what is owed, soon."""
+        self._background.submit(incident_id, _THAW, partial(self._maintenance.thaw_if_over, incident_id))
         for what, do in self._duties.items():
             self._background.submit(incident_id, what, partial(do, incident_id))
 
@@ -76,6 +81,8 @@ class Duties:
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
+            elif incident.is_frozen:
+                self._background.submit(incident.id, _THAW, partial(self._maintenance.thaw_if_over, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""
@@ -121,9 +128,20 @@ class Duties:
         incident = self._store.get(incident_id)
         for view in incident.proposals.values():
             if view.state is ProposalState.APPLIED and view.verified is not None and view.verified.passed:
-                if incident.waterline is None or incident.waterline.status != "trusted":
-                    self._waterline.trusted(incident_id, view.verified.head)
                 self._end_step(incident_id, view.proposal.id)
+        self._move_waterline(incident)
+
+    def _move_waterline(self, incident: Incident) -> None:
+        """As the newest proof says that says anything of it: to the proven head, or back to before an undo."""
+        proven = (view.verified for view in reversed(incident.proposals.values()) if view.verified)
+        newest = next((each for each in proven if each.passed and each.moves_waterline != "no"), None)
+        status = incident.waterline.status if incident.waterline else None
+        if newest is None or newest.moves_waterline == status:
+            return
+        if newest.moves_waterline == "trusted":
+            self._waterline.trusted(incident.id, newest.head)
+        else:
+            self._waterline.under_review(incident.id)
 
     def _trust_the_healthy(self, incident_id: IncidentId) -> None:
         """Consumers were told that nothing is wrong: then the mark says so, too."""

@@ -4,23 +4,27 @@ from collections.abc import Mapping, Sequence
 
 from ulid import ULID
 
+from bot.actions._freezing import frozen_first
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
-from bot.domain.entries import Body, ProposalMade
+from bot.domain.entries import Body, ProposalMade, StepDone
 from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
+from bot.domain.runbook import NOT_POSSIBLE
 from bot.ports import Clock
+from bot.service.choosing import UNDO, action_meant, newest_that_did_anything, past_of, why_it_is_proposed
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
-from bot.service.proposal_rules import evidence_is_fresh, match_for, policy_for
+from bot.service.proposal_rules import evidence_is_fresh, policy_for
+from bot.service.walking import walk_of
 
 _OPEN = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING}
 
@@ -42,14 +46,33 @@ class Proposals:
         self._actions = actions
         self._clock = clock
 
-    def propose(self, incident_id: IncidentId, action: str, *, step: StepId | None, by: UserId) -> ProposalId:
-        """Propose an action for the diagnosis. Raises Refused (with what is missing), Superseded, CouldNotLook."""
+    def undo(self, incident_id: IncidentId, proposal: ProposalId | None, reason: str, *, by: UserId) -> ProposalId:
+        """Propose to undo what a proposal has done; the newest that did anything where none is named."""
+        named = proposal or newest_that_did_anything(self._store.get(incident_id))
+        return self.propose(incident_id, UNDO, step=None, by=by, reason=reason, undoes=named)
+
+    def propose(
+        self,
+        incident_id: IncidentId,
+        action: str,
+        *,
+        step: StepId | None,
+        by: UserId,
+        reason: str = "",
+        undoes: ProposalId | None = None,
+    ) -> ProposalId:
+        """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
+        proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook."""
         incident = self._store.get(incident_id)
-        module = self._actions[action]
+        try:
+            module = action_meant(incident, action, self._actions)
+        except Refused as error:
+            self._not_possible(incident_id, step, error)
+            raise
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         case = self._diagnostician.case(incident, observation)
         evidence_is_fresh(incident, case, module)
-        mode, match = match_for(incident, action)
+        mode, match = why_it_is_proposed(incident, module, reason)
         setup = self._observer.setup(incident.opened.table)
         plan = Plan(
             incident=incident_id,
@@ -61,8 +84,14 @@ class Proposals:
             policy=policy_for(setup, incident, module),
             by=by,
             at=self._clock.now(),
+            consumers=tuple(consumer.name for consumer in setup.consumers),
+            undoes=past_of(incident, undoes) if undoes else None,
         )
-        proposal = module.propose(plan)
+        try:
+            proposal = frozen_first(module.propose(plan), plan)
+        except Refused as error:
+            self._not_possible(incident_id, step, error)
+            raise
         self._check(proposal.requirements, incident)
 
         def made(now: Incident) -> list[Body]:
@@ -83,6 +112,18 @@ class Proposals:
 
         self._store.write(incident_id, by=by, decide=made)
         return proposal.id
+
+    def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
+        """The walk goes on to what people do by hand, with the reason."""
+        if step is None:
+            return
+        done = StepDone(step=step, key=NOT_POSSIBLE, why=str(error))
+
+        def decide(now: Incident) -> list[Body]:
+            current = walk_of(now).current
+            return [done] if now.is_open and current == step else []
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:
         """End a proposal that waits while its world has moved, so that nobody decides about a past state.

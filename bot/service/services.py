@@ -14,6 +14,7 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
+from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
@@ -44,6 +45,7 @@ class Services:
     telling: Telling
     trust: TrustDesk
     waterline: Waterline
+    maintenance: Maintenance
     closing: Closing
     duties: Duties
     background: Background

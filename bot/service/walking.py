@@ -2,6 +2,7 @@
 
 import threading
 from collections import defaultdict
+from collections.abc import Collection
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.entries import Body, Diagnosed, NoteAdded, ResponderAssigned, StepDone, StepSkipped
@@ -10,7 +11,17 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
+from bot.domain.runbook import (
+    ASKED_FOR,
+    NOT_POSSIBLE,
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    ManualStep,
+    NoticeStep,
+    ReviewStep,
+    Step,
+)
 from bot.runbook.walk import Walk, walk
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
@@ -24,9 +35,11 @@ def walk_of(incident: Incident) -> Walk:
 class Walker:
     """What people and evidence do to the walk."""
 
-    def __init__(self, store: IncidentStore, diagnostician: Diagnostician) -> None:
+    def __init__(self, store: IncidentStore, diagnostician: Diagnostician, actions: Collection[str]) -> None:
+        """`actions`: the names of those that can be proposed."""
         self._store = store
         self._diagnostician = diagnostician
+        self._actions = frozenset(actions)
         self._lock = threading.Lock()
         self._diagnosing: defaultdict[IncidentId, threading.RLock] = defaultdict(threading.RLock)
 
@@ -61,6 +74,19 @@ class Walker:
             return [] if is_known or _moving(incident) else [StepDone(step=step.id, key=key, why=why)]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
+
+    def _pass_over(self, incident: Incident) -> list[Body]:
+        """A step that proposes what the diagnosis asks for is done at once where there is no action for it."""
+        current = current_step(incident)
+        decisive = incident.diagnosis.decisive if incident.diagnosis else None
+        if not isinstance(current, ActionStep) or current.action != ASKED_FOR or decisive is None:
+            return []
+        remedy = decisive[1].remedy
+        if remedy.value.replace("-", "_") in self._actions:
+            return []
+        why = f"Waterline has no button for “{remedy.words}”"
+        return [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
 
     def _alone(self, incident_id: IncidentId) -> threading.RLock:
         with self._lock:

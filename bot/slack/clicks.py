@@ -70,6 +70,10 @@ class Clicks:
         self._services.duties.verify_again(IncidentId(incident), ProposalId(proposal))
         return "Verifying again. The result appears in the proposal's thread."
 
+    def _undo(self, click: Clicked, incident: str, proposal: str) -> str:
+        self._services.proposals.undo(IncidentId(incident), ProposalId(proposal), "", by=click.user)
+        return "The undo is proposed. Nothing is changed before somebody else approves it."
+
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
         self._views.fill(
             open_form_id(click.trigger), preview_of(self._services, IncidentId(incident), kind, step, click.channel)
@@ -100,6 +104,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.APPROVE: Clicks._approve,
     Click.EXECUTE: Clicks._execute,
     Click.VERIFY: Clicks._verify,
+    Click.UNDO: Clicks._undo,
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
     Click.REVIEW: Clicks._review,
     Click.OPEN: Clicks._open,

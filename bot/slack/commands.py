@@ -10,6 +10,7 @@ from bot.domain.ids import TableName, UserId, short, short_job
 from bot.domain.incident import Incident
 from bot.domain.inert import visible
 from bot.domain.privacy import already_open
+from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.domain.trust import Trust
 from bot.service.services import Services
@@ -148,6 +149,27 @@ class Commands:
         lines = [f"{entry.at:%H:%M:%S} {sentence(entry)}" for entry in entries]
         return "\n".join(([f"({hidden} earlier entries are in the record)"] if hidden else []) + lines)
 
+    def _propose(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        action, _, reason = command.rest.partition(" ")
+        self._services.proposals.propose(
+            incident.id, action or ASKED_FOR, step=None, by=command.user, reason=reason.strip()
+        )
+        return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
+
+    def _undo(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.proposals.undo(incident.id, None, command.rest, by=command.user)
+        return "The undo is proposed. Nothing is changed before somebody else approves it."
+
+    def _freeze(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        return self._services.maintenance.freeze(incident.id, by=command.user)
+
+    def _thaw(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        return self._services.maintenance.thaw(incident.id, by=command.user)
+
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.closing.close(incident.id, command.rest, by=command.user)
@@ -186,6 +208,10 @@ VERBS: dict[str, Verb] = {
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
     "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
+    "propose": Verb("propose [ACTION]", "propose what the diagnosis asks for, or an action by name", Commands._propose),
+    "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
+    "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
+    "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as Markdown and HTML", Commands._export),

@@ -26,6 +26,7 @@ class Click(StrEnum):
     """Value: incident/proposal/digest."""
     EXECUTE = "execute"
     VERIFY = "verify"
+    UNDO = "undo"
     PREVIEW_NOTICE = "preview-notice"
     REVIEW = "open-review"
     CLOSE = "close-incident"

@@ -71,6 +71,8 @@ def _undo(view: ProposalView) -> str:
 
 def _affected(view: ProposalView) -> str:
     preview = view.proposal.preview
+    if not preview.commits:
+        return "*What it takes off main*\nNothing: no commit leaves the table."
     title = "What it took off main, as approved" if view.state in _OVER else "What it takes off main"
     taken = (
         f"*{title}*\n{counted(preview.commits, 'commit')}, {counted(preview.files, 'file')}, "
@@ -117,9 +119,18 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
             execute = button("Execute", Click.EXECUTE, incident.id, proposal.id, style="danger", confirm=sure)
             return [execute, button("Reject…", Click.REJECT, incident.id, proposal.id), *veto]
         case ProposalState.APPLIED if view.verified is not None and not view.verified.passed:
-            return [button("Verify again", Click.VERIFY, incident.id, proposal.id)]
+            return [button("Verify again", Click.VERIFY, incident.id, proposal.id), *_undo_button(incident, view)]
+        case ProposalState.APPLIED | ProposalState.REFUSED:
+            return _undo_button(incident, view)
         case _:
             return []
+
+
+def _undo_button(incident: Incident, view: ProposalView) -> list[ButtonElement]:
+    """Only where something was done; it proposes, and changes nothing by itself."""
+    if not any(ended.how == "done" for ended in view.done.values()):
+        return []
+    return [button("Propose to undo it", Click.UNDO, incident.id, view.proposal.id)]
 
 
 def execution_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:

@@ -1,0 +1,184 @@
+"""Builds the proposal that undoes another one from the results of its effects."""
+
+from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._requirements import committer
+from bot.actions._restarting import started_on_head
+from bot.actions._restore_points import RestorePoint
+from bot.actions._rewinding import left_behind, rewound
+from bot.domain.action import Action, Past, Plan
+from bot.domain.effects import MarkTable, MoveTable, PublishBranch, StartFromStop, StartJob, StopFork, StopJob
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.findings import PairVerdict
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.pairing import pairings
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import RefIs, TableIs
+from bot.domain.table import TableState
+
+
+class Deeds:
+    """What the earlier proposal has really done."""
+
+    def __init__(self, past: Past) -> None:
+        self.title = past.proposal.title
+        done = [(index, effect) for index, effect in enumerate(past.proposal.effects) if index in past.results]
+        self.stopped = next((e.job_id for _, e in done if isinstance(e, StopJob)), None)
+        self.fork = next((e.job_id for _, e in done if isinstance(e, StopFork)), None)
+        starts = [(i, e) for i, e in done if isinstance(e, StartJob | StartFromStop)]
+        self.started = next((past.started[i].job_id for i, _ in starts), None)
+        moves = [i for i, e in done if isinstance(e, MoveTable | PublishBranch)]
+        left = next((past.results[i].get("left") for i in moves), None)
+        self.moved_from = SnapshotId(int(left)) if left else None
+        self.published = next((e.head for _, e in done if isinstance(e, PublishBranch)), None)
+        self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
+        self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
+
+
+def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
+    """The head on which the new run was started."""
+    intent = past.started[index].expected_head
+    return intent if intent is not None else effect.on_top_of if isinstance(effect, StartJob) else None
+
+
+def undone(plan: Plan, action: Action, past: Past) -> Proposal:
+    """Raises Refused with the reason when it cannot be undone, CouldNotLook when Flink was not seen."""
+    did = Deeds(past)
+    title = f"Undo: {did.title}"
+    if did.fork is not None:
+        raise _impossible(
+            did,
+            f"It stopped run {short_job(did.fork)}, one of two writers; Waterline starts no second writer.",
+            "Start it by hand from the state that its stop has left, if it has to be.",
+        )
+    if did.started is not None or did.moved_from is not None:
+        return _moved_back(plan, action, did, title)
+    if did.stopped is not None:
+        _job, head = job_and_head(plan, action)
+        live = live_run(plan)
+        if live is not None:
+            raise _impossible(
+                did,
+                f"It stopped run {short_job(did.stopped)}, and run {short_job(live.job_id)} is alive now.",
+                "Somebody has started the job since: there is nothing to bring back.",
+            )
+        proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
+        return proposal.model_copy(update={"title": title})
+    if did.marks:
+        return _unmarked(plan, action, did, title)
+    raise _impossible(
+        did, "It has changed neither main nor the job nor a mark of the table.", "Nothing has to be done."
+    )
+
+
+def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+    """Main goes back to what was left, and the job to the state of the run that was stopped, if one was."""
+    table = plan.case.observation.table
+    live = live_run(plan)
+    if live is not None and live.job_id != did.started:
+        raise _impossible(
+            did,
+            f"Expected run {short_job(did.started)}, which it has started, or none to be alive; found run "
+            f"{short_job(live.job_id)}.",
+            "Somebody has started the job since. Diagnose again: what to do is decided by the state of today.",
+        )
+    to = did.moved_from or did.stood_at
+    if to is None or to not in table.by_id:
+        raise _impossible(
+            did,
+            f"Snapshot {short(to)}, on which the table stood before, is not listed any more.",
+            "Nothing points to an expired snapshot; rows are read again from the source.",
+        )
+    foreign = [s for s in left_behind(table, to) if s.job_id != did.started and s.snapshot_id not in _known(did, table)]
+    if foreign:
+        raise _impossible(
+            did,
+            f"{short(foreign[0].snapshot_id)} was committed since by {committer(foreign[0])} at "
+            f"{foreign[0].committed_at:%H:%M:%S} UTC, and {len(foreign) - 1} more; they would be lost.",
+            "Talk to that writer first. Diagnose again: what to do is decided by the state of today.",
+        )
+    point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None
+    return rewound(plan, action, to, point, live, title=title)
+
+
+def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
+    """The commits of the repair that it published: they are what is undone."""
+    if did.published is None or did.moved_from is None:
+        return frozenset()
+    below = {s.snapshot_id for s in table.ancestors(did.moved_from)}
+    return frozenset(s.snapshot_id for s in table.ancestors(did.published) if s.snapshot_id not in below)
+
+
+def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:
+    """The newest durable state of the stopped run that pairs with the table as it was at `at`."""
+    table, observation = plan.case.observation.table, plan.case.observation
+    if observation.checkpoints.state == "not-seen":
+        missing = observation.checkpoints
+        raise CouldNotLook(
+            "Whether it can be undone is not known: the restore points could not be listed.",
+            f"Expected an answer from {missing.source}; found: {missing.reason}",
+            missing.remedy,
+        )
+    wanted = next((s.snapshot_id for s in table.ancestors(at) if s.job_id and s.checkpoint_id is not None), None)
+    of_run = [each for each in observation.checkpoints.values if each.job_id == run]
+    told = pairings(of_run, table, observation.jobs)
+    for each in told:
+        if (
+            each.verdict is PairVerdict.PAIRED
+            and each.is_durable
+            and each.snapshot_id is not None
+            and each.snapshot_id == wanted
+            and each.checkpoint_id is not None
+            and each.digest is not None
+        ):
+            return RestorePoint(
+                path=each.path,
+                checkpoint_id=each.checkpoint_id,
+                snapshot_id=each.snapshot_id,
+                digest=each.digest,
+                is_right=False,
+            )
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"
+    raise _impossible(
+        did,
+        f"Expected a savepoint of run {short_job(run)} that pairs with {short(wanted)}, where the table stood; found "
+        f"{found}.",
+        "Without it the job would lose or repeat rows. Diagnose again, and propose what the state of today asks for.",
+    )
+
+
+def _unmarked(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+    """Tags that were set go, properties get the values from before."""
+    table = plan.case.observation.table
+    effects: list[MarkTable] = []
+    requirements: list[RefIs] = []
+    sentences: list[str] = []
+    for before, mark in did.marks:
+        back = {key.removeprefix("property "): value for key, value in before.items()}
+        effects.append(
+            MarkTable(
+                table=table.name,
+                why="Take the marks away again",
+                remove_tags=tuple(mark.new_tags),
+                set_properties=back,
+                remove_properties=tuple(key for key in mark.set_properties if key not in back),
+            )
+        )
+        requirements += [RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in mark.new_tags.items()]
+        sentences += [f"Remove the tag {tag}." for tag in mark.new_tags]
+        sentences += [f"Set {key} to {value} again." for key, value in back.items()]
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=effects,
+        requirements=(TableIs(uuid=table.uuid), *requirements),
+        preview=untouched(
+            (*sentences, "Neither main nor the job is touched."),
+            sure="The marks go; main and the job stay as they are.",
+        ),
+        undo="`/waterline undo` sets the marks again, if nothing has expired meanwhile.",
+    )
+
+
+def _impossible(did: Deeds, found: str, do: str) -> Refused:
+    return Refused(f"“{did.title}” cannot be undone.", found, do)

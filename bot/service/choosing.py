@@ -1,0 +1,92 @@
+"""Which action is meant, why, and what it would undo: before anything is proposed."""
+
+from collections.abc import Mapping
+
+from bot.actions._scan import ActionModule
+from bot.domain.action import Past
+from bot.domain.diagnosis import Matches, Mode, Remedy
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import ProposalId
+from bot.domain.incident import Incident
+from bot.domain.runbook import ASKED_FOR
+from bot.service.proposal_rules import match_for
+
+UNDO = "undo_proposal"
+_ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
+
+
+def action_meant(incident: Incident, name: str, actions: Mapping[str, ActionModule]) -> ActionModule:
+    """The action of this name; of `diagnosis.remedy` the one that the diagnosis asks for. Raises Refused with what
+    there is."""
+    wanted = name
+    if name == ASKED_FOR:
+        decisive = incident.diagnosis.decisive if incident.diagnosis else None
+        if decisive is None:
+            raise Refused(
+                "There is nothing to propose.",
+                "No failure mode matches so far.",
+                "Collect evidence and diagnose again.",
+            )
+        wanted = action_of(decisive[1].remedy)
+    module = actions.get(wanted)
+    if module is None:
+        raise Refused(
+            f"Waterline has no action for “{wanted.replace('_', ' ')}”.",
+            f"It has {', '.join(sorted(actions))}.",
+            "Two people do it by hand, or name one of these.",
+        )
+    return module
+
+
+def action_of(remedy: Remedy) -> str:
+    """The name that an action for this remedy has."""
+    return remedy.value.replace("-", "_")
+
+
+def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) -> tuple[Mode, Matches]:
+    """The match that asks for it. An action that people may ask for without one is proposed for their reason."""
+    if not module.action.on_request:
+        return match_for(incident, module.action.name)
+    for mode, match in incident.diagnosis.matches if incident.diagnosis else ():
+        if action_of(match.remedy) == module.action.name:
+            return mode, match
+    asked = Mode(
+        code="asked", name="asked", title="a responder asked for it", needs=(), false_positives=(), neighbours=()
+    )
+    return asked, Matches(
+        headline=reason.strip() or "a responder asked for it; no diagnosis does.",
+        reasons=(),
+        rows=(),
+        last_good=incident.trusted,
+        wrong_run=None,
+        remedy=Remedy.NOTHING,
+    )
+
+
+def newest_that_did_anything(incident: Incident) -> ProposalId:
+    """The proposal that an undo means where nobody names one. Raises Refused without any."""
+    for view in reversed(incident.proposals.values()):
+        if any(ended.how == "done" for ended in view.done.values()):
+            return view.proposal.id
+    raise Refused("There is nothing to undo.", f"No proposal of {incident.id} has changed anything.", "")
+
+
+def past_of(incident: Incident, proposal: ProposalId) -> Past:
+    """What it did, as the journal tells. Raises Refused while it has not ended, or when it did nothing."""
+    view: ProposalView | None = incident.proposals.get(proposal)
+    if view is None:
+        raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
+    done = {index: ended for index, ended in view.done.items() if ended.how == "done"}
+    if view.state not in _ENDED or not done:
+        raise Refused(
+            f"“{view.proposal.title}” cannot be undone.",
+            f"Expected one that has ended and changed something; it is {view.state.value}, with {len(done)} of "
+            f"{len(view.proposal.effects)} steps done.",
+            "Wait for its end." if view.state not in _ENDED else "",
+        )
+    return Past(
+        proposal=view.proposal,
+        started={index: view.started[index] for index in done},
+        results={index: dict(ended.result) for index, ended in done.items()},
+    )

@@ -1,0 +1,75 @@
+"""Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
+
+from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
+from bot.actions._marking import commit_marks
+from bot.domain.entries import Body, MaintenanceMarked
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
+from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.ports import TableCatalog
+from bot.service.incident_store import IncidentStore, must_be_open
+
+_AT_WORK = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
+            ProposalState.UNKNOWN}  # fmt: skip
+
+
+class Maintenance:
+    """Everything may be done twice: the sign on the table tells what is done."""
+
+    def __init__(self, store: IncidentStore, catalog: TableCatalog) -> None:
+        self._store = store
+        self._catalog = catalog
+
+    def freeze(self, incident_id: IncidentId, *, by: str) -> str:
+        """Stop expiry and orphan removal now; the answer for whoever asked. Raises Refused, CommitRefused,
+        OutcomeUnknown, CouldNotLook."""
+        incident = self._store.get(incident_id)
+        must_be_open(incident)
+        table = incident.opened.table
+        if commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is None:
+            who = frozen_by(self._catalog.load(table)) or "hand"
+            return f"Maintenance of {table} was frozen already, by {who}."
+        self._note(incident_id, by, "frozen", "Expiry and orphan removal of the table are stopped (gc.enabled=false).")
+        return f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
+
+    def thaw(self, incident_id: IncidentId, *, by: str) -> str:
+        """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work,
+        CommitRefused, OutcomeUnknown, CouldNotLook."""
+        incident = self._store.get(incident_id)
+        busy = next((v for v in incident.proposals.values() if v.state in _AT_WORK), None)
+        if busy is not None:
+            raise Refused(
+                f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",
+                "Expected no proposal that is undecided or under way: expiry could take what it goes back to.",
+                "Wait for its end, or reject it.",
+            )
+        return self._thaw(incident, by)
+
+    def thaw_if_over(self, incident_id: IncidentId) -> None:
+        """The duty of the end: late rather than lost."""
+        incident = self._store.get(incident_id)
+        if incident.is_frozen and not incident.is_open:
+            self._thaw(incident, WATERLINE)
+
+    def _thaw(self, incident: Incident, by: str) -> str:
+        state = self._catalog.load(incident.opened.table)
+        if not is_frozen(state):
+            said = "Maintenance of the table had been taken out of its freeze already."
+        elif frozen_by(state) not in (None, incident.id):
+            said = f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
+        else:
+            commit_marks(self._catalog, incident.opened.table, thaw_change)
+            said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
+        if incident.is_frozen:
+            self._note(incident.id, by, "thawed", said)
+        return said
+
+    def _note(self, incident_id: IncidentId, by: str, status: str, sentence: str) -> None:
+        body = MaintenanceMarked.model_validate({"status": status, "sentence": sentence})
+
+        def decide(now: Incident) -> list[Body]:
+            return [] if now.is_frozen == (status == "frozen") else [body]
+
+        self._store.write(incident_id, by=by, decide=decide)
