@@ -63,6 +63,11 @@ class CommitRefused(WaterlineError):
     """Raised when the catalog refused a compare-and-swap: surely not applied."""
 
 
+class CouldNotKeep(WaterlineError):
+    """Raised when the record cannot be read or written now (disk full, database away); what was asked for is not
+    lost where it was stored, and is not answered with success where it was not."""
+
+
 class OutcomeUnknown(WaterlineError):
     """Raised when an effect may or may not have happened; it must be verified, never repeated."""
 

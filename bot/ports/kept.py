@@ -57,6 +57,9 @@ class Inbox(Protocol):
     def tied(self, delivery: Delivery) -> AbstractContextManager[None]:
         """What this thread adds to the journal in the block is counted with the delivery, all or nothing."""
 
+    def give_back(self, key: str) -> None:
+        """It could not be worked on to its end: it is claimed again."""
+
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on; `problem` is the reference id and sentence of a failure."""
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 import structlog
 
 from bot.domain.entries import Body, NoteAdded
-from bot.domain.errors import WaterlineError
+from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -54,7 +54,10 @@ class Background:
     def _run(self, work: _Work, do: Callable[[], None]) -> None:
         following: Callable[[], None] | None = do
         while following is not None:
-            self._guarded(*work, following)
+            try:
+                self._guarded(*work, following)
+            except CouldNotKeep as away:
+                log.warning("work could not be noted", incident=work[0], what=work[1], problem=str(away))
             with self._lock:
                 following = self._once_more.pop(work, None)
                 if following is None:
@@ -65,6 +68,8 @@ class Background:
             with self._alone_with(f"{incident}/{what}") as is_mine:
                 if is_mine:
                     do()
+        except CouldNotKeep:
+            raise  # there is nowhere to note it; it is owed, and looked at again
         except WaterlineError as error:
             self._note(incident, f"{what} could not be done: {error} It is tried again.")
         except Exception as error:

@@ -18,8 +18,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
+from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Delivery, Inbox
-from bot.slack.forms import following_form, form_for
+from bot.slack.forms import following_form, form_for, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.requests import delivery_key, parse
 
@@ -50,7 +51,11 @@ def build_app(
 
     @app.middleware
     def store(body: dict[str, Any], next: Callable[[], BoltResponse]) -> BoltResponse:  # noqa: A002 - Bolt's name
-        inbox.put(_delivery(body, clock.now()))
+        try:
+            inbox.put(_delivery(body, clock.now()))
+        except CouldNotKeep as away:
+            log.warning("delivery not stored", problem=str(away))
+            return _not_stored(body, str(away), lambda text: forms.submit(_tell, client, body, text))
         on_stored()
         return next()
 
@@ -73,6 +78,30 @@ def build_app(
     app.event("app_home_opened")(lambda: None)
     app.event("message")(lambda: None)
     return app
+
+
+def _not_stored(body: dict[str, Any], problem: str, tell: Callable[[str], object]) -> BoltResponse:
+    """Whoever asked hears at once that nothing was begun; an event is not acknowledged, so Slack brings it again."""
+    text = f"{problem} Nothing was done: ask again then."
+    if "command" in body:
+        return BoltResponse(status=200, body={"response_type": "ephemeral", "text": text})
+    if body.get("type") == "view_submission":
+        view = problem_form("Not stored", text).to_dict()
+        return BoltResponse(status=200, body={"response_action": "push", "view": view})
+    if body.get("type") == "block_actions":
+        tell(text)
+        return BoltResponse(status=200, body="")
+    return BoltResponse(status=503, body="")
+
+
+def _tell(client: WebClient, body: dict[str, Any], text: str) -> None:
+    """Past the outbox, which is in the same record."""
+    channel = (body.get("channel") or {}).get("id")
+    try:
+        if channel:
+            client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=text)
+    except SlackApiError as error:
+        log.warning("not told", error=error.response.get("error"))
 
 
 def _delivery(body: dict[str, Any], at: datetime) -> Delivery:

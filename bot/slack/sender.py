@@ -1,27 +1,30 @@
 """Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost."""
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
+from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Outbox, Post
 from bot.service.services import Services
 from bot.slack.limits import fit
 from bot.slack.pictures import MOST_TRIES, Pictures, instead_of, is_picture
 from bot.slack.render import render
+from bot.slack.sent_before import EVENT, REFUSES_THE_BOT, answer_was_lost, find_sent, repetition
 
 log = structlog.get_logger(__name__)
 _PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
-_OURS = {"token_revoked", "token_expired", "invalid_auth", "not_authed", "account_inactive", "missing_scope"}
-"""Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
 _AGAIN = timedelta(seconds=5)
 _LATER = timedelta(seconds=30)
-_EVENT = "waterline_post"
+_RECORD_AWAY_S = 0.5
+"""Between two tries to read or write a record that is away."""
 
 
 class Sender:
@@ -47,6 +50,8 @@ class Sender:
         self._on_end = on_end
         self._withheld = withheld
         self._pictures = Pictures(client, services.store)
+        self._is_away = False
+        """Whether the record was away at the last look: said once, not at each."""
         self._wake = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._loop, name="outbox")
@@ -72,30 +77,55 @@ class Sender:
                 if post is not None:
                     self._send(post)
                     continue
+                self._is_away = False
+            except CouldNotKeep as away:
+                self._waits(away)
             except Exception:
                 log.exception("outbox cannot be worked on")  # the database is away: a dead thread would be silence
             self._wake.wait(timeout=self._look_again_s)
             self._wake.clear()
 
     def _send(self, post: Post) -> None:
-        if (why := self._withheld(post)) is not None:
-            self._outbox.postpone(post.key, self._clock.now() + _LATER, why, whole_channel=False)
+        """Ask Slack, then write down how it went before anything else is sent, however long the record is away."""
+        write = self._asked(post)
+        while not self._stopped:
+            try:
+                write()
+            except CouldNotKeep as away:
+                self._waits(away)
+                continue
             return
+
+    def _waits(self, away: CouldNotKeep) -> None:
+        if not self._is_away:
+            log.warning("outbox waits for the record", problem=str(away))
+        self._is_away = True
+        time.sleep(_RECORD_AWAY_S)
+
+    def _asked(self, post: Post) -> Callable[[], None]:
+        """What is to be written down after this try."""
+        if (why := self._withheld(post)) is not None:
+            return partial(self._postpone, post, _LATER, why)
         try:
             ts = self._call(post)
         except SlackApiError as error:
-            self._refused(post, error)
-            return
+            return partial(self._refused, post, error)
         except (SlackClientError, OSError) as error:
             if is_picture(post) and post.tries >= MOST_TRIES:
-                self._end(post, f"the upload failed {post.tries} times ({error})")
-                return
-            self._outbox.postpone(post.key, self._clock.now() + _AGAIN, str(error), whole_channel=False)
-            return
+                return partial(self._end, post, f"the upload failed {post.tries} times ({error})")
+            return partial(self._postpone, post, _AGAIN, str(error))
+        except CouldNotKeep as away:
+            return partial(self._postpone, post, _AGAIN, str(away))
         except Exception as error:
             log.exception("message could not be rendered", key=post.key)
-            self._end(post, f"it could not be rendered: {error!r}")
-            return
+            return partial(self._end, post, f"it could not be rendered: {error!r}")
+        return partial(self._accepted, post, ts)
+
+    def _postpone(self, post: Post, wait: timedelta, why: str) -> None:
+        self._outbox.postpone(post.key, self._clock.now() + wait, why, whole_channel=False)
+
+    def _accepted(self, post: Post, ts: str | None) -> None:
+        """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
             self._on_end(post, None)
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
@@ -103,16 +133,18 @@ class Sender:
     def _call(self, post: Post) -> str | None:
         if is_picture(post):
             root = self._outbox.find(post.thread_of) if post.thread_of else None
-            self._pictures.send(post, root.ts if root else None, may_be_there=_answer_was_lost(post))
+            self._pictures.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
             return None
         text, blocks = render(post, self._services)
         body = fit(blocks)
         if post.user is not None:
+            if answer_was_lost(post):
+                body.append(repetition(post))  # nobody can look for it: it is in no history
             self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
             return None
-        ts, may_be_twice = (post.ts, False) if post.ts or not _answer_was_lost(post) else self._find(post)
+        ts, may_be_twice = (post.ts, False) if post.ts or not answer_was_lost(post) else self._found(post)
         if may_be_twice:
-            body.append(_twice(post))
+            body.append(repetition(post))
         if ts is not None and self._updated(post, ts, text, body):
             return ts
         root = self._outbox.find(post.thread_of) if post.thread_of else None
@@ -123,7 +155,7 @@ class Sender:
             thread_ts=root.ts if root else None,
             unfurl_links=False,
             unfurl_media=False,
-            metadata={"event_type": _EVENT, "event_payload": {"key": post.key}},
+            metadata={"event_type": EVENT, "event_payload": {"key": post.key}},
         )
         return str(answer["ts"])
 
@@ -139,7 +171,7 @@ class Sender:
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
-        if code in _OURS and not (is_picture(post) and code == "missing_scope"):
+        if code in REFUSES_THE_BOT and not (is_picture(post) and code == "missing_scope"):
             log.error("slack refuses the bot", error=code, key=post.key)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
             return
@@ -160,34 +192,6 @@ class Sender:
             self._on_end(post, problem)
         self._outbox.failed(post.key, problem)
 
-    def _find(self, post: Post) -> tuple[str | None, bool]:
-        """(ts of the message that carries this post's key, whether it may be there unseen).
-
-        Reading history needs a scope that the bot does without unless it is given (channels:history).
-        """
+    def _found(self, post: Post) -> tuple[str | None, bool]:
         root = self._outbox.find(post.thread_of) if post.thread_of else None
-        try:
-            if root is not None and root.ts is not None:
-                answer = self._client.conversations_replies(
-                    channel=post.channel, ts=root.ts, limit=100, include_all_metadata=True
-                )
-            else:
-                answer = self._client.conversations_history(channel=post.channel, limit=50, include_all_metadata=True)
-        except (SlackApiError, SlackClientError, OSError):
-            return None, True
-        for message in answer.get("messages") or []:
-            payload = (message.get("metadata") or {}).get("event_payload") or {}
-            if payload.get("key") == post.key:
-                return str(message["ts"]), False
-        return None, False
-
-
-def _answer_was_lost(post: Post) -> bool:
-    """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
-    return post.tries > 1 and post.problem != "ratelimited" and post.problem not in _OURS
-
-
-def _twice(post: Post) -> dict[str, Any]:
-    """Says of itself that it may be a repetition, so that nobody acts on it twice."""
-    text = f"Sending this was interrupted, so it may be here twice. It counts once: `{post.key}`"
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
+        return find_sent(self._client, post, root.ts if root else None)

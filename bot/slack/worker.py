@@ -4,10 +4,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
-from bot.domain.errors import WaterlineError
+from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox, Post
 from bot.slack.requests import Clicked, Command, Request, Submitted, parse
 
@@ -46,6 +47,9 @@ class InboxWorker:
         self._stopped = False
         self._waiting = 0
         self._stored_at = 0.0
+        self._kept_waiting: list[str] = []
+        self._is_away = False
+        """Whether the record was away at the last look: said once, not at each."""
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
 
     def start(self) -> None:
@@ -72,16 +76,31 @@ class InboxWorker:
         while not self._stopped:
             self._give_way()
             try:
+                self._give_back()
                 delivery = self._inbox.claim(self._clock.now())
                 if delivery is not None:
                     self.work(delivery)
                     continue
+                self._is_away = False
+            except CouldNotKeep as away:
+                if not self._is_away:
+                    log.warning("inbox waits for the record", problem=str(away))
+                self._is_away = True
+                self._waiting = 0
             except Exception:
                 log.exception("inbox cannot be worked on")  # the database is away: a dead thread would be silence
             with self._wake:
                 if not self._stopped and self._waiting == 0:
                     self._wake.wait(timeout=1.0)
                 self._waiting = 0
+
+    def _give_back(self) -> None:
+        """What was begun while the record could not be written is claimed anew; its row tells if it had written."""
+        while self._kept_waiting:
+            key = self._kept_waiting[0]
+            self._inbox.give_back(key)
+            with suppress(ValueError):  # another thread was first
+                self._kept_waiting.remove(key)
 
     def _give_way(self) -> None:
         """Acknowledgements come first: while deliveries arrive in a burst, none is begun, for a fifth of a second
@@ -91,12 +110,22 @@ class InboxWorker:
             time.sleep(rest)
 
     def work(self, delivery: Delivery) -> None:
-        """One delivery to its end."""
+        """One delivery to its end, or back into the inbox when the record cannot be written now."""
+        try:
+            self._work(delivery)
+        except CouldNotKeep as away:
+            log.warning("a delivery waits for the record", key=delivery.key, problem=str(away))
+            self._kept_waiting.append(delivery.key)
+            raise
+
+    def _work(self, delivery: Delivery) -> None:
         request: Request | None = None
         problem: str | None = None
         try:
             request = parse(delivery)
             answer = _ON_RECORD if delivery.written else self._do(request, delivery)
+        except CouldNotKeep:
+            raise
         except WaterlineError as error:
             answer = str(error)
         except Exception as error:

@@ -30,16 +30,16 @@ def main() -> int:
         bots = stack.enter_context(closing(Bots(root / "bots.log")))
         seed = asked.seed
         while figures.kills < asked.kills:
+            known = len(figures.violations)
             folder = root / f"seed-{seed}"
             folder.mkdir()
             record = server.new_database() if server else f"sqlite:///{folder}/journal.db"
             wanted = min(_KILLS_A_WORLD, asked.kills - figures.kills)
             Experiment(folder, record, bots, seed=seed, kills=wanted, figures=figures).run()
             print(f"seed {seed}: {figures.told()}", flush=True)  # noqa: T201
+            for each in figures.violations[known:]:
+                print(f"VIOLATION {each}", flush=True)  # noqa: T201
             seed += 1
-    for each in figures.violations:
-        print(f"VIOLATION {each}")  # noqa: T201
-    print(figures.told())  # noqa: T201
     return 1 if figures.violations else 0
 
 

@@ -17,7 +17,7 @@ from bot.workspace import Workspace
 from tests.rewound import Damaged
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 
 
 class Bots:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.entries import NoteAdded
-from bot.domain.errors import JournalMoved
+from bot.domain.errors import CouldNotKeep, JournalMoved
 from bot.ports import Delivery
 from tests.incidents import Story
 from tests.orders_table import NINE
@@ -158,7 +158,7 @@ def test_a_commit_that_fails_is_told_to_everyone_in_it(store: Store) -> None:
     def put(number: int) -> str:
         try:
             store.inbox.put(_delivery(f"click-{number}"))
-        except DBAPIError:
+        except (DBAPIError, CouldNotKeep):
             return "refused"
         return "stored"
 

@@ -27,8 +27,8 @@ from bot.domain.ids import JobId
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
-from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
+from bot.ports import JobPorts
 from bot.service.observing import Observer
 from bot.service.services import Services
 from bot.slack.directory import SlackDirectory
@@ -91,6 +91,8 @@ class LittleBot:
 
     looks_first = False
     """Whether it looks at what reads no rows of its own accord."""
+    record_url = ""
+    """Where its record is; empty: a file in the folder."""
 
     def __init__(self, folder: Path, api_url: str, tokens: tuple[str, str]) -> None:
         self.folder = folder
@@ -114,7 +116,7 @@ class LittleBot:
     def start(self, change: Callable[[Store], Store] = lambda store: store) -> None:
         """Build everything on the folder, catch up, and connect. `change` may put something before the ports."""
         with ExitStack() as closing:
-            store = self.store = change(open_store(f"sqlite:///{self.folder}/journal.db"))
+            store = self.store = change(open_store(self.record_url or f"sqlite:///{self.folder}/journal.db"))
             closing.callback(store.close)
             client = WebClient(self._bot_token, base_url=self._api_url)
             self.services = services = self._services(store, client)

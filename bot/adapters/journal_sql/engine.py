@@ -1,14 +1,16 @@
 """The engine: how transactions begin, and how durable a commit is."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, update
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
+
+from bot.domain.errors import CouldNotKeep
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another one on SQLite."""
@@ -30,11 +32,15 @@ def create(url: str) -> Engine:
     return engine
 
 
-def reading(engine: Engine) -> AbstractContextManager[Connection]:
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
     """A transaction that only reads: one consistent view, no write lock. Writers do not wait for it."""
     if engine.dialect.name == "sqlite":
-        return engine.execution_options(waterline_reads=True).connect()
-    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True).connect()
+        view = engine.execution_options(waterline_reads=True)
+    else:
+        view = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    with _told(engine, "read"), view.connect() as connection:
+        yield connection
 
 
 @contextmanager
@@ -44,13 +50,21 @@ def writing(engine: Engine) -> Iterator[Connection]:
     SQLite has one write lock, and who finds it taken sleeps up to 100 ms before it looks again. So the threads of
     this process queue here, where each is woken as soon as it is its turn; SQLite's own waiting is left for others.
     """
-    turn = _TURNS.get(engine)
-    if turn is None:
-        with engine.begin() as connection:
-            yield connection
-        return
-    with turn, engine.begin() as connection:
+    with _TURNS.get(engine) or nullcontext(), _told(engine, "written"), engine.begin() as connection:
         yield connection
+
+
+@contextmanager
+def _told(engine: Engine, what: str) -> Iterator[None]:
+    """The database is away or full: said once in our words. Raises CouldNotKeep."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as away:
+        raise CouldNotKeep(
+            f"Waterline's record cannot be {what} now.",
+            f"The database at {engine.url.render_as_string(hide_password=True)} said: {away.orig}.",
+            "Free its disk or bring it back; what was stored is worked on then. What was not stored was not begun.",
+        ) from away
 
 
 def put_row(engine: Engine, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:

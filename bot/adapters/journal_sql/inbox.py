@@ -104,6 +104,15 @@ class SqlInbox:
         finally:
             TIED_TO.reset(before)
 
+    def give_back(self, key: str) -> None:
+        """It could not be worked on to its end: somebody does it later."""
+        with writing(self._engine) as connection:
+            connection.execute(
+                update(INBOX)
+                .where(INBOX.c.key == key, INBOX.c.state == "taken")
+                .values(state="waiting", taken_at=None, worker=None)
+            )
+
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on. The key stays, so that a late redelivery is known; the payload, which holds
         Slack's short-lived tokens, stays only where there was a problem."""

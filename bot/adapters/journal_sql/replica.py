@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.journal_sql.orphans import give_back, takers
+from bot.domain.errors import CouldNotKeep
 
 log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 0.5
@@ -88,8 +89,8 @@ class OneOfMany:
             try:
                 self.join()
                 self._look()
-            except DBAPIError as away:
-                log.warning("the record's database is away", problem=str(away.orig))
+            except (DBAPIError, CouldNotKeep) as away:
+                log.warning("the record's database is away", problem=str(away))
                 self._forget()
 
     def _look(self) -> None:

@@ -1,0 +1,50 @@
+"""A message whose sending was cut short: looked for in Slack before it is sent again, else marked as a repetition."""
+
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.ports import Post
+
+EVENT = "waterline_post"
+"""Type of the metadata that carries a post's key."""
+REFUSES_THE_BOT = {"token_revoked", "token_expired", "invalid_auth", "not_authed", "account_inactive", "missing_scope"}
+"""Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
+_PAGE, _PAGES = 200, 10
+"""How far it is looked for; replies come oldest first, so the newest are on the last page."""
+
+
+def answer_was_lost(post: Post) -> bool:
+    """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
+    return post.tries > 1 and post.problem != "ratelimited" and post.problem not in REFUSES_THE_BOT
+
+
+def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str | None, bool]:
+    """(ts of the message that carries this post's key, whether it may be there unseen).
+
+    Reading history needs a scope that the bot does without unless it is given (channels:history).
+    """
+    asked: dict[str, Any] = {"channel": post.channel, "limit": _PAGE, "include_all_metadata": True}
+    try:
+        pages = (
+            client.conversations_history(**asked)
+            if thread_ts is None
+            else client.conversations_replies(ts=thread_ts, **asked)
+        )
+        for number, page in enumerate(pages, start=1):
+            for message in page.get("messages") or []:
+                payload = (message.get("metadata") or {}).get("event_payload") or {}
+                if payload.get("key") == post.key:
+                    return str(message["ts"]), False
+            if number == _PAGES:
+                return None, bool(page.get("has_more"))
+    except (SlackApiError, SlackClientError, OSError):
+        return None, True
+    return None, False
+
+
+def repetition(post: Post) -> dict[str, Any]:
+    """Says of itself that it may be a repetition, so that nobody acts on it twice."""
+    text = f"Sending this was interrupted, so it may be here twice. It counts once: `{post.key}`"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
