@@ -250,7 +250,7 @@ def test_a_schema_without_the_nonce_refuses_the_whole_start(
     try:
         _until(lambda: _is_refused(cluster, hand))
 
-        with pytest.raises(CouldNotLook, match='unknown field "spec.job.savepointRedeployNonce"') as refused:
+        with pytest.raises(CouldNotLook, match=r'unknown field "spec\.job\.savepointRedeployNonce"') as refused:
             operator.start(JOB, PATH, OURS)
 
         assert before == hand.resource["spec"]
