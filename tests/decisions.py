@@ -11,7 +11,7 @@ from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurre
 from bot.domain.runbook import EvidenceStep, ReviewStep, Runbook
 from tests import orders_table as orders
 
-ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
+ANA, BEN, EVE = UserId("U0ANA00001"), UserId("U0BEN00001"), UserId("U0EVE00005")
 CHANNEL = "C0ORDERS01"
 PROPOSAL = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAB")
 HEAD_AFTER = SnapshotId(7211009385562140011)

@@ -17,7 +17,7 @@ from bot.domain.notice import Notice
 from bot.domain.table import Window
 from bot.ports import Journal
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN, CHANNEL, F2, F13, F18, HEAD_AFTER, PROPOSAL, RUNBOOK, rewind
+from tests.decisions import ANA, BEN, CHANNEL, EVE, F2, F13, F18, HEAD_AFTER, PROPOSAL, RUNBOOK, rewind
 
 
 class Story:
@@ -140,6 +140,15 @@ class Story:
         digest = self.incident.proposals[PROPOSAL].proposal.digest
         given = Approval(by=by, at=self.now, digest=digest)
         return self.says(e.ProposalApproved(proposal=PROPOSAL, approval=given, complete=True), by=by)
+
+    def breaks_the_glass(self, reason: str, *, reached: bool = True) -> "Story":
+        """Eve approves alone; the owners are paged."""
+        digest = self.incident.proposals[PROPOSAL].proposal.digest
+        given, pages = Approval(by=EVE, at=self.now, digest=digest), ("C0OWNERS01",)
+        self.says(e.GlassBroken(proposal=PROPOSAL, approval=given, reason=reason, pages=pages), by=EVE)
+        how, detail = ("delivered", "in C0OWNERS01") if reached else ("failed", "channel_not_found")
+        ended = {"proposal": PROPOSAL, "to": pages[0], "how": how, "detail": detail}
+        return self.says(e.OwnersPaged.model_validate(ended))
 
     def rewinds(self, outcome: str = "applied") -> "Story":
         """The approved rewind is carried out."""

@@ -197,7 +197,7 @@ class NoticeEnded(Record):
 class Finding(Record):
     """One line of the contract review."""
 
-    contract: Literal["state", "checkpoint", "table"]
+    contract: Literal["state", "checkpoint", "table", "approval"]
     term: str
     observed: str
     holds: bool | None

@@ -1,5 +1,6 @@
 """The first contract review: every term that the recovery stood on, against what was observed."""
 
+from bot.domain.approval_terms import approval_terms
 from bot.domain.checkpoint_terms import checkpoint_terms
 from bot.domain.contract import TableContract
 from bot.domain.entries import Finding
@@ -10,7 +11,7 @@ from bot.domain.table_terms import table_terms
 
 
 def review(incident: Incident, observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
-    """One finding a term, state first, then checkpoints, then the table. `holds` None: could not be told.
+    """One finding a term, state first, then checkpoints, then the table, then how it was decided. `holds` None: could not be told.
 
     A term that was broken during the incident counts as broken, also when the repair has mended it since.
     """
@@ -18,4 +19,5 @@ def review(incident: Incident, observation: Observation, contract: TableContract
         *state_terms(incident.trusted, observation),
         *checkpoint_terms(observation),
         *table_terms(incident, observation.table, contract),
+        *approval_terms(incident),
     )

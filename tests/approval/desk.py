@@ -15,9 +15,9 @@ from bot.domain.journal import Entry
 from bot.domain.proposal import Proposal
 from bot.domain.table import Window
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN, CHANNEL, RUNBOOK, rewind
+from tests.decisions import ANA, BEN, CHANNEL, EVE, RUNBOOK, rewind
 
-CLEO, DANA, EVE, FINN = UserId("U0CLEO0003"), UserId("U0DANA0004"), UserId("U0EVE00005"), UserId("U0FINN0006")
+CLEO, DANA, FINN = UserId("U0CLEO0003"), UserId("U0DANA0004"), UserId("U0FINN0006")
 EVERYONE = (ANA, BEN, CLEO, DANA, EVE, FINN)
 OWNERS = "C0OWNERS01"
 ID = IncidentId("wl-1")

@@ -6,7 +6,15 @@ from typing import get_args
 
 import pytest
 
-from bot.domain.entries import Body, EvidenceRequested, ExecutionStarted, NoteAdded, ProposalEnded
+from bot.domain.entries import (
+    ApprovalReminded,
+    Body,
+    EvidenceRequested,
+    ExecutionStarted,
+    NoteAdded,
+    ProposalEnded,
+    VetoTimeEnded,
+)
 from bot.domain.evidence import Verdict
 from bot.domain.ids import CheckpointId, EvidenceId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
@@ -240,7 +248,9 @@ def test_a_running_task_is_not_told_as_failed(story: Story, records: Records) ->
 
 def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
     """A whole incident leaves no entry without words, and each ends like a sentence."""
-    story.whole()
+    story.whole().breaks_the_glass("Revenue pays out at four.").says(
+        ApprovalReminded(proposal=PROPOSAL, number=2), VetoTimeEnded(proposal=PROPOSAL)
+    )
 
     told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}
 

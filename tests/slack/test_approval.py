@@ -120,7 +120,7 @@ def test_two_of_two_must_approve(proposed: SeenMessage, ben: Responder, cleo: Re
     between = state(bot)
     second = cleo.answer_to(lambda: cleo.clicks("Approve", proposed))
 
-    assert "Another approver is needed" in first
+    assert "Your approval counts. It needs 1 more approval. Ask @Cleo Marsh." in first
     assert "You have approved this already" in twice
     assert between is ProposalState.PROPOSED
     assert "Approved." in second

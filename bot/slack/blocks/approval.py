@@ -11,6 +11,8 @@ from bot.domain.journal import WATERLINE
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.text import addressed, as_sentence, mrkdwn, person, room
 
+_WHY_TOLD = "You are told because the table's policy names you. The incident's review looks at it again."
+
 
 def who_may(view: ProposalView) -> list[str]:
     """Small print while it can still be decided: who is missing, until when, who may stop it, and the way out."""
@@ -83,6 +85,12 @@ def page_message(incident: Incident, view: ProposalView) -> tuple[str, list[Bloc
         f"The policy asks for {policy.required}{_teams(policy)}; {others or 'no'} other{'s' if others != 1 else ''} "
         f"had approved.\n*Reason:* {mrkdwn(as_sentence(view.glass.reason))}"
     )
+    if incident.is_private:
+        lines = (
+            f":rotating_light: *The glass was broken in a private incident, {incident.id}.*\n"
+            f"{person(given.by)} approved alone at {clock(given.at)}. Ask them what it is about, and to invite you."
+        )
+        return f"The glass was broken in {incident.id}", [section(lines), context(_WHY_TOLD)]
     veto = f" {_named(mentions((policy.veto,)), policy)} may veto it." if policy.veto is not None else ""
     blocks: list[Block] = [
         section(lines),
@@ -90,7 +98,7 @@ def page_message(incident: Incident, view: ProposalView) -> tuple[str, list[Bloc
             f"*{'It can be stopped until it is carried out' if not view.execution_started_at else _carried(view)}.* "
             f"It is in {room(incident.opened.channel)}.{veto}"
         ),
-        context("You are told because the table's policy names you. The incident's review looks at it again."),
+        context(_WHY_TOLD),
     ]
     return text, blocks
 
