@@ -83,10 +83,9 @@ class Walker:
         if not isinstance(current, ActionStep) or current.action != ASKED_FOR or decisive is None:
             return []
         remedy = decisive[1].remedy
-        if remedy.value.replace("-", "_") in self._actions:
-            return []
         why = f"Waterline has no button for “{remedy.words}”"
-        return [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
+        known = remedy.value.replace("-", "_") in self._actions
+        return [] if known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
 
     def _alone(self, incident_id: IncidentId) -> threading.RLock:
         with self._lock:
