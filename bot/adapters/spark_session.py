@@ -21,9 +21,9 @@ TROUBLE = (PySparkException, grpc.RpcError)
 """What Spark Connect's client raises."""
 _DEFAULT_PORT = 15002
 _PATIENCE_S = 3.0
-_LISTING_TASKS = "32"
+_LISTING_TASKS = 32
 """Spark makes one task of each path that it looks for, up to 10,000: 5,000 manifests took 24 s on two cores to find,
-and take 1.7 s in 32 tasks."""
+and take 1.7 s in 32 tasks. The embedded server makes one for each of its cores: it has no more hands."""
 _RETRIES = {"remote": 4, "embedded": 2}
 """About 4 s and a quarter of a second; the client's own 15 would keep a responder waiting for ten minutes."""
 
@@ -48,10 +48,10 @@ class SparkConnection:
             self._discard()
             if isinstance(self._where, EmbeddedSpark):
                 self._server = SparkServer(self._where)
-                self._session = _connected(self._server.url, _RETRIES["embedded"])
+                self._session = _connected(self._server.url, _RETRIES["embedded"], self._where.cores)
             else:
                 _reachable(self._where)
-                self._session = _connected(self._where, _RETRIES["remote"])
+                self._session = _connected(self._where, _RETRIES["remote"], _LISTING_TASKS)
             return self._session
 
     @property
@@ -96,12 +96,12 @@ class SparkConnection:
             server.stop()
 
 
-def _connected(url: str, retries: int) -> SparkSession:
+def _connected(url: str, retries: int, listing_tasks: int) -> SparkSession:
     try:
         session: SparkSession = SparkSession.builder.remote(url).create()
         cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
         session.conf.set("spark.sql.session.timeZone", "UTC")
-        session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", _LISTING_TASKS)
+        session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))
     except TROUBLE as error:
         raise EvidenceFailed(
             "Spark refused the session.",
