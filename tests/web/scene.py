@@ -79,7 +79,7 @@ class Scene:
         """Of the orders, now."""
         return self.desk().trust(ORDERS)
 
-    def opens(self, *, private: bool = False, mark: bool = True) -> "Scene":
+    def opens(self, *, private: bool = False, mark: bool = True, by: str = ANA) -> "Scene":
         """Ana opens an incident; run A's last commit is believed good."""
         state = self.orders.state()
         assert state.head is not None
@@ -96,7 +96,7 @@ class Scene:
             private=private,
         )
         self._later()
-        self.id = self.incidents.open(opened, by=ANA).id
+        self.id = self.incidents.open(opened, by=by).id
         if mark:
             self._waterline.under_review(self.id)
         return self

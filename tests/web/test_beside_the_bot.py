@@ -1,0 +1,60 @@
+"""`waterline serve` with a section `web`: bot and pages in one process."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+from ruamel.yaml import YAML
+
+from bot.workspace import Workspace
+from tests.slack.people import eventually
+from tests.tables import ORDERS
+from tests.web.scene import Scene
+
+
+def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_path: Path) -> None:
+    """With the token it answers, and whoever Slack knows is named; without a section `web` nothing listens."""
+    with Workspace().serve() as slack:
+        known = slack.person("ana").person
+        scene.opens(by=known.id)
+        config, log = _config(scene, slack), tmp_path / "bot.log"
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t0"}
+        command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(command, env={**os.environ, **secrets}, stdout=output, stderr=output) as process,
+        ):
+            try:
+                eventually(lambda: "Pages, API and MCP server are at" in log.read_text(), timeout_s=60)
+                address = re.findall(r"http://127\.0\.0\.1:\d+", log.read_text())[0]
+                with httpx.Client(base_url=address, auth=("", "t0")) as web:
+                    page, trust = web.get("/incidents/wl-1").text, web.get(f"/v1/tables/{ORDERS}/trust").json()
+                refused = httpx.get(f"{address}/")
+            finally:
+                process.send_signal(signal.SIGTERM)
+                ended = process.wait(timeout=30)
+
+    assert (0, 401, "under-review") == (ended, refused.status_code, trust["state"])
+    assert "by Ana Ribeiro" in page
+    assert known.id not in page
+
+
+def _config(scene: Scene, slack: Workspace) -> Path:
+    content = {
+        "home": str(scene.folder / "home"),
+        "journal": {"url": scene.journal_url},
+        "catalog": {"name": "lake", "properties": scene.catalog_properties},
+        "tables": {
+            str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+        },
+        "slack": {"base_url": slack.api_url, "pace": 0},
+        "web": {"port": 0},
+    }
+    path = scene.folder / "waterline.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+    return path
