@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pyarrow import ArrowException
 
 from bot.adapters.iceberg.manifests import manifests_of
+from bot.adapters.iceberg.storage import Opened
 from bot.adapters.opening import opened
 from bot.domain.diagnosis import Case
 
@@ -16,14 +17,17 @@ _OF_PEOPLE = re.compile(r"/jobs/[0-9a-f]{32}/(exceptions|config)(\?|$)")
 _TROUBLE = (OSError, ArrowException, ValueError)
 
 
-def raw_sources(case: Case, *, with_values: bool) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
+def raw_sources(
+    case: Case, *, with_values: bool, of_table: Opened = opened
+) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """`of_table` opens the table's own files; Flink's are opened by what the environment says. Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
     that may be the very fault. Cost: reads what the window's evidence has read."""
     raw: dict[str, bytes] = {}
     left_out: list[str] = []
-    for source in _sources(case, with_values, left_out):
+    own = case.observation.table.location.rstrip("/") + "/"
+    for source in _sources(case, with_values, left_out, of_table):
         try:
-            files, path = opened(source)
+            files, path = of_table(source) if source.startswith(own) else opened(source)
             with files.open_input_stream(path) as stream:
                 content = stream.read(_LARGEST + 1)
         except _TROUBLE as error:
@@ -43,7 +47,7 @@ def bodies(tape: Mapping[str, bytes], *, with_values: bool) -> dict[str, bytes]:
     return {address: body for address, body in tape.items() if with_values or not _OF_PEOPLE.search(address)}
 
 
-def _sources(case: Case, with_values: bool, left_out: list[str]) -> Iterator[str]:
+def _sources(case: Case, with_values: bool, left_out: list[str], of_table: Opened) -> Iterator[str]:
     table = case.observation.table
     yield table.metadata_location
     if not with_values:
@@ -58,7 +62,7 @@ def _sources(case: Case, with_values: bool, left_out: list[str]) -> Iterator[str
     for snapshot in case.window.of(table):
         yield snapshot.manifest_list
         try:
-            yield from manifests_of(snapshot)
+            yield from manifests_of(snapshot, of_table)
         except _TROUBLE as error:
             left_out.append(f"manifests of {snapshot.snapshot_id}: {type(error).__name__}")
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
+from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.object_moves import move, written_at
-from bot.adapters.opening import address, opened
+from bot.adapters.opening import address
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
@@ -26,11 +27,15 @@ _ELSEWHERE = "flink.manifests.location"
 class FolderOfTable:
     """Lists folders of the table's own storage."""
 
+    def __init__(self, storage: TableStorage | None = None) -> None:
+        """`storage` knows what the catalog says of it; None: the environment does."""
+        self._storage = storage or TableStorage({})
+
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         """See the port."""
         folder = table.properties.get(_ELSEWHERE) or f"{table.location.rstrip('/')}/metadata"
         try:
-            files, path = opened(folder)
+            files, path = self._storage.of(table.name)(folder)
             listed = files.get_file_info(FileSelector(path))
         except (OSError, ArrowException, ValueError) as error:
             said = str(error).strip().partition("\n")[0]

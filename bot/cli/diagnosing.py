@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bot.adapters.case_file import read_case, write_case
 from bot.adapters.case_sources import bodies, raw_sources
-from bot.bootstrap import failure_modes
+from bot.bootstrap import failure_modes, files_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.cli.tables import print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
@@ -19,6 +19,7 @@ from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, short
 from bot.domain.saved_case import SavedCase
+from bot.settings import Settings, masking
 
 console = Console(soft_wrap=True, highlight=False)
 case_app = typer.Typer(help="A diagnosis with everything it was read from, in one file.", no_args_is_help=True)
@@ -60,7 +61,7 @@ def save(
     tape: dict[str, bytes] = {}
     with services_for(config, tape) as services:
         found = services.examiner.examine(TableName(table), chosen(window))
-    raw, left_out = raw_sources(found.case, with_values=values)
+    raw, left_out = raw_sources(found.case, with_values=values, of_table=files_of(config, TableName(table)))
     raw |= bodies(tape, with_values=values)
     saved = SavedCase(
         saved_at=datetime.now(UTC),
@@ -69,7 +70,7 @@ def save(
         diagnosis=found.diagnosis,
         left_out=left_out,
     )
-    write_case(to, saved, raw)
+    write_case(to, saved, raw, masking(Settings.load(config)))
     codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
     console.print(f"{to}: {codes}; {len(raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
     for each in left_out:

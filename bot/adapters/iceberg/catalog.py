@@ -25,6 +25,7 @@ from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
 from bot.adapters.iceberg.lost import lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.storage import TableStorage
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
@@ -47,6 +48,7 @@ class PyIcebergCatalog:
         """`name` and `properties` go to PyIceberg as they are; a SQLite catalog is given a busy timeout."""
         self.name = name
         self._properties = _with_patience(properties)
+        self.storage = TableStorage(self._properties)
         self._clock = clock
         self._made: dict[str, Catalog] = {}
         self._lock = Lock()
@@ -67,6 +69,7 @@ class PyIcebergCatalog:
         try:
             with catching() as caught:
                 loaded = self._catalog("read").load_table(table)
+            self.storage.learn(table, loaded.io.properties)
             history = caught.get(loaded.metadata_location)
             return table_state(table, loaded.metadata, loaded.metadata_location, self._clock.now(), history)
         except UNREAD as error:

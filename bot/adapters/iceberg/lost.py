@@ -19,7 +19,7 @@ from pyiceberg.io import FileIO, InputFile, OutputFile, load_file_io
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 
-from bot.adapters.opening import opened
+from bot.adapters.iceberg.storage import opened_with
 from bot.domain.ids import TableName
 
 _METADATA = re.compile(r"(?:v|(?=\d))(?P<number>\d+)(?:-[0-9a-f-]{36})?(?:\.gz)?\.metadata\.json(?:\.gz)?")
@@ -76,7 +76,7 @@ def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMeta
     limit = _METADATA.fullmatch(lost_name)
     below = int(limit["number"]) if limit else None
     try:
-        listed = list(_listed(folder))
+        listed = list(_listed(folder, properties))
     except (OSError, ArrowException, ValueError):
         return None
     older = [each for each in listed if each[2] != lost_name and (below is None or each[0] < below)]
@@ -103,9 +103,9 @@ def _pointer(name: str, properties: Mapping[str, str], table: TableName) -> str 
     return None
 
 
-def _listed(folder: str) -> Iterator[tuple[int, datetime, str]]:
+def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:
     """(number, when it was written, name) of every metadata file in the folder."""
-    files, path = opened(folder)
+    files, path = opened_with(dict(properties), folder)
     for info in files.get_file_info(FileSelector(path)):
         found = _METADATA.fullmatch(info.base_name)
         if info.type is FileType.File and found is not None:
