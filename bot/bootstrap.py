@@ -22,6 +22,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.iceberg.storage import Opened
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
@@ -104,12 +105,13 @@ def build(
         stack.callback(runner.close)
         collector = Collector(tasks, runner, now)
         incidents = IncidentStore(store.journal, now)
+        catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(
-            catalog=PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now),
+            catalog=catalog,
             tables=setups_of(settings),
             jobs={name: _job_ports(job, stack, tape) for name, job in settings.jobs.items()},
             reads=_lineage(settings, stack),
-            files=FolderOfTable(),
+            files=FolderOfTable(catalog.storage),
         )
         services = assemble(incidents, observer, collector, directory, now, store.presence.alone_with)
         stack.callback(services.background.close)
@@ -129,6 +131,17 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
         found[name] = setup.model_copy(update={"contract": contract})
     return found
+
+
+def files_of(config: Path, table: TableName) -> Opened:
+    """Opens the table's own files as its catalog says now: one catalog call. Raises UnknownTable, CouldNotLook."""
+    settings = Settings.load(config)
+    catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, SystemClock())
+    try:
+        catalog.load(table)
+    finally:
+        catalog.close()
+    return catalog.storage.of(table)
 
 
 def spark_runner(settings: Settings) -> SparkEvidenceRunner:
