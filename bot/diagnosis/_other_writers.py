@@ -9,12 +9,12 @@ _REMOVED_DELETES = ("removed-delete-files", "removed-position-deletes", "removed
 
 def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
     """Commits without a Flink job id that changed which rows are live, oldest first. A compaction is none, as long as
-    it kept its rows."""
+    it kept its rows; nor is an approved repair of ours, which is looked at by what it led to."""
     table = case.observation.table
     return tuple(
         s
         for s in in_window(case)
-        if s.job_id is None and (s.operation != "replace" or rows_lost_by_replacing(table, s) > 0)
+        if s.job_id is None and not s.is_repair and (s.operation != "replace" or rows_lost_by_replacing(table, s) > 0)
     )
 
 

@@ -33,6 +33,8 @@ def examine(case: Case) -> Examined:
     """Matches on a commit that repeats another one's checkpoint or files; a replayed source range is F2 or F13."""
     found = case.duplicate_commits
     same = [r for r in found.repeated if r.how != "same-source-range" and not r.is_cherry_pick] if found else []
+    dropped = {s for commit in case.observation.table.chain for s in commit.took_out}
+    same = [r for r in same if r.again not in dropped]
     files = case.duplicate_files
     by_fork = {s.snapshot_id for s in brought_by_fork(case)}
     again = {r.again for r in same} | set(files.again if files else ())
@@ -53,6 +55,10 @@ def examine(case: Case) -> Examined:
     ]
     if missing or found is None:
         return CannotTell(missing=tuple(missing))
+    if dropped:
+        return Excluded(
+            reason=f"{' and '.join(short(s) for s in sorted(dropped))} was taken out of the table by a repair of ours."
+        )
     if counted_anew:
         one = counted_anew[0]
         return Excluded(

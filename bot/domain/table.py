@@ -7,6 +7,11 @@ from itertools import takewhile
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record, Utc
 
+REPAIR = "waterline.effect"
+"""Summary key of a repair: the proposal and the place of the effect in it."""
+TOOK_OUT = "waterline.took-out"
+"""Summary key of a repair: the commits whose files it took out, by id, with commas."""
+
 
 class Snapshot(Record):
     """One commit, current or not. `summary` holds strings only, as the format stores them."""
@@ -49,6 +54,18 @@ class Snapshot(Record):
         if self.job_id:
             return "flink"
         return self.summary.get("engine-name") or ("spark" if "spark.app.id" in self.summary else "unknown")
+
+
+    @property
+    def is_repair(self) -> bool:
+        """Whether Waterline made it, as an approved repair."""
+        return REPAIR in self.summary
+
+    @property
+    def took_out(self) -> frozenset[SnapshotId]:
+        """Of a repair: the commits whose files it took out of the table."""
+        told = self.summary.get(TOOK_OUT, "").split(",")
+        return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
 
 
 class Ref(Record):
