@@ -59,7 +59,14 @@ from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
-from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
+from bot.settings import (
+    JarStartSettings,
+    JobSettings,
+    OperatorStartSettings,
+    Settings,
+    SqlGatewayStartSettings,
+    masking,
+)
 
 CONTENT = Path(__file__).parent.parent
 """Where `runbooks/` and `messages/` are."""
@@ -96,7 +103,7 @@ def build(
             url = settings.journal_url
         else:
             url = f"sqlite:///{stack.enter_context(TemporaryDirectory(prefix='waterline-'))}/journal.db"
-        store = open_store(url)
+        store = open_store(url, masking(settings))
         stack.callback(store.close)
         if keep_record:
             store.presence.join()

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bot.domain.errors import BadConfiguration
+from bot.domain.masking import Masking
 from bot.domain.saved_case import SavedCase
 
 _CASE = "case.json"
@@ -16,20 +17,23 @@ _LARGEST = 512 * 1024 * 1024
 """Bytes of `case.json` when unpacked; a file that claims more is refused."""
 
 
-def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes]) -> None:
-    """`raw` maps where a source was (a path or an address) to its bytes. Raises BadConfiguration if `path` exists or
-    cannot be written; then nothing is left behind."""
+def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes], masking: Masking) -> None:
+    """`raw` maps where a source was (a path or an address) to its bytes; text among them is masked.
+
+    Raises BadConfiguration if `path` exists or cannot be written; then nothing is left behind.
+    """
     index: dict[str, str] = {}
     part = path.with_name(f"{path.name}.part")
     try:
         if path.exists():
             raise FileExistsError(path)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-            file.writestr(_CASE, saved.model_dump_json())
+            file.writestr(_CASE, json.dumps(masking.of(saved.model_dump(mode="json"))))
             for number, (source, content) in enumerate(sorted(raw.items())):
-                name = f"raw/{number:04d}-{source.rstrip('/').rsplit('/', 1)[-1][-80:]}"
-                index[name] = source
-                file.writestr(name, content)
+                shown = masking.text(source)
+                name = f"raw/{number:04d}-{shown.rstrip('/').rsplit('/', 1)[-1][-80:]}"
+                index[name] = shown
+                file.writestr(name, _masked(content, masking))
             file.writestr(_INDEX, json.dumps(index, indent=1))
         part.replace(path)
     except OSError as error:
@@ -39,6 +43,13 @@ def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes]) -> None:
             f"Expected a new file in a folder that can be written; found {type(error).__name__}.",
             "Choose another path.",
         ) from error
+
+
+def _masked(content: bytes, masking: Masking) -> bytes:
+    try:
+        return masking.text(content.decode()).encode()
+    except UnicodeDecodeError:
+        return content
 
 
 def read_case(path: Path) -> SavedCase:

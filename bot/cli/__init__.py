@@ -11,6 +11,8 @@ from bot.cli import catalogue, diagnosing, doctor, linting, record, serve, table
 from bot.cli.on_demand import OnDemand
 from bot.cli.trust import trust
 from bot.domain.errors import WaterlineError
+from bot.domain.inert import visible
+from bot.domain.masking import Masking
 from bot.lab.errors import LabError
 
 app = typer.Typer(
@@ -48,7 +50,8 @@ def main() -> None:
 
 def _tell(happened: str, found: str, remedy: str) -> None:
     console = Console(stderr=True, soft_wrap=True, highlight=False)
+    masked = Masking()
     for line in (happened, found, remedy):
         if line:
-            console.print(line, markup=False)
+            console.print(masked.text(visible(line)), markup=False)
     sys.exit(1)

@@ -4,9 +4,10 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Mapping, MutableMapping
 from contextlib import ExitStack
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import structlog
 import typer
@@ -17,7 +18,8 @@ from slack_sdk import WebClient
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
-from bot.settings import Settings, SlackSecrets, SlackSettings
+from bot.domain.masking import Masking
+from bot.settings import Settings, SlackSecrets, SlackSettings, masking
 from bot.slack.directory import SlackDirectory
 from bot.slack.http import http_app
 from bot.slack.names import NamesInSlack
@@ -36,7 +38,8 @@ def serve(
     """Run the bot until it is told to stop. Tokens come from the environment (SLACK_BOT_TOKEN, …)."""
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
-    _log_to_stderr()
+    masked = masking(settings)
+    _log_to_stderr(masked)
     sys.setswitchinterval(_SWITCH_S)
     stopping = threading.Event()
 
@@ -105,14 +108,26 @@ def _warm(built: Built) -> None:
         log.info("spark is warm")
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(masked: Masking) -> None:
+    def without_secrets(_logger: object, _name: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+        return {key: masked.of(value) for key, value in event.items()}
+
+    def of_libraries(record: logging.LogRecord) -> bool:
+        record.msg, record.args = masked.text(record.getMessage()), None
+        if record.exc_info:
+            record.exc_text = masked.text(logging.Formatter().formatException(record.exc_info))
+        return True
+
     logging.basicConfig(level=logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(of_libraries)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            without_secrets,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

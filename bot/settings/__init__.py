@@ -1,6 +1,7 @@
-"""Everything that can be configured: one YAML file, and three secrets from the environment."""
+"""Everything that can be configured: one YAML file, and secrets from the environment or from files that it names."""
 
 from bot.settings.jobs import JarStartSettings, JobSettings, OperatorStartSettings, SqlGatewayStartSettings
+from bot.settings.known_secrets import masking
 from bot.settings.model import (
     CatalogSettings,
     JournalSettings,
@@ -28,5 +29,6 @@ __all__ = [
     "TableSettings",
     "WebSecrets",
     "WebSettings",
+    "masking",
     "refuse_open_house",
 ]

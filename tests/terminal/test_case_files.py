@@ -14,6 +14,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
+from bot.domain.masking import Masking
 from bot.domain.saved_case import SavedCase
 from bot.domain.table import TableState
 from tests.cases import NOON, Tale
@@ -35,7 +36,7 @@ def _saved() -> SavedCase:
 def test_a_saved_case_gives_the_same_answer(tmp_path: Path) -> None:
     """Every mode says the very same of the case that was read back."""
     saved = _saved()
-    write_case(tmp_path / "a.case", saved, {})
+    write_case(tmp_path / "a.case", saved, {}, Masking())
 
     found = read_case(tmp_path / "a.case")
 
@@ -46,7 +47,7 @@ def test_a_saved_case_gives_the_same_answer(tmp_path: Path) -> None:
 def test_raw_sources_come_back_by_their_address(tmp_path: Path) -> None:
     """Two files of one name stay apart."""
     raw = {"file:/state/chk-1/_metadata": b"one", "file:/state/chk-2/_metadata": b"two", "http://flink/jobs/a/": b"{}"}
-    write_case(tmp_path / "a.case", _saved(), raw)
+    write_case(tmp_path / "a.case", _saved(), raw, Masking())
 
     assert raw == raw_of(tmp_path / "a.case")
 
@@ -56,7 +57,7 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a.case").write_text("mine")
 
     with pytest.raises(BadConfiguration, match="could not be written"):
-        write_case(tmp_path / "a.case", _saved(), {})
+        write_case(tmp_path / "a.case", _saved(), {}, Masking())
 
     assert "mine" == (tmp_path / "a.case").read_text()
     assert ["a.case"] == [each.name for each in tmp_path.iterdir()]

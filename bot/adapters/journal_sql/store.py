@@ -16,9 +16,11 @@ from bot.adapters.journal_sql.cursor import SqlCursor
 from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
+from bot.adapters.journal_sql.masked import MaskedInbox, MaskedJournal, MaskedOutbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.presence import Presence, presence_on
 from bot.domain.errors import BadConfiguration
+from bot.domain.masking import Masking
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATING = Lock()
@@ -44,11 +46,12 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, masking: Masking | None = None) -> Store:
     """The record at `url` (`sqlite:///FILE` or `postgresql+psycopg://…`), migrated to the newest schema.
 
     Who only reads and writes the journal has not joined those who work on it; `presence.join()` does that, and so
-    does the first claim. Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
+    does the first claim. `masking` keeps secrets out of what is written; without one, whatever has a secret's shape.
+    Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
     """
     engine = _engine(url)
     shown = engine.url.render_as_string(hide_password=True)
@@ -71,11 +74,11 @@ def open_store(url: str) -> Store:
             f"Alembic said: {unknown}.",
             "Start the version of Waterline that wrote it, or a newer one. Nothing was changed.",
         ) from unknown
-    presence = presence_on(engine)
+    presence, masked = presence_on(engine), masking or Masking()
     return Store(
-        journal=SqlJournal(engine),
-        inbox=SqlInbox(engine, presence),
-        outbox=SqlOutbox(engine, presence),
+        journal=MaskedJournal(engine, masked),
+        inbox=MaskedInbox(engine, presence, masked),
+        outbox=MaskedOutbox(engine, presence, masked),
         cursor=SqlCursor(engine),
         presence=presence,
         engine=engine,

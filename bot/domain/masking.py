@@ -1,0 +1,63 @@
+"""Secrets, kept out of everything that is written or sent: journal, messages, logs, saved cases.
+
+Those that this process knows are replaced wherever they stand, and so is whatever has the shape of one: an error of a
+library may quote an address with its password, and a person may paste a token into a note.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+MASK = "•••"
+_SHORTEST = 6
+"""A shorter secret is found in ordinary words, and masking those would tell it."""
+_SHAPES = (
+    (re.compile(r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-[\w-]{8,}"), MASK),
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), MASK),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), MASK),
+    (re.compile(r"\bgh[opsu]_[A-Za-z0-9]{20,}\b"), MASK),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
+    (re.compile(r"(?<=://)([^/\s:@'\"]+):[^/\s@'\"]+(?=@)"), rf"\1:{MASK}"),
+    (re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/-]{8,}=*"), rf"\g<1>{MASK}"),
+    (
+        re.compile(
+            r"(?i)([\"']?(?:password|passwd|secret(?:[._-]?access)?[._-]?key|client[._-]?secret|access[._-]?token"
+            r"|session[._-]?token|api[._-]?key|sig|x-amz-signature)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;{}]{4,}"
+        ),
+        rf"\g<1>{MASK}",
+    ),
+)
+
+
+class Masking:
+    """Replaces secrets in text."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """`secrets`: the values that this process knows; also found as they stand in an address or in JSON."""
+        known = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
+        longest_first = sorted(known, key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def text(self, value: str) -> str:
+        """The same without secrets."""
+        told = self._known.sub(MASK, value) if self._known else value
+        for shape, instead in _SHAPES:
+            told = shape.sub(instead, told)
+        return told
+
+    def of(self, value: object) -> object:
+        """The same for what JSON holds: every text in it, at any depth."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {key: self.of(inner) for key, inner in value.items()}
+            case list() | tuple():
+                return [self.of(inner) for inner in value]
+            case _:
+                return value
+
+
+def _forms(secret: str) -> set[str]:
+    escaped = secret.replace("\\", "\\\\").replace('"', '\\"')
+    return {secret, quote(secret, safe=""), quote(secret), escaped}
