@@ -1,13 +1,13 @@
-"""Give a rehearsal up: remove its branch, and start the job again that stood still for it."""
+"""Give a rehearsal up: start the job again that stood still for it, and remove its branch."""
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._rehearsed import rehearsed
+from bot.actions._rehearsed import rehearsed, state_of_stop
 from bot.domain.action import Action, Plan
-from bot.domain.effects import DropBranch, Effect, StartFromStop
+from bot.domain.effects import DropBranch, Effect, StartFromStop, StartJob
 from bot.domain.errors import Refused
 from bot.domain.ids import short, short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, TableIs
+from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
 
 ACTION = Action(
     name="drop_repair_branch",
@@ -33,21 +33,33 @@ def propose(plan: Plan) -> Proposal:
             "Nothing has to be given up. To go back, undo the publication.",
         )
     job, head = job_and_head(plan, ACTION)
-    is_still = done.stopped is not None and live_run(plan) is None
-    effects: list[Effect] = [DropBranch(table=table.name, branch=done.branch, head=at)]
+    effects: list[Effect] = []
     requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
-    sentences = [
-        f"Remove branch {done.branch}, which is at {short(at)}. Its commits can be expired from then on; no data file "
-        "of main is among what they added.",
-        f"Main of {table.name} stays at {short(head)}.",
-    ]
-    if is_still and done.stopped is not None:
-        effects.append(StartFromStop(job=job, job_id=done.stopped))
+    sentences = [f"Main of {table.name} stays at {short(head)}."]
+    if done.stopped is not None and live_run(plan) is None:
+        point = state_of_stop(plan, done)
         requirements += [NobodyWrites(job=job), HeadDescends(head=head, job_id=None)]
-        sentences.append(
-            f"Start the job from the newest state that run {short_job(done.stopped)} has left, once it is proven that "
-            "it pairs with the head."
-        )
+        if point is not None:
+            checkpoint = point.checkpoint_id
+            effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
+            requirements.append(
+                RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest)
+            )
+            sentences.append(
+                f"Start the job from checkpoint {checkpoint} at {point.path}, which the rehearsal's stop took."
+            )
+        else:
+            effects.append(StartFromStop(job=job, job_id=done.stopped))
+            sentences.append(
+                f"Start the job from the newest state that run {short_job(done.stopped)} has left, once it is proven "
+                "that it pairs with the head."
+            )
+    is_still = bool(effects)
+    effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
+    sentences.append(
+        f"Remove branch {done.branch}, which is at {short(at)}. Its commits can be expired from then on; no data file "
+        "of main is among what they added."
+    )
     proposal = drafted(
         plan,
         ACTION,

@@ -8,14 +8,17 @@ from pyspark.sql import SparkSession
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
 from tests.evidence.conftest import Asks, asks, embedded, runner, server
+from tests.repairs.scene import RepairScene
 from tests.tables import ORDERS, OrdersTable
 
 __all__ = ["Asks", "asks", "embedded", "runner", "server"]
 Reads = Callable[[SnapshotId], list[int]]
+Positions = Callable[[RepairScene, str], list[int]]
 
 
 @pytest.fixture
@@ -50,6 +53,26 @@ def reads(spark: SparkSession, catalog: PyIcebergCatalog) -> Reads:
     def read(snapshot: SnapshotId) -> list[int]:
         state: TableState = catalog.load(ORDERS)
         rows = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(state.metadata_location)
+        return sorted(row[0] for row in rows.select("source_position").collect())
+
+    return read
+
+
+@pytest.fixture
+def scene(tmp_path: Path, runner: SparkEvidenceRunner) -> Iterator[RepairScene]:
+    """A table that run A writes, and the services."""
+    made = RepairScene(tmp_path, runner)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def positions(spark: SparkSession) -> Positions:
+    """`positions(scene, "main")`: every source position as Spark reads it there; sorted."""
+
+    def read(scene: RepairScene, ref: str) -> list[int]:
+        table = scene.table
+        rows = spark.read.format("iceberg").option("versionAsOf", str(table.ref(ref))).load(table.metadata_location)
         return sorted(row[0] for row in rows.select("source_position").collect())
 
     return read

@@ -7,11 +7,9 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import Superseded
 from bot.domain.file_changes import FileList
 from bot.domain.ids import short
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import REPAIR, TOOK_OUT, Snapshot, TableState
 from bot.ports import FileChange
 
-MARK = "waterline.effect"
-"""Summary key of a repair: the proposal and the place of the effect in it."""
 OF_INCIDENT = "waterline.incident"
 
 
@@ -53,7 +51,7 @@ class ChangingFiles(Kind[ChangeFiles]):
                 expected_head=intent.expected_head,
                 add=effect.add,
                 remove=effect.remove,
-                summary={**effect.carries, MARK: _mark(intent), OF_INCIDENT: effect.incident},
+                summary=_summary(effect, intent),
             ),
         )
         return Did(sentence=f"{_told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
@@ -82,13 +80,20 @@ class ChangingFiles(Kind[ChangeFiles]):
         )
 
 
+def _summary(effect: ChangeFiles, intent: EffectStarted) -> dict[str, str]:
+    taken = effect.remove.sources.added_by if effect.remove and not effect.remove.sources.only_unreadable else ()
+    said = {TOOK_OUT: ",".join(map(str, taken))} if taken else {}
+    ours = {"engine-name": "waterline", REPAIR: _mark(intent), OF_INCIDENT: effect.incident}
+    return {**effect.carries, **said, **ours}
+
+
 def _mark(intent: EffectStarted) -> str:
     return f"{intent.proposal}/{intent.index}"
 
 
 def _marked(table: TableState, effect: ChangeFiles, intent: EffectStarted) -> Snapshot | None:
     there = (*table.ancestors(table.ref(effect.branch)), *table.chain)
-    return next((each for each in there if each.summary.get(MARK) == _mark(intent)), None)
+    return next((each for each in there if each.summary.get(REPAIR) == _mark(intent)), None)
 
 
 def _stranger(table: TableState, effect: ChangeFiles) -> Snapshot | None:

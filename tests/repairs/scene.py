@@ -1,0 +1,151 @@
+"""An incident over real parts: table, catalog, Spark's evidence, journal and services; a small Flink beside them."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import spark_tasks
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import open_store
+from bot.adapters.lineage import AllLineage
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap import assemble
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import Verified
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import ProposalId, SnapshotId, UserId
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState
+from bot.evidence import Collector, find_tasks
+from bot.ports import JobPorts
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from tests.little_flink import JOB, LittleFlink
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job
+
+ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
+RUN = job("a")
+
+
+class Nobody:
+    """A directory without groups."""
+
+    def members(self, groups: Iterable[str]) -> frozenset[UserId]:
+        """See the port."""
+        return frozenset()
+
+
+class RepairScene:
+    """Run A writes `sales.orders`, ten rows a checkpoint, and something goes wrong; Ana proposes, Ben approves."""
+
+    def __init__(self, folder: Path, runner: SparkEvidenceRunner, **setup: Any) -> None:
+        self.folder = folder
+        self.orders = OrdersTable(folder)
+        self.flink = LittleFlink(folder)
+        self.flink.submit(RUN, at_checkpoint=0)
+        self.catalog = PyIcebergCatalog(
+            "lake",
+            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
+            SystemClock(),
+        )
+        policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30))
+        told = TableSetup(
+            name=ORDERS,
+            job=JOB,
+            contract=CONTRACT,
+            consumers=(),
+            policies={"default": policy},
+            next_update_minutes=30,
+            warn_after_minutes=600,
+            **setup,
+        )
+        self.ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)))
+        self.observer = Observer(self.catalog, {ORDERS: told}, {JOB: self.ports}, AllLineage([]), FolderOfTable())
+        self.record = open_store(f"sqlite:///{folder}/journal.db")
+        self.store = IncidentStore(self.record.journal, SystemClock())
+        self.services = assemble(
+            self.store,
+            self.observer,
+            Collector(find_tasks(spark_tasks), runner, SystemClock()),
+            Nobody(),
+            SystemClock(),
+            self.record.presence.alone_with,
+            look_first=False,
+        )
+        self.incident: Any = None
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.services.background.close()
+        self.services.desk.close()
+        self.record.close()
+        self.catalog.close()
+        self.orders.close()
+
+    def opens(self, *evidence: str, since: SnapshotId | None = None) -> None:
+        """Ana opens an incident of the commits after `since`, has this evidence collected, and diagnoses."""
+        self.incident = self.services.opening.open(
+            table=ORDERS, runbook="duplicate-rows", severity="sev2", channel="C0ORDERS01", summary="", by=ANA,
+            since=since,
+        )  # fmt: skip
+        for task in evidence:
+            self.services.desk.run_now(self.incident, task)
+        self.services.diagnostician.diagnose(self.incident)
+
+    def proposes(self, action: str) -> ProposalView:
+        """Ana proposes it."""
+        made = self.services.proposals.propose(self.incident, action, step=None, by=ANA)
+        return self.view(made)
+
+    def carries_out(self, view: ProposalView) -> ProposalView:
+        """Ben approves what is shown, and executes it to its end."""
+        proposal = view.proposal
+        self.services.approvals.approve(self.incident, proposal.id, digest=proposal.digest, by=BEN)
+        self.services.executions.begin(self.incident, proposal.id, by=BEN)
+        self.services.executions.carry_on(self.incident, proposal.id)
+        return self.view(proposal.id)
+
+    def proves(self, view: ProposalView) -> Verified:
+        """The verification of what was carried out."""
+        assert view.state is ProposalState.APPLIED, view.result
+        return self.services.verifier.verify(self.incident, view.proposal.id)
+
+    def view(self, proposal: ProposalId) -> ProposalView:
+        """The proposal as it stands."""
+        return self.store.get(self.incident).proposals[proposal]
+
+    @property
+    def table(self) -> TableState:
+        """The table now."""
+        return self.catalog.load(ORDERS)
+
+    @property
+    def alive(self) -> list[str]:
+        """Runs that are not at their end."""
+        return [run.job_id for run in self.flink.runs(JOB) if not run.is_terminal]
+
+    def sink_comes_back_under_another_uid(self, owing: range) -> None:
+        """Run A wrote these positions for checkpoint 4 and stopped without committing them; run B goes on with 5."""
+        self.flink.checkpoints(RUN, 3)
+        older = self.flink.savepoint(RUN)
+        self.flink.stop(JOB, RUN)
+        self.orders.leaves_manifest("a", 4, {"00000-0-leak-00001.parquet": owing})
+        self.flink.submit(job("b"), at_checkpoint=5, restored=older)
+        first = owing.stop
+        summary = {"flink.operator-id": "0" * 31 + "b"}
+        self.orders.commits("b", 5, range(first, first + 10), summary=summary)
+
+    def diagnosed_anew(self, *evidence: str) -> list[str]:
+        """The codes of what is to be acted on, after this evidence was collected once more."""
+        for task in evidence:
+            self.services.desk.run_now(self.incident, task)
+        return [mode.code for mode, _ in self.services.diagnostician.diagnose(self.incident).to_act_on]
+
+    def commits_again(self, checkpoint: int) -> SnapshotId:
+        """The catalog's answer to a commit was lost, and the sink committed its files once more."""
+        first = (checkpoint - 1) * 10
+        return self.orders.commits("a", checkpoint, range(first, first + 10))
