@@ -75,7 +75,7 @@ class Responder(Actor):
             "Count the duplicate rows",
             "Look for missing rows",
             "Find a restore point",
-            "Propose the rewind",
+            "Propose what the diagnosis asks for",
         ):
             self.clicks("Run evidence", self.sees_on_card("Run evidence"))
             self.sees_on_card(f": {title}")

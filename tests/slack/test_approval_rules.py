@@ -1,0 +1,161 @@
+"""Teams, veto, broken glass and reminders, as people meet them in the channel."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
+from bot.domain.entries import OwnersPaged
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, UserId
+from bot.workspace import SeenMessage, Workspace
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder, eventually
+
+BEN, CLEO, FINN = UserId("U0BEN00002"), UserId("U0CLEO0003"), UserId("U0FINN0006")
+OWNERS = "C0REVENUE2"
+HOUR = timedelta(hours=1)
+WL1 = IncidentId("wl-1")
+TEAMS = {"streaming": People(users=(BEN, CLEO)), "lakehouse": People(users=(FINN,))}
+TWO_TEAMS = ApprovalPolicy(required=2, different_teams=2, teams=TEAMS, expires_after=HOUR)
+HELD = ApprovalPolicy(users=(BEN,), expires_after=HOUR, veto=VetoRule(users=(FINN,), hold=timedelta(minutes=5)))
+GLASS = ApprovalPolicy(
+    users=(BEN, CLEO), required=2, expires_after=HOUR, break_glass=GlassRule(users=(FINN,), pages=(OWNERS,))
+)
+
+
+@pytest.fixture
+def proposed(collected: SeenMessage, ana: Responder) -> SeenMessage:
+    """A rewind that Ana proposed."""
+    return ana.proposes()
+
+
+def view(bot: LittleBot) -> ProposalView:
+    """The newest proposal."""
+    found = bot.services.store.get(WL1).current_proposal
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("policy", [TWO_TEAMS])
+def test_two_people_of_one_team_are_not_two_teams(
+    proposed: SeenMessage, ben: Responder, cleo: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """The second of the same team is told which team is missing; the other team completes it."""
+    ben.clicks("Approve", proposed)
+    same = cleo.answer_to(lambda: cleo.clicks("Approve", proposed))
+    other = finn.answer_to(lambda: finn.clicks("Approve", proposed))
+    shown = finn.sees_on_proposal("Execute")
+
+    assert "Needs 2 approvals, from 2 different teams, not the proposer's." in proposed.plain
+    assert "It needs 1 more approval, from another team. Ask team lakehouse (@Finn Vogel)." in same
+    assert "Approved." in other
+    assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
+
+
+@pytest.mark.parametrize("policy", [HELD])
+def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
+    proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Nobody is offered to carry it out before; afterwards the one who approved it is."""
+    approved = ben.answer_to(lambda: ben.clicks("Approve", proposed))
+    held = ana.sees_on_proposal("held for a veto until")
+    bot.clock.advances(timedelta(minutes=5))
+    bot.services.duties.time_has_come(WL1)
+    released = ana.sees_on_proposal("Execute")
+
+    assert "It is held until" in approved
+    assert ("Reject…", "Veto…") == held.buttons
+    assert "may veto it until it is carried out. Once approved, it waits 5 minutes for that." in held.plain
+    assert "Approved, not yet carried out" in released.plain
+
+
+@pytest.mark.parametrize("policy", [HELD])
+def test_a_veto_stops_what_others_approved(
+    proposed: SeenMessage, ana: Responder, ben: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """Only by whom the policy names, with a reason; who comes later hears who it was."""
+    ben.answer_to(lambda: ben.clicks("Approve", proposed))
+    held = ana.sees_on_proposal("held for a veto until")
+    ben.clicks("Veto…", held)
+    not_his = ben.answer_to(lambda: ben.fills_reason("I changed my mind."))
+    finn.clicks("Veto…", held)
+    finn.fills_reason("Month end closes at four.")
+    vetoed = ana.sees_on_proposal("Vetoed by @Finn Vogel at")
+    late = ben.answer_to(lambda: ben.clicks("Approve", proposed))
+
+    assert "does not name you for this. Ask @Finn Vogel." in not_his
+    assert "Month end closes at four." in vetoed.plain
+    assert vetoed.buttons == ()
+    assert "was vetoed by @Finn Vogel at" in late
+    assert "Propose it anew if it is still needed." in late
+
+
+@pytest.mark.parametrize("policy", [GLASS])
+def test_a_broken_glass_pages_the_owners(
+    proposed: SeenMessage, ana: Responder, ben: Responder, dana: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """One person approves alone, with a reason that the owners read at once; the proposal says that they were told."""
+    ben.clicks("Break the glass…", proposed)
+    not_his = ben.answer_to(lambda: ben.fills_reason("It is urgent."))
+    finn.clicks("Break the glass…", proposed)
+    done = finn.answer_to(lambda: finn.fills_reason("Wrong payouts leave at four."))
+    page = dana.sees("The glass was broken on sales.orders (wl-1)", channel="revenue-analytics")
+    shown = ana.sees_on_proposal("(reached)")
+
+    assert "Ask @Finn Vogel." in not_his
+    assert "Approved alone: the owners are being told" in done
+    assert "Wrong payouts leave at four." in page.plain
+    assert "The policy asks for 2 approvals; no others had approved." in page.plain
+    assert "Glass broken by @Finn Vogel at" in shown.plain
+    assert "Execute" in shown.buttons
+    assert 1 == sum("The glass was broken" in message.plain for message in dana.messages("revenue-analytics"))
+
+
+@pytest.mark.parametrize("policy", [GLASS])
+def test_a_page_that_reaches_nobody_is_shown(
+    proposed: SeenMessage, ana: Responder, finn: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Owners who were not told are not thought to be."""
+    slack.world.directory.archive(OWNERS)
+    finn.clicks("Break the glass…", proposed)
+    finn.fills_reason("Wrong payouts leave at four.")
+
+    shown = ana.sees_on_proposal("not reached")
+
+    assert "Glass broken by @Finn Vogel at" in shown.plain
+    kinds = [entry.body for entry in bot.services.store.get(WL1).entries if isinstance(entry.body, OwnersPaged)]
+    assert ["failed"] == [body.how for body in kinds]
+
+
+def test_who_has_not_decided_is_reminded_until_it_is_decided(
+    proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """One reminder in the proposal's thread each ten minutes; it does not send anybody to what is decided."""
+    bot.clock.advances(timedelta(minutes=10))
+    for _ in range(2):
+        bot.services.duties.time_has_come(WL1)
+    reminder = ana.sees("still waits for 1 approval, until")
+    ben.clicks("Approve", proposed)
+    decided = ana.sees("is approved now. Nobody needs to decide.")
+
+    eventually(lambda: view(bot).state is ProposalState.APPROVED)
+    assert reminder.ts == decided.ts
+    assert "@orders-approvers" in reminder.plain
+    assert 1 == view(bot).reminders
+
+
+def test_an_approver_may_take_it_back_until_it_is_carried_out(
+    proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Nobody has to wait for the end of the term to propose something better."""
+    ben.clicks("Approve", proposed)
+    approved = ana.sees_on_proposal("Execute")
+    ben.clicks("Reject…", approved)
+    ben.fills_reason("The savepoint is the wrong one.")
+
+    rejected = ana.sees_on_proposal("Rejected by @Ben Okafor at")
+    late = ana.answer_to(lambda: ana.clicks("Execute", approved))
+
+    assert rejected.buttons == ()
+    assert "was rejected by @Ben Okafor at" in late
