@@ -20,8 +20,9 @@ _TROUBLE = (OSError, ArrowException, ValueError)
 def raw_sources(
     case: Case, *, with_values: bool, of_table: Opened = opened
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """`of_table` opens the table's own files; Flink's are opened by what the environment says. Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
-    that may be the very fault. Cost: reads what the window's evidence has read."""
+    """Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
+    that may be the very fault. `of_table` opens the table's own files; Flink's are opened by what the environment says.
+    Cost: reads what the window's evidence has read."""
     raw: dict[str, bytes] = {}
     left_out: list[str] = []
     own = case.observation.table.location.rstrip("/") + "/"

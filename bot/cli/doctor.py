@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.bootstrap import build
+from bot.cli.catalog_promises import promise_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
@@ -33,6 +34,8 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
+    holds, does_not = promise_of(settings.catalog.properties)
+    lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     with build(settings, NobodyThere(), keep_record=False) as built:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]

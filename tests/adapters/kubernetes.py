@@ -23,7 +23,8 @@ from bot.lab.jars import cache_folder
 from tests.adapters.serving import unused_address
 
 SOURCE = Path(__file__).with_name("kube_apiserver")
-_ADMIN = "for-tests-only"
+ADMIN = "for-tests-only"
+"""The administrator's token."""
 
 
 class Kubernetes:
@@ -35,12 +36,12 @@ class Kubernetes:
         self.admin = httpx.Client(
             base_url=address,
             verify=ssl.create_default_context(cafile=str(authority)),
-            headers={"authorization": f"Bearer {_ADMIN}"},
+            headers={"authorization": f"Bearer {ADMIN}"},
             trust_env=False,
             timeout=20,
         )
 
-    def login(self, token: str = _ADMIN) -> Login:
+    def login(self, token: str = ADMIN) -> Login:
         """As a pod would have it."""
         return Login(self.address, ssl.create_default_context(cafile=str(self.authority)), lambda: token)
 
@@ -99,7 +100,7 @@ def kubernetes(folder: Path) -> Iterator[Kubernetes]:
     store, address = unused_address(), unused_address().replace("http", "https")
     key = folder / "service-accounts.key"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
-    (folder / "tokens.csv").write_text(f'{_ADMIN},admin,admin,"system:masters"\n', encoding="utf-8")
+    (folder / "tokens.csv").write_text(f'{ADMIN},admin,admin,"system:masters"\n', encoding="utf-8")
     flags = {
         "etcd-servers": store,
         "bind-address": "127.0.0.1",

@@ -23,6 +23,7 @@ from bot.adapters.iceberg.file_changes import FileCommit
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
+from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.storage import TableStorage
@@ -93,6 +94,7 @@ class PyIcebergCatalog:
             if lost is not None:
                 raise metadata_lost(table, self.name, lost) from error
             raise not_read(table, self.name, error) from error
+        refuse_unlocked(table, self._properties, loaded.metadata.properties)
         requirements, updates = commit_of(table, change, loaded.metadata)
         try:
             answer = self._catalog("commit").commit_table(loaded, requirements, updates)
@@ -116,6 +118,7 @@ class PyIcebergCatalog:
         """See the port. What was written for a commit that is surely refused is deleted again."""
         try:
             loaded = self._catalog("commit").load_table(table)
+            refuse_unlocked(table, self._properties, loaded.metadata.properties)
             prepared = FileCommit(table, loaded, change)
             requirements, updates = prepared.parts()
         except UNREAD_OR_UNOPENED as error:

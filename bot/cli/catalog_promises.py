@@ -1,0 +1,30 @@
+"""What a kind of catalog promises of a commit, and what nobody can promise for it; `waterline doctor` says both."""
+
+from collections.abc import Mapping
+
+_PROMISES = {
+    "sql": (
+        "a commit is one update of one row that still names the metadata we read",
+        "Tables of format 3 are read but not changed: PyIceberg writes no such metadata yet.",
+    ),
+    "rest": (
+        "the catalog itself compares head, tags and uuid, and applies all or nothing",
+        "Credentials that it vends are used for the table's files, not by Spark: give Spark its own.",
+    ),
+    "glue": (
+        "a commit carries the version of the Glue table that we read, and is sent once",
+        "That AWS refuses another version is AWS's word: it was tried here only against a stand-in.",
+    ),
+    "hive": (
+        "a commit is compared under the metastore's lock",
+        "Not tried on a real metastore. An engine that commits without the lock could be overwritten; tables that say "
+        "so (engine.hive.lock-enabled: false) are not changed.",
+    ),
+}
+
+
+def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
+    """What holds for this catalog, and what does not; two sentences without a person's action needed."""
+    kind = properties.get("type") or ("rest" if properties.get("uri", "").startswith("http") else "")
+    unknown = "PyIceberg's own check of requirements"
+    return _PROMISES.get(kind, (unknown, f"A catalog of type {kind or 'unknown'} was not tried: try a tag first."))

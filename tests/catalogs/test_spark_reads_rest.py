@@ -1,0 +1,50 @@
+"""Evidence on a table that a REST catalog serves: Spark reads the very metadata file that the catalog named."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+import spark_tasks
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Ask, Observation, Verdict
+from bot.domain.looked import NotSeen
+from bot.domain.table import Window
+from bot.evidence import find_tasks
+from bot.lab.jars import spark_jars
+from tests.catalogs.orders import Orders
+
+UNASKED = NotSeen(source="a test", reason="Not asked.", remedy="")
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[SparkEvidenceRunner]:
+    """A small Spark of its own."""
+    server = SparkServer(EmbeddedSpark(memory="512m", jars=tuple(spark_jars())))
+    made = SparkEvidenceRunner(find_tasks(spark_tasks), server.url, time_limit=timedelta(minutes=2))
+    yield made
+    made.close()
+    server.stop()
+
+
+@pytest.mark.parametrize("kind", ["rest"])
+def test_evidence_is_pinned_to_what_the_catalog_named(orders: Orders, runner: SparkEvidenceRunner) -> None:
+    """A row that is there twice is found, and a commit after the look does not change the answer."""
+    orders.append(6)
+    table = orders.ours.load(orders.name)
+    ask = Ask(
+        observation=Observation(table=table, jobs=UNASKED, checkpoints=UNASKED, reads=UNASKED, flink_manifests=UNASKED),
+        window=Window(since=orders.heads[0], until=orders.heads[3]),
+        contract=TableContract(key=("order_id",), position="position"),
+    )
+    orders.append(6, 6)
+
+    answer, _ = runner.run(
+        find_tasks(spark_tasks)["duplicate_rows"].task, ask, tag="test-rest", on_progress=lambda _progress: None
+    )
+
+    extra = next(each.value for each in answer.measures if "extra" in each.name)
+    assert Verdict.CONFIRMED == answer.verdict
+    assert 1 == extra
