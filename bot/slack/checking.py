@@ -18,8 +18,7 @@ SCOPES = (
     "groups:read",
     "groups:history",
 )
-"""What the bot token needs; deploy/slack/manifest.yaml asks for them. History is read only to find out, after a
-crash, whether a message was sent; `groups` are private channels."""
+"""What the bot token needs; deploy/slack/manifest.yaml asks for them and says of each what for."""
 
 
 def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
