@@ -7,7 +7,7 @@ import structlog
 import typer
 from rich.console import Console
 
-from bot.cli import catalogue, diagnosing, doctor, linting, record, serve, tables
+from bot.cli import catalogue, diagnosing, doctor, linting, proposal, record, serve, tables
 from bot.cli.on_demand import OnDemand
 from bot.cli.trust import trust
 from bot.domain.errors import WaterlineError
@@ -31,6 +31,7 @@ app.command("diagnose")(diagnosing.diagnose)
 app.command("doctor")(doctor.doctor)
 app.command("lint")(linting.lint)
 app.add_typer(record.app, name="record")
+app.add_typer(proposal.app, name="proposal")
 app.add_typer(diagnosing.case_app, name="case")
 
 

@@ -26,6 +26,8 @@ from bot.slack.names import NamesInSlack
 from bot.slack.surface import SlackSurface, check_identity
 
 _SETTLE_EVERY_S = 20.0
+_CATCH_UP_EVERY_S = 2.0
+"""A decision in a terminal is shown in Slack within this time."""
 _SWITCH_S = 0.0005
 """How long one thread may run while others wait. An acknowledgement hands over several times (socket, disk, socket);
 with Python's 5 ms each it waits longer than it works."""
@@ -68,6 +70,7 @@ def serve(
         )
         surface.start()
         stack.callback(surface.close)
+        built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()

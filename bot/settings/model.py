@@ -14,6 +14,7 @@ from bot.settings.jobs import HttpUrl, JobSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
+from bot.settings.terminal import TerminalSettings
 from bot.settings.web import WebSettings
 
 
@@ -134,6 +135,7 @@ class Settings(Record):
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
+    terminal: TerminalSettings = Field(default=TerminalSettings(), description="Who decides in a terminal.")
     web: WebSettings | None = Field(
         default=None, description="Pages, API and MCP server; without this section `waterline serve` serves none."
     )

@@ -77,6 +77,12 @@ class SlackSurface:
         self._worker.start()
         self._services.duties.settle_all()
 
+    def catch_up(self) -> None:
+        """Show what another process has written meanwhile: somebody decided in a terminal."""
+        for incident in self._services.store.all():
+            if incident.is_open:
+                self._projection.catch_up(incident.id)
+
     def connect_socket(self, app_token: str, base_url: str) -> None:
         """Open Socket Mode; Slack's events come from now on.
 

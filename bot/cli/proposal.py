@@ -1,0 +1,159 @@
+"""`waterline proposal`: propose and decide in a terminal, by the same rule as in Slack."""
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from slack_sdk import WebClient
+
+from bot.bootstrap import Built, build
+from bot.cli.nobody import NobodyThere
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.domain.approval_answers import approval_counts
+from bot.domain.approval_count import missing_in_words, whom_to_ask
+from bot.domain.approval_refusals import approved_by
+from bot.domain.approval_times import last_approval_at
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.ports import Directory
+from bot.settings import Settings, SlackSecrets
+from bot.slack.directory import SlackDirectory
+
+app = typer.Typer(help="Proposals: show, propose, approve, reject, veto, break the glass.", no_args_is_help=True)
+console = Console(soft_wrap=True, highlight=False)
+_DIGEST_SHOWN = 12
+
+IncidentArgument = Annotated[str, typer.Argument(help="The incident's id, for example wl-1.")]
+DigestOption = Annotated[
+    str, typer.Option(help=f"The digest that `show` tells, at least {_DIGEST_SHOWN} characters: what you approve.")
+]
+ReasonOption = Annotated[str, typer.Option(help="A sentence for the record.")]
+
+
+@app.command()
+def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """The newest proposal of an incident: what it does, its digest, and who is still to approve."""
+    with _built(config) as (_settings, built):
+        _print(_newest(built, incident))
+
+
+@app.command()
+def propose(
+    incident: IncidentArgument,
+    action: Annotated[str, typer.Argument(help="The action, for example rewind_table_and_job.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Propose an action for what was diagnosed."""
+    with _built(config) as (settings, built):
+        by = _who(settings)
+        built.services.proposals.propose(IncidentId(incident), action, step=None, by=by)
+        _print(_newest(built, incident))
+
+
+@app.command()
+def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Say yes to the newest proposal, as it was shown."""
+    with _built(config) as (settings, built):
+        by, view = _who(settings), _newest(built, incident)
+        after = built.services.approvals.approve(
+            IncidentId(incident), _id(view), digest=_meant(view, digest), by=by, via="terminal"
+        )
+        _say(approval_counts(after))
+
+
+@app.command("break-glass")
+def break_glass(
+    incident: IncidentArgument, digest: DigestOption, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG
+) -> None:
+    """Approve the newest proposal alone, in an emergency; the owners are told at once."""
+    with _built(config) as (settings, built):
+        by, view = _who(settings), _newest(built, incident)
+        after = built.services.approvals.break_glass(
+            IncidentId(incident), _id(view), reason, digest=_meant(view, digest), by=by, via="terminal"
+        )
+        _say(approval_counts(after))
+
+
+@app.command()
+def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Say no to the newest proposal, or withdraw your own."""
+    with _built(config) as (settings, built):
+        view = _newest(built, incident)
+        built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings))
+        _say(f"Rejected: {view.proposal.title}.")
+
+
+@app.command()
+def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Stop the newest proposal although others approve it."""
+    with _built(config) as (settings, built):
+        view = _newest(built, incident)
+        built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings))
+        _say(f"Vetoed: {view.proposal.title}.")
+
+
+@contextmanager
+def _built(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
+    """Everything on the bot's own record. Who is in a user group is asked of Slack where its token is given."""
+    settings = Settings.load(config)
+    token = SlackSecrets().slack_bot_token
+    directory: Directory = NobodyThere()
+    if token is not None:
+        directory = SlackDirectory(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
+    with build(settings, directory) as built:
+        yield settings, built
+
+
+def _who(settings: Settings) -> UserId:
+    """The Slack user id of whoever is logged in. Raises Refused for a login that is bound to none."""
+    login = pwd.getpwuid(os.getuid()).pw_name
+    if login not in settings.terminal.people:
+        raise Refused(
+            f"The login {login} decides nothing here.",
+            "Expected it in `terminal.people` of the configuration, with a Slack user id; found "
+            f"{', '.join(settings.terminal.people) or 'nobody'}.",
+            "Decide in Slack, or have the login bound to your Slack user id.",
+        )
+    return settings.terminal.people[login]
+
+
+def _newest(built: Built, incident: str) -> ProposalView:
+    view = built.services.store.get(IncidentId(incident)).current_proposal
+    if view is None:
+        raise Refused(
+            f"Nothing is proposed in {incident}.", "", f"Propose: waterline proposal propose {incident} ACTION."
+        )
+    return view
+
+
+def _id(view: ProposalView) -> ProposalId:
+    return view.proposal.id
+
+
+def _meant(view: ProposalView, digest: str) -> str:
+    """The whole digest, if what was typed is its beginning; else what was typed, which the rule refuses."""
+    whole = view.proposal.digest
+    return whole if len(digest) >= _DIGEST_SHOWN and whole.startswith(digest) else digest
+
+
+def _print(view: ProposalView) -> None:
+    proposal = view.proposal
+    _say(f"{proposal.title} ({view.state.value}), proposed by <@{proposal.proposed_by}>\n{proposal.because}")
+    for number, sentence in enumerate(proposal.preview.sentences, start=1):
+        _say(f"  {number}. {sentence}")
+    _say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:_DIGEST_SHOWN]}")
+    if view.approvals:
+        _say(approved_by(view))
+    if view.state is ProposalState.PROPOSED:
+        needs = missing_in_words(proposal.policy, view.approvals)
+        ask = whom_to_ask(proposal.policy, proposal.proposed_by, view.approvals)
+        _say(f"Needs {needs}, not the proposer's, until {last_approval_at(view):%H:%M} UTC. {ask}")
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False)

@@ -1,0 +1,140 @@
+"""Decisions in a terminal come through the same rule as in Slack, by whom the login is bound to."""
+
+import os
+import pwd
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from bot.adapters.journal_sql.store import open_store
+from bot.cli.proposal import app
+from bot.domain.errors import WaterlineError
+from bot.domain.execution import ProposalState
+from bot.domain.fold import fold
+from bot.domain.ids import UserId
+from bot.domain.incident import Incident
+from tests.decisions import ANA, BEN, EVE
+from tests.incidents import Story
+
+
+@dataclass
+class Terminal:
+    """A host with a record in which Ana has proposed a rewind; the login of the tests is bound to somebody."""
+
+    folder: Path
+    is_somebody: UserId | None = BEN
+
+    def types(self, *arguments: str) -> Result:
+        """`waterline proposal ARGUMENTS`."""
+        login = pwd.getpwuid(os.getuid()).pw_name
+        people = {login: self.is_somebody} if self.is_somebody else {}
+        catalog = {"type": "sql", "uri": f"sqlite:///{self.folder}/c.db", "warehouse": f"file://{self.folder}/lake"}
+        table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": [BEN]}}}
+        content = {
+            "home": "home",
+            "catalog": {"name": "lake", "properties": catalog},
+            "tables": {"sales.orders": table},
+            "terminal": {"people": people},
+        }
+        config = self.folder / "waterline.yaml"
+        with config.open("w") as file:
+            YAML().dump(content, file)
+        return CliRunner().invoke(app, [*arguments, "--config", str(config)])
+
+    @property
+    def incident(self) -> Incident:
+        """As the record tells it."""
+        store = open_store(self.url)
+        try:
+            return fold(store.journal.entries(store.journal.incidents()[0]))
+        finally:
+            store.close()
+
+    @property
+    def url(self) -> str:
+        """Of the record."""
+        return f"sqlite:///{self.folder}/home/journal.db"
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """No Slack token: user groups cannot be read, and the policy names people."""
+    monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
+    here = Terminal(tmp_path)
+    (tmp_path / "home").mkdir()
+    store = open_store(here.url)
+    Story(store.journal, start=datetime.now(UTC)).opens().proposes()
+    store.close()
+    return here
+
+
+def told(result: Result) -> str:
+    """What the command refused, in its three parts."""
+    assert isinstance(result.exception, WaterlineError), result.output
+    return str(result.exception)
+
+
+def test_the_proposal_is_shown_with_what_is_approved(terminal: Terminal) -> None:
+    """What it does, how to undo it, the digest, and who is still to approve."""
+    shown = terminal.types("show", "wl-1").output
+    proposal = next(iter(terminal.incident.proposals.values())).proposal
+
+    assert "Rewind table and job: back to checkpoint 10 (proposed)" in shown
+    assert "1. Stop run b92e04." in shown
+    assert f"Digest: {proposal.digest[:12]}" in shown
+    assert f"Needs 1 approval, not the proposer's, until {proposal.expires_at:%H:%M} UTC. Ask <@{BEN}>." in shown
+
+
+def test_a_login_that_is_bound_to_nobody_decides_nothing(terminal: Terminal) -> None:
+    """Whoever has a shell on the host is not therefore an approver."""
+    terminal.is_somebody = None
+
+    refused = told(terminal.types("reject", "wl-1", "--reason", "No."))
+
+    assert "decides nothing here. Expected it in `terminal.people`" in refused
+    assert ProposalState.PROPOSED is next(iter(terminal.incident.proposals.values())).state
+
+
+@pytest.mark.parametrize(("who", "answer"), [(ANA, "You proposed this"), (EVE, "You are not an approver for this.")])
+def test_the_rule_is_that_of_slack(terminal: Terminal, who: UserId, answer: str) -> None:
+    """Neither the proposer nor an outsider gets past it here."""
+    terminal.is_somebody = who
+    digest = next(iter(terminal.incident.proposals.values())).proposal.digest
+
+    assert answer in told(terminal.types("approve", "wl-1", "--digest", digest[:12]))
+
+
+@pytest.mark.parametrize("typed", ["0123456789ab", "", "0"])
+def test_what_is_approved_is_named_by_its_digest(terminal: Terminal, typed: str) -> None:
+    """Another digest, or too little of it, approves nothing."""
+    whole = next(iter(terminal.incident.proposals.values())).proposal.digest
+
+    refused = told(terminal.types("approve", "wl-1", "--digest", typed if typed != "0" else whole[:11]))
+
+    assert "You were shown another content than what is proposed." in refused
+
+
+def test_nobody_approves_what_cannot_be_looked_at(terminal: Terminal) -> None:
+    """The world is looked at for a yes from a terminal, too: this host's catalog does not have the table."""
+    digest = next(iter(terminal.incident.proposals.values())).proposal.digest
+
+    refused = told(terminal.types("approve", "wl-1", "--digest", digest[:12]))
+
+    assert "sales.orders" in refused
+    assert ProposalState.PROPOSED is next(iter(terminal.incident.proposals.values())).state
+
+
+def test_a_rejection_is_in_the_record_under_the_slack_user_id(terminal: Terminal) -> None:
+    """Doing it twice is answered with who did it."""
+    first = terminal.types("reject", "wl-1", "--reason", "Ask the owners.")
+    again = told(terminal.types("reject", "wl-1", "--reason", "Ask the owners."))
+
+    view = next(iter(terminal.incident.proposals.values()))
+    assert "Rejected: Rewind table and job" in first.output
+    assert (ProposalState.REJECTED, BEN) == (view.state, view.ended_by)
+    assert f"was rejected by <@{BEN}> at" in again
