@@ -8,7 +8,7 @@ class WaterlineError(Exception):
     """Base of every error that a responder may read."""
 
     def __init__(self, happened: str, found: str, remedy: str) -> None:
-        super().__init__(visible(f"{happened} {found} {remedy}".strip()))
+        super().__init__(visible(" ".join(part for part in (happened, found, remedy) if part)))
         self.happened = happened
         """What happened, a sentence."""
         self.found = found
