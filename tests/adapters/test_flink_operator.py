@@ -25,6 +25,8 @@ from tests.adapters.serving import unused_address
 from tests.adapters.test_flink_reading import F21, RUN_21
 from tests.adapters.test_flink_stopping import detail
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+"""The API server is compiled once, which takes minutes."""
 JOB = "orders-to-iceberg"
 OURS = JobId("5ca1ab1e" * 4)
 PATH = "s3://flink-state/savepoints/savepoint-5457e3-1"

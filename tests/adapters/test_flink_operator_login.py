@@ -13,6 +13,9 @@ from bot.adapters.flink_operator_login import Login, as_pod, by_kubeconfig
 from bot.domain.errors import BadConfiguration, CouldNotLook
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+"""The API server is compiled once, which takes minutes."""
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
