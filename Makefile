@@ -51,6 +51,16 @@ bench-full: install ## The same up to a million files and a hundred million rows
 matrix: install ## Every story on a real Flink, and what the bot says of it: writes docs/matrix.md (an hour)
 	$(BIN)/python -m tests.matrix
 
+KILLS ?= 1000
+SEED ?= 1
+RECORD ?= sqlite
+
+chaos: install ## Kill the bot at random under clicks and commits, and check the rules: KILLS=1000 SEED=1 RECORD=sqlite
+	$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED) --record $(RECORD)
+
+chaos-short: install ## The same in a minute, on both databases (also part of make test)
+	$(BIN)/pytest tests/chaos -q
+
 reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
 	$(BIN)/waterline catalogue > docs/catalogue.md.new && mv docs/catalogue.md.new docs/catalogue.md
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
@@ -62,4 +72,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow check fix bench bench-full matrix reference lock clean
+.PHONY: help install demo walk test test-slow check fix bench bench-full matrix chaos chaos-short reference lock clean

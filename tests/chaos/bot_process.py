@@ -12,10 +12,14 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
+import spark_tasks
+from bot import bootstrap
 from bot.adapters.clock import SystemClock
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart
 from bot.adapters.scheduler import SchedulerTimers
+from bot.evidence import find_tasks
+from tests.chaos.parent import end_with_parent
 from tests.slack.little_bot import LittleBot
 
 _SETTLE_EVERY_S = 2.0
@@ -31,6 +35,7 @@ class RestCluster(FlinkRest):
 
 def live(line: str) -> None:
     """Be a bot until killed. `line` is JSON: folder, flink, slack, bot_token, app_token, record."""
+    end_with_parent()
     told = json.loads(line)
     folder = Path(told["folder"])
     bot = LittleBot(folder, told["slack"], (told["bot_token"], told["app_token"]))
@@ -46,13 +51,25 @@ def live(line: str) -> None:
 def start_many() -> None:
     """One bot a line, each a fork of this process, which itself never does anything else."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    _read_what_does_not_change()
     print("ready", flush=True)  # noqa: T201
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what it says is no process id
             live(line)
         print(child, flush=True)  # noqa: T201
+
+
+def _read_what_does_not_change() -> None:
+    """Tasks, failure modes and actions are imported; runbooks, which take half of a start, are parsed once for all."""
+    find_tasks(spark_tasks)
+    bootstrap.failure_modes()
+    bootstrap.find_actions(bootstrap.actions)
+    parsed = bootstrap.read_all(bootstrap.CONTENT / "runbooks")
+    bootstrap.read_all = lambda _folder: parsed
+    assert threading.active_count() == 1, "a fork would lose the other threads, and keep their locks"
 
 
 if __name__ == "__main__":

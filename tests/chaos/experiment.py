@@ -12,8 +12,8 @@ from tests.chaos.invariants import Seen, violations
 from tests.chaos.people import Crowd
 from tests.chaos.world import Bots, Stuck, World, chaos_world
 
-_STORY_LIMIT_S = 240.0
-_QUIET_LIMIT_S = 60.0
+_STORY_LIMIT_S = 900.0
+_QUIET_LIMIT_S = 180.0
 _COLD_EVERY = 25
 """Every so many starts one is cold: its time is what an operator sees."""
 
@@ -54,6 +54,8 @@ class Experiment:
         self._left = kills
         self._figures = figures
         self._starts = 0
+        self._slowness = 1.0
+        """A machine that has other work to do gets as far as an idle one between two kills."""
         self._commits = self._approvals = 0
 
     def run(self) -> None:
@@ -103,7 +105,8 @@ class Experiment:
 
     def _kill_after_a_while(self, world: World) -> None:
         """After nothing much, or after long enough for something to be in the middle."""
-        time.sleep(self._random.expovariate(1 / self._random.choice([0.2, 0.8, 2.5])))
+        a_while = self._random.choice([0.2, 0.8, 2.5]) * self._slowness
+        time.sleep(self._random.expovariate(1 / a_while))
         if self._left <= 0:
             time.sleep(0.5)
             return
@@ -124,7 +127,10 @@ class Experiment:
         began = time.monotonic()
         world.starts(cold=is_cold)
         world.waits_until_connected()
-        (self._figures.cold_s if is_cold else self._figures.warm_s).append(time.monotonic() - began)
+        took = time.monotonic() - began
+        (self._figures.cold_s if is_cold else self._figures.warm_s).append(took)
+        if not is_cold:
+            self._slowness = max(1.0, took)
 
     def _open(self, world: World, crowd: Crowd) -> None:
         known = self._count("incident-opened")

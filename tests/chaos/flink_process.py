@@ -19,6 +19,7 @@ from typing import Any
 from pyiceberg.exceptions import CommitFailedException
 
 from bot.domain.ids import JobId
+from tests.chaos.parent import end_with_parent
 from tests.little_flink import JOB, LittleFlink
 
 COMMIT_EVERY_S = 0.4
@@ -191,6 +192,7 @@ def _ms(moment: Any) -> int:
 
 def main(folder: Path) -> None:
     """Serve until killed."""
+    end_with_parent()
     cluster = Cluster(folder)
     rest = Rest(cluster)
 

@@ -205,6 +205,20 @@ def test_a_channel_pauses_from_the_moment_that_a_message_counts_as_sent(store: S
     assert store.outbox.claim(LATER) is not None
 
 
+def test_a_clock_that_was_put_back_silences_nobody(store: Store) -> None:
+    """Waits that were written by a clock an hour ahead are over when it is set right; honest ones are kept."""
+    for key, channel in (("a", "C1"), ("b", "C2"), ("c", "C3")):
+        store.outbox.put(_card(key, channel=channel))
+        store.outbox.claim(NINE)
+    store.outbox.postpone("a", NINE + timedelta(hours=1), "429", whole_channel=True)
+    store.outbox.postpone("b", NINE + timedelta(hours=1), "network", whole_channel=False)
+    store.outbox.postpone("c", NINE + timedelta(minutes=15), "429", whole_channel=True)
+
+    claimed = [post.key for _ in range(3) if (post := store.outbox.claim(NINE))]
+
+    assert claimed == ["a", "b"]
+
+
 def test_what_was_being_sent_at_a_crash_is_queued_with_its_tries(store: Store, url: str) -> None:
     """It may or may not have arrived: whoever sends it next can tell by its tries that somebody else was at it."""
     for key in ("a", "b"):

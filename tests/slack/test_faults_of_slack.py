@@ -116,6 +116,48 @@ def test_a_card_that_was_deleted_comes_back_with_the_next_change(
     assert sum("Take it" in m.buttons for m in ana.messages()) == 1
 
 
+def test_a_card_that_was_edited_is_right_again_with_the_next_change(
+    collected: SeenMessage, ana: Responder, slack: Workspace
+) -> None:
+    """What somebody wrote over the bot's words stands only until the bot speaks again, on the same message."""
+    slack.faults.edits(ONCALL, collected.ts, "All is well, nothing to do.")
+
+    ana.asks("note somebody edited the card")
+    again = ana.sees_on_card("Propose")
+
+    assert again.ts == collected.ts
+    assert "All is well" not in again.plain
+
+
+def test_a_form_that_is_submitted_too_late_is_answered(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """The incident was closed while somebody was writing: they hear it, and the record of it stays as it was."""
+    ana.clicks("Add a note…", collected)
+    ana.fills({"reason": "It began at nine."})
+    ben.asks("close it was a test")
+    before = bot.services.store.get(WL).entries
+
+    answer = ana.answer_to(ana.submits)
+
+    assert "Incident wl-1 is closed." in answer
+    assert bot.services.store.get(WL).entries == before
+
+
+def test_a_form_that_was_open_over_a_restart_is_taken(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Nothing of a form lives in the bot: what was written before it was restarted counts."""
+    ana.clicks("Add a note…", collected)
+    ana.fills({"reason": "It began at nine."})
+
+    bot.restart()
+    eventually(lambda: slack.connected == 1)
+    ana.submits()
+
+    eventually(lambda: notes(bot) == 1)
+
+
 @pytest.mark.parametrize("how", ["archived", "removed"])
 def test_a_notice_that_cannot_arrive_is_seen_in_the_incident(
     ana: Responder, eli: Responder, bot: LittleBot, slack: Workspace, how: str

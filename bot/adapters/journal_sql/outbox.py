@@ -1,6 +1,6 @@
 """Every message before it is sent: one row a message, and the revision that Slack should show."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, text, update
@@ -15,6 +15,8 @@ from bot.ports import Post
 _FIELDS = (
     "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
 )  # fmt: skip
+LONGEST_WAIT = timedelta(minutes=15)
+"""A wait that is longer was written under a clock that has been put back since: it is not believed."""
 _ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
 """Of two replicas that look for the next post at once, the second one sees what the first has taken."""
 
@@ -60,10 +62,12 @@ class SqlOutbox:
         waits_for_thread = exists().where(
             root.c.key == OUTBOX.c.thread_of, root.c.ts.is_(None), root.c.state.in_(["queued", "sending"])
         )
-        pausing = exists().where(and_(PAUSES.c.channel == OUTBOX.c.channel, PAUSES.c.until > now))
+        believed = now + LONGEST_WAIT
+        is_paused = and_(PAUSES.c.until > now, PAUSES.c.until <= believed)
+        pausing = exists().where(PAUSES.c.channel == OUTBOX.c.channel, is_paused)
         other = OUTBOX.alias("other")
         is_busy = exists().where(other.c.channel == OUTBOX.c.channel, other.c.state == "sending")
-        due = or_(OUTBOX.c.due_at.is_(None), OUTBOX.c.due_at <= now)
+        due = or_(OUTBOX.c.due_at.is_(None), OUTBOX.c.due_at <= now, OUTBOX.c.due_at > believed)
         following = (
             select(OUTBOX)
             .where(OUTBOX.c.state == "queued", due, ~pausing, ~is_busy, ~waits_for_thread)
