@@ -1,0 +1,227 @@
+"""A real table, a little Flink and a real record, on which actions are proposed, approved and carried out.
+
+As a program (`python -m tests.actions.scene FOLDER N`) it carries out the one proposal of the folder and kills itself
+with SIGKILL after the N-th journal entry (before it, where N is negative), as a power cut would.
+"""
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.actions._effects import Hands, checks
+from bot.actions._freezing import frozen_first
+from bot.actions._requirements import World, check_all
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import open_store
+from bot.adapters.table_files import FolderOfTable
+from bot.domain.action import Plan
+from bot.domain.approval import Approval, ApprovalPolicy
+from bot.domain.diagnosis import Case, Matches, Mode, Remedy
+from bot.domain.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.findings import PairingFinding
+from bot.domain.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
+from bot.domain.pairing import pairings
+from bot.domain.proposal import Proposal
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState, Window
+from bot.ports import JobPorts, Journal
+from bot.service.choosing import past_of
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from bot.service.maintenance import Maintenance
+from bot.service.observing import Observer
+from bot.service.proposing import Proposals
+from tests.decisions import RUNBOOK
+from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.rewound import ANA, BEN, PowerCut
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
+
+MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours=())
+
+
+class NoReads:
+    """Nobody is observed."""
+
+    def reads(self, table: object, since: datetime) -> tuple[()]:
+        """See the port."""
+        return ()
+
+
+class Scene:
+    """`sales.orders`, written by run a; everything outlives the process."""
+
+    def __init__(self, folder: Path, journal: Journal | None = None) -> None:
+        self.folder = folder
+        self.flink = LittleFlink(folder)
+        self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
+        self.catalog = PyIcebergCatalog(
+            "lake",
+            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
+            SystemClock(),
+        )
+        self.record = open_store(f"sqlite:///{folder}/journal.db")
+        self.store = IncidentStore(journal or self.record.journal, SystemClock())
+        setup = TableSetup(
+            name=ORDERS, job=JOB, contract=CONTRACT, consumers=(),
+            policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
+        )  # fmt: skip
+        ports = {JOB: JobPorts(self.flink, self.checkpoints)}
+        self.observer = Observer(self.catalog, {ORDERS: setup}, ports, reads=NoReads(), files=FolderOfTable())
+        self.maintenance = Maintenance(self.store, self.catalog)
+
+    @classmethod
+    def made_in(cls, folder: Path, checkpoints: int = 3) -> "Scene":
+        """A new table on which run a has committed so often."""
+        OrdersTable(folder).close()
+        scene = cls(folder)
+        scene.flink.submit(job("a"), at_checkpoint=0)
+        scene.flink.checkpoints(job("a"), checkpoints)
+        table = scene.table
+        assert table.head is not None
+        opened = IncidentOpened(
+            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
+            window=Window(since=None, until=table.head), trusted=None,
+            metadata_location=table.metadata_location, summary="",
+        )  # fmt: skip
+        scene.store.open(opened, by=ANA)
+        return scene
+
+    @property
+    def table(self) -> TableState:
+        """As the catalog tells it now."""
+        return self.catalog.load(ORDERS)
+
+    @property
+    def incident(self) -> IncidentId:
+        """The one incident."""
+        return self.store.all()[0].id
+
+    @property
+    def calls(self) -> list[str]:
+        """What Flink was told to do: `stop`, `start`."""
+        return [call.split()[0] for call in self.flink.calls]
+
+    @property
+    def alive(self) -> list[JobId]:
+        """Runs that are not at their end."""
+        return [run.job_id for run in self.flink.runs(JOB) if not run.is_terminal]
+
+    def snapshot(self, run: str, checkpoint: int) -> SnapshotId:
+        """The listed commit of a run's checkpoint."""
+        found = (s for s in self.table.snapshots if s.job_id == job(run) and s.checkpoint_id == checkpoint)
+        return next(found).snapshot_id
+
+    def positions(self) -> list[int]:
+        """Every live source position, sorted."""
+        catalog = open_catalog(self.folder)
+        try:
+            found = catalog.load_table(ORDERS).scan(selected_fields=("source_position",)).to_arrow()
+        finally:
+            catalog.close()
+        return sorted(found["source_position"].to_pylist())
+
+    def backfill_commits(self) -> None:
+        """Another engine appends three rows."""
+        catalog = open_catalog(self.folder)
+        summary = {"engine-name": "spark", "spark.app.id": "local-17"}
+        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
+        catalog.close()
+
+    def sets(self, key: str, value: str) -> None:
+        """A table property is set by hand."""
+        catalog = open_catalog(self.folder)
+        with catalog.load_table(ORDERS).transaction() as change:
+            change.set_properties({key: value})
+        catalog.close()
+
+    def plan(
+        self,
+        *,
+        last_good: SnapshotId | None = None,
+        wrong_run: JobId | None = None,
+        undoes: ProposalId | None = None,
+        number: int = 1,
+    ) -> Plan:
+        """What an action may know now, all restore points looked at."""
+        observed = self.observer.observe(ORDERS)
+        table = observed.table
+        assert table.head is not None
+        case = Case(
+            observation=observed,
+            window=Window(since=None, until=table.head),
+            contract=CONTRACT,
+            job_name=JOB,
+            pairing=PairingFinding(pairings=pairings(observed.checkpoints.values, table, observed.jobs)),
+        )
+        match = Matches(
+            headline="As the test says.", reasons=(), rows=(), last_good=last_good, wrong_run=wrong_run,
+            remedy=Remedy.NOTHING,
+        )  # fmt: skip
+        return Plan(
+            incident=self.incident,
+            proposal=ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03d}"),
+            case=case,
+            mode=MODE,
+            match=match,
+            evidence=(),
+            policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
+            by=ANA,
+            at=datetime.now(UTC),
+            undoes=past_of(self.store.get(self.incident), undoes) if undoes else None,
+        )
+
+    def approved(self, proposal: Proposal, plan: Plan) -> Proposal:
+        """Proposed with the freeze before it, if its requirements hold, and approved by Ben."""
+        proposal = frozen_first(proposal, plan)
+        check_all(proposal.requirements, World(table=self.table, jobs=self.observer.jobs))
+        approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
+        made = ProposalMade(step=None, proposal=proposal)
+        yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
+        self.store.write(self.incident, by=ANA, decide=lambda _i: [made])
+        self.store.write(self.incident, by=BEN, decide=lambda _i: [yes])
+        return proposal
+
+    @property
+    def executions(self) -> Executions:
+        """The use case over this world."""
+        proposals = Proposals(self.store, self.observer, None, {}, SystemClock())  # type: ignore[arg-type]
+        return Executions(self.store, self.observer, proposals, SystemClock())
+
+    def carries_out(self, proposal: Proposal, plan: Plan) -> ProposalView:
+        """From approval to the end of the execution."""
+        done = self.approved(proposal, plan)
+        self.executions.begin(self.incident, done.id, by=ANA)
+        self.executions.carry_on(self.incident, done.id)
+        return self.view(done.id)
+
+    def view(self, proposal: ProposalId) -> ProposalView:
+        """As the journal tells."""
+        return self.store.get(self.incident).proposals[proposal]
+
+    def checked(self, view: ProposalView) -> Sequence[Check]:
+        """What the verification finds without evidence."""
+        return checks(Hands(catalog=self.catalog, jobs=self.observer.jobs, files=self.observer.files), view)
+
+
+def carry_out(folder: Path, cut_at: int | None = None) -> None:
+    """Begin the newest proposal (if nobody has) and carry on, as the bot does at each start."""
+    record = open_store(f"sqlite:///{folder}/journal.db")
+    journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
+    scene = Scene(folder, journal)
+    view = scene.store.get(scene.incident).current_proposal
+    assert view is not None
+    if view.execution_started_at is None:
+        scene.executions.begin(scene.incident, view.proposal.id, by=UserId(ANA))
+    scene.executions.carry_on(scene.incident, view.proposal.id)
+    record.close()
+    scene.record.close()
+
+
+if __name__ == "__main__":
+    carry_out(Path(sys.argv[1]), int(sys.argv[2]))
+
+__all__ = ["ProposalState", "Scene", "carry_out"]

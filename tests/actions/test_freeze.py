@@ -1,0 +1,121 @@
+"""Maintenance is frozen first and comes back exactly as it was, late rather than lost."""
+
+import pytest
+
+from bot.actions import take_savepoint
+from bot.domain.entries import IncidentClosed
+from bot.domain.errors import CommitRefused, Refused
+from bot.domain.journal import WATERLINE
+from bot.domain.table import TableState
+from bot.ports import TableChange
+from tests.actions.scene import Scene
+from tests.rewound import ANA
+from tests.tables import ORDERS
+
+
+def closed(scene: Scene) -> None:
+    """The incident ends."""
+    scene.store.write(scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
+
+
+@pytest.mark.parametrize("before", [None, "true", "false"])
+def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> None:
+    """Value or absence: the table itself remembers, so no crash can forget it."""
+    if before is not None:
+        scene.sets("gc.enabled", before)
+    properties = scene.table.properties
+    plan = scene.plan()
+    scene.carries_out(take_savepoint.propose(plan), plan)
+    frozen = scene.table.properties
+    closed(scene)
+
+    scene.maintenance.thaw_if_over(scene.incident)
+
+    assert (frozen["gc.enabled"], frozen["waterline.maintenance"]) == ("false", "frozen")
+    assert scene.table.properties == properties
+    assert not scene.store.get(scene.incident).is_frozen
+
+
+def test_each_proposal_begins_with_the_freeze_and_a_second_one_does_not(scene: Scene) -> None:
+    """It is an effect like any other, approved with the rest; a frozen table is not frozen again."""
+    plan = scene.plan()
+
+    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    again = scene.approved(view.proposal.model_copy(update={"effects": (), "requirements": ()}), scene.plan())
+
+    assert view.proposal.effects[0].kind == "freeze-maintenance"
+    assert "gc.enabled=false" in view.proposal.preview.sentences[0]
+    assert again.effects == ()
+
+
+def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
+    """The catalog was down when the incident was closed; the duty of a later day does it, and does it once."""
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    closed(scene)
+    commit = scene.catalog.commit
+
+    def down(table: str, change: TableChange) -> TableState:
+        raise CommitRefused("The catalog is down.", "", "")
+
+    scene.catalog.commit = down  # type: ignore[method-assign, assignment]
+    with pytest.raises(CommitRefused):
+        scene.maintenance.thaw_if_over(scene.incident)
+    owed = scene.store.get(scene.incident).is_frozen
+    scene.catalog.commit = commit  # type: ignore[method-assign]
+    scene.maintenance.thaw_if_over(scene.incident)
+    scene.maintenance.thaw_if_over(scene.incident)
+
+    assert owed
+    assert "gc.enabled" not in scene.table.properties
+    marks = [entry for entry in scene.store.get(scene.incident).entries if entry.body.kind == "maintenance-marked"]
+    assert [(entry.by, entry.body.status) for entry in marks] == [(ANA, "frozen"), (WATERLINE, "thawed")]  # type: ignore[union-attr]
+
+
+def test_a_writer_that_commits_all_the_time_does_not_keep_the_freeze_out(scene: Scene) -> None:
+    """A refused commit surely did nothing, so it is tried again."""
+    commit, refused = scene.catalog.commit, []
+
+    def raced(table: str, change: TableChange) -> TableState:
+        if len(refused) < 3:
+            refused.append(change)
+            raise CommitRefused("The table has moved.", "", "")
+        return commit(ORDERS, change)
+
+    scene.catalog.commit = raced  # type: ignore[method-assign, assignment]
+
+    scene.maintenance.freeze(scene.incident, by=ANA)
+
+    assert scene.table.properties["gc.enabled"] == "false"
+
+
+def test_no_thaw_while_a_proposal_is_at_work(scene: Scene) -> None:
+    """Expiry could take what it goes back to."""
+    plan = scene.plan()
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.approved(take_savepoint.propose(plan), plan)
+
+    with pytest.raises(Refused, match="Maintenance stays frozen while “Take the savepoint"):
+        scene.maintenance.thaw(scene.incident, by=ANA)
+
+
+def test_a_table_frozen_by_another_incident_stays_frozen(scene: Scene) -> None:
+    """Whoever froze it thaws it."""
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.sets("waterline.maintenance.by", "wl-77")
+
+    said = scene.maintenance.thaw(scene.incident, by=ANA)
+
+    assert said == "Maintenance of the table stays frozen: wl-77 has frozen it."
+    assert scene.table.properties["gc.enabled"] == "false"
+
+
+def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
+    """The answers say who was first."""
+    scene.maintenance.freeze(scene.incident, by=ANA)
+
+    second = scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.maintenance.thaw(scene.incident, by=ANA)
+    fourth = scene.maintenance.thaw(scene.incident, by=ANA)
+
+    assert second == f"Maintenance of sales.orders was frozen already, by {scene.incident}."
+    assert fourth == "Maintenance of the table had been taken out of its freeze already."

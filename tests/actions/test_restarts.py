@@ -1,0 +1,128 @@
+"""Actions that leave the table as it is: every source position is there exactly once afterwards."""
+
+import shutil
+
+import pytest
+
+from bot.actions import (
+    forward_job,
+    free_checkpoint_folder,
+    restart_from_stop_savepoint,
+    restart_with_new_job_id,
+    restore_job_only,
+)
+from bot.domain.action import Plan
+from bot.domain.errors import Refused, Superseded
+from bot.domain.execution import ProposalState
+from bot.domain.proposal import Proposal
+from tests.actions.scene import Scene
+from tests.little_flink import JOB
+from tests.tables import job
+
+FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id, free_checkpoint_folder]
+FROM_THE_STOP = [restart_from_stop_savepoint, restore_job_only, free_checkpoint_folder]
+
+
+@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_job_that_has_ended_goes_on_from_the_point_that_pairs_with_the_head(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """No row is lost or doubled, nothing leaves main, and the first commit is the next checkpoint."""
+    scene.flink.stop(JOB, job("a"))
+    before = len(scene.calls)
+    plan = scene.plan()
+
+    view = scene.carries_out(action.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert scene.calls[before:] == ["start"]
+    assert scene.positions() == list(range(50))
+    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+    assert view.proposal.preview.commits == 0
+
+
+@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_run_in_a_restart_loop_is_cancelled_first(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """It can take no savepoint; the earlier run's stop-savepoint pairs with the head."""
+    scene.flink.stop(JOB, job("a"))
+    scene.flink.submit(job("b"), at_checkpoint=3)
+    scene.flink.breaks(job("b"))
+    plan = scene.plan()
+
+    view = scene.carries_out(action.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert len(scene.alive) == 1
+    assert job("b") not in scene.alive
+    assert scene.positions() == list(range(50))
+
+
+@pytest.mark.parametrize("action", FROM_THE_STOP, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_settled_run_goes_on_from_what_its_stop_leaves(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """The restore point is chosen after the stop; whatever it committed until then is part of it."""
+    plan = scene.plan()
+    scene.flink.checkpoints(job("a"), 2)
+
+    view = scene.carries_out(action.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert scene.positions() == list(range(70))
+    started = next(s for s in view.started.values() if s.job_id)
+    assert started.checkpoint_id == 5
+    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+
+
+def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) -> None:
+    """The refusal says that the run has ended, and what was found; a person decides."""
+    stop = scene.flink.stop
+
+    def stop_without_a_trace(name: str, job_id):  # type: ignore[no-untyped-def]
+        stopped = stop(name, job_id)
+        shutil.rmtree(scene.flink.savepoints)
+        scene.flink.savepoints.mkdir()
+        return stopped
+
+    plan = scene.plan()
+    proposal = restart_from_stop_savepoint.propose(plan)
+    scene.flink.stop = stop_without_a_trace  # type: ignore[method-assign]
+
+    view = scene.carries_out(proposal, plan)
+
+    assert view.state is ProposalState.REFUSED
+    assert scene.calls == ["stop"]
+    assert view.result is not None
+    assert "no state of it pairs with the table" in view.result.sentence
+    assert "Not carried out: Start from where run aaaaaa stopped" in view.result.sentence
+
+
+def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scene: Scene) -> None:
+    """The point would no longer pair with the head: nothing was changed, says the answer."""
+    scene.flink.stop(JOB, job("a"))
+    plan = scene.plan()
+    proposal = _approved(scene, forward_job.propose(plan), plan)
+    scene.backfill_commits()
+
+    with pytest.raises(Superseded, match=r"committed by spark app local-17 .*Nothing was changed"):
+        scene.executions.begin(scene.incident, proposal.id, by=plan.by)
+
+    assert "start" not in scene.calls
+
+
+def test_without_a_point_that_pairs_the_refusal_names_what_was_looked_at(scene: Scene) -> None:
+    """Nobody starts the job from `the newest one`."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.breaks(job("a"))
+
+    with pytest.raises(Refused, match=r"pairs with .*, the newest commit by Flink; found .*savepoint-aaaaaa"):
+        forward_job.propose(scene.plan())
+
+
+def test_a_run_that_cannot_take_a_savepoint_is_not_restarted_from_one(scene: Scene) -> None:
+    """The refusal says in which state it is."""
+    scene.flink.breaks(job("a"))
+
+    with pytest.raises(Refused, match="found run aaaaaa in state RESTARTING"):
+        restart_from_stop_savepoint.propose(scene.plan())
+
+
+def _approved(scene: Scene, proposal: Proposal, plan: Plan) -> Proposal:
+    return scene.approved(proposal, plan)
