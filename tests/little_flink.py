@@ -89,7 +89,7 @@ class LittleFlink:
             name=JOB,
             state=told["state"],
             started_at=started,
-            ended_at=None if told["state"] == "RUNNING" else started,
+            ended_at=None if told["state"] in {"RUNNING", "RESTARTING"} else started,
             checkpoint_interval_ms=1500,
             checkpoints=(),
             completed_count=told["checkpoint"],
@@ -103,9 +103,20 @@ class LittleFlink:
             code_version="test",
         )
 
+    def breaks(self, job_id: JobId) -> None:
+        """The run fails again and again: it can take no savepoint any more."""
+        runs = self._read()
+        runs[job_id]["state"] = "RESTARTING"
+        self._write(runs)
+
     def stop(self, job: str, job_id: JobId) -> Stopped:
         """See the port."""
         runs = self._read()
+        if runs[job_id]["state"] == "RESTARTING":
+            runs[job_id]["state"] = "CANCELED"
+            self._write(runs)
+            self._note(f"stop {job_id}")
+            return Stopped(sentence=f"Run {job_id[:6]} was cancelled without a savepoint.", savepoint=None)
         if runs[job_id]["state"] != "RUNNING":
             return Stopped(sentence=f"Run {job_id[:6]} was stopped before.", savepoint=None)
         runs[job_id]["state"] = "FINISHED"

@@ -29,9 +29,13 @@ class Deeds:
         moves = [i for i, e in done if isinstance(e, MoveTable | PublishBranch)]
         left = next((past.results[i].get("left") for i in moves), None)
         self.moved_from = SnapshotId(int(left)) if left else None
-        self.published = next((e.head for _, e in done if isinstance(e, PublishBranch)), None)
+        self.moved_to = next((_moved_to(e) for _, e in done if isinstance(e, MoveTable | PublishBranch)), None)
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
+
+
+def _moved_to(effect: MoveTable | PublishBranch) -> SnapshotId:
+    return effect.to if isinstance(effect, MoveTable) else effect.head
 
 
 def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
@@ -90,10 +94,11 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
         )
     foreign = [s for s in left_behind(table, to) if s.job_id != did.started and s.snapshot_id not in _known(did, table)]
     if foreign:
+        more = f"; {len(foreign) - 1} more followed" if len(foreign) > 1 else ""
         raise _impossible(
             did,
             f"{short(foreign[0].snapshot_id)} was committed since by {committer(foreign[0])} at "
-            f"{foreign[0].committed_at:%H:%M:%S} UTC, and {len(foreign) - 1} more; they would be lost.",
+            f"{foreign[0].committed_at:%H:%M:%S} UTC{more}: an undo would lose what it holds.",
             "Talk to that writer first. Diagnose again: what to do is decided by the state of today.",
         )
     point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None
@@ -101,11 +106,11 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
 
 
 def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
-    """The commits of the repair that it published: they are what is undone."""
-    if did.published is None or did.moved_from is None:
+    """The commits that it brought to main itself, such as those of a repair: they are what is undone."""
+    if did.moved_to is None or did.moved_from is None:
         return frozenset()
     below = {s.snapshot_id for s in table.ancestors(did.moved_from)}
-    return frozenset(s.snapshot_id for s in table.ancestors(did.published) if s.snapshot_id not in below)
+    return frozenset(s.snapshot_id for s in table.ancestors(did.moved_to) if s.snapshot_id not in below)
 
 
 def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:
