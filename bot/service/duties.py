@@ -20,6 +20,7 @@ from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.proposing import Proposals
+from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
@@ -53,6 +54,7 @@ class Duties:
         self._background = background
         self._desk = desk
         self._walker = walker
+        self._proposals = proposals
         self._approvals = approvals
         self._executions = executions
         self._verifier = verifier
@@ -67,6 +69,7 @@ class Duties:
             "Running the evidence that was asked for": self._resume_evidence,
             "Taking a first look": self._look_first,
             _RECOVERY: self._recover,
+            "Offering the repair for publication": self._offer_publication,
             "Marking the table as trusted": self._trust_the_healthy,
         }
 
@@ -127,9 +130,17 @@ class Duties:
                 self._verifier.verify(incident_id, view.proposal.id)
         incident = self._store.get(incident_id)
         for view in incident.proposals.values():
-            if view.state is ProposalState.APPLIED and view.verified is not None and view.verified.passed:
+            proof = view.verified
+            if view.state is ProposalState.APPLIED and proof is not None and proof.passed and proof.branch is None:
                 self._end_step(incident_id, view.proposal.id)
         self._move_waterline(incident)
+
+    def _offer_publication(self, incident_id: IncidentId) -> None:
+        """A repair that is proven on its branch is proposed for publication by itself, once: the job stands still."""
+        incident = self._store.get(incident_id)
+        view = proven_rehearsal(incident)
+        if view is not None and not offered_before(incident, view):
+            self._proposals.propose(incident_id, PUBLISH, step=view.step, by=view.proposal.proposed_by)
 
     def _move_waterline(self, incident: Incident) -> None:
         """As the newest proof says that says anything of it: to the proven head, or back to before an undo."""

@@ -1,6 +1,7 @@
 """Makes proposals, and ends those whose world has moved."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ulid import ULID
 
@@ -13,17 +14,20 @@ from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade, StepDone
 from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
+from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
+from bot.domain.setup import TableSetup
 from bot.ports import Clock
 from bot.service.choosing import UNDO, action_meant, newest_that_did_anything, past_of, why_it_is_proposed
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.proposal_rules import evidence_is_fresh, policy_for
+from bot.service.rehearsals import next_action, past_of_rehearsal
 from bot.service.walking import walk_of
 
 _OPEN = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING}
@@ -65,7 +69,7 @@ class Proposals:
         proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook."""
         incident = self._store.get(incident_id)
         try:
-            module = action_meant(incident, action, self._actions)
+            module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
         except Refused as error:
             self._not_possible(incident_id, step, error)
             raise
@@ -86,6 +90,11 @@ class Proposals:
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
             undoes=past_of(incident, undoes) if undoes else None,
+            rehearsed=past_of_rehearsal(incident),
+            survey=partial(self._survey, setup),
+            written_at=self._observer.files.written_at,
+            orphan_safe_age=setup.orphan_safe_age,
+            keeps_branch=setup.keep_repair_branch,
         )
         try:
             proposal = frozen_first(module.propose(plan), plan)
@@ -112,6 +121,11 @@ class Proposals:
 
         self._store.write(incident_id, by=by, decide=made)
         return proposal.id
+
+    def _survey(self, setup: TableSetup, add: FileSources | None, remove: FileSources | None) -> FileSurvey:
+        contract = setup.contract
+        columns = [name for name in (contract.position, contract.event_time) if name is not None]
+        return self._observer.catalog.survey_files(setup.name, "main", add=add, remove=remove, columns=columns)
 
     def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
         """The walk goes on to what people do by hand, with the reason."""
