@@ -1,0 +1,251 @@
+"""Approved repairs of a table that names one file twice, and the executor over real parts; for the power cuts.
+
+As a program (`python -m tests.repairs.rehearsed FOLDER NAME N`) it carries repair NAME out and kills itself with
+SIGKILL after the N-th journal entry of the execution, as a power cut would; right before it where N is negative.
+"""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import open_store
+from bot.adapters.lineage import AllLineage
+from bot.adapters.table_files import FolderOfTable
+from bot.domain.approval import Approval, ApprovalPolicy
+from bot.domain.effects import ChangeFiles, DropBranch, Effect, MakeBranch, MoveFiles, PublishBranch, StartJob, StopJob
+from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
+from bot.domain.file_changes import FileSources
+from bot.domain.ids import CheckpointId, IncidentId, ProposalId, SnapshotId
+from bot.domain.proposal import Preview, Proposal
+from bot.domain.requirements import (
+    HeadDescends,
+    NobodyWrites,
+    RefIs,
+    Requirement,
+    RestorePointIntact,
+    RunIsCurrent,
+    TableIs,
+)
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState, Window
+from bot.ports import FileChange, JobPorts, Journal, TableChange
+from bot.service.executing import Executions
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from bot.service.proposing import Proposals
+from tests.decisions import RUNBOOK
+from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.rewound import ANA, BEN, PowerCut
+from tests.rewound import GOOD_RUN as RUN
+from tests.tables import CONTRACT, ORDERS, OrdersTable
+
+PROPOSALS = {
+    name: ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03}")
+    for number, name in enumerate(("rehearse", "publish", "give-up", "aside"))
+}
+BRANCH, LEFT = "recovery-wl-1", "wl-1-left"
+_INCIDENT = IncidentId("wl-1")
+
+
+class Repaired:
+    """Run A committed checkpoint 3 twice; ten rows a checkpoint."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.flink = LittleFlink(folder)
+        self.catalog = PyIcebergCatalog(
+            "lake",
+            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
+            SystemClock(),
+        )
+        self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
+
+    @classmethod
+    def made_in(cls, folder: Path, name: str) -> "Repaired":
+        """Damage a new table in this folder, as far as repair `name` needs it, and have the repair approved."""
+        orders = OrdersTable(folder)
+        made = cls(folder, name)
+        made.flink.submit(RUN, at_checkpoint=0)
+        made.flink.checkpoints(RUN, 3)
+        orders.commits("a", 3, range(20, 30))
+        (orders.data_folder / "orphan.parquet").write_bytes(b"PAR1")
+        orders.close()
+        if name in {"publish", "give-up"}:
+            made.flink.stop(JOB, RUN)
+            made._branches()
+        record = open_store(f"sqlite:///{folder}/journal.db")
+        made._approved(IncidentStore(record.journal, SystemClock()))
+        record.close()
+        return made
+
+    def close(self) -> None:
+        """Give the catalog's connections back."""
+        self.catalog.close()
+
+    @property
+    def table(self) -> TableState:
+        """The table now."""
+        return self.catalog.load(ORDERS)
+
+    def found(self) -> dict[str, object]:
+        """What the world shows: rows of main and of the branch, calls of Flink, repairs made, files aside."""
+        table = self.table
+        repairs = [s for s in table.snapshots if s.is_repair]
+        return {
+            "main": self._positions("main"),
+            "branch": self._positions(BRANCH) if table.ref(BRANCH) else None,
+            "calls": [call.split()[0] for call in self.flink.calls],
+            "repairs": len(repairs),
+            "left": table.ref(LEFT) is not None,
+            "orphans": len(list((self.folder / "lake/sales/orders/data").glob("orphan.parquet"))),
+            "aside": len(list((self.folder / "lake/sales/orders/aside").glob("orphan.parquet"))),
+        }
+
+    @property
+    def expected(self) -> dict[str, object]:
+        """What it has to show in the end, whatever came in between."""
+        bad, good = sorted([*range(30), *range(20, 30)]), list(range(30))
+        same = {"main": bad, "branch": None, "repairs": 1, "left": False, "orphans": 1, "aside": 0}
+        return {
+            "rehearse": {**same, "branch": good, "calls": ["stop"]},
+            "publish": {**same, "main": list(range(50)), "left": True, "calls": ["stop", "start"]},
+            "give-up": {**same, "main": sorted([*bad, *range(30, 50)]), "calls": ["stop", "start"]},
+            "aside": {**same, "repairs": 0, "orphans": 0, "aside": 1, "calls": []},
+        }[self.name]
+
+    def proposal(self) -> Proposal:
+        """The repair."""
+        effects, requirements = self._parts()
+        return Proposal(
+            id=PROPOSALS[self.name],
+            action="drop_duplicated_commit",
+            title="Repair",
+            table=ORDERS,
+            because="F1: committed twice.",
+            code="F1",
+            effects=effects,
+            requirements=requirements,
+            preview=Preview(
+                commits=0, files=1, rows=10, replayed_from=None, affected_runs=(), readers_known=True,
+                sure="10 rows leave.", sentences=(),
+            ),
+            evidence=(),
+            undo="Go back.",
+            policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
+            proposed_by=ANA,
+            proposed_at=datetime.now(UTC),
+        )  # fmt: skip
+
+    def executions(self, store: IncidentStore) -> Executions:
+        """The use case over this world."""
+        setup = TableSetup(
+            name=ORDERS, job=JOB, contract=CONTRACT, consumers=(),
+            policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
+        )  # fmt: skip
+        ports = {JOB: JobPorts(self.flink, self.checkpoints)}
+        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable())
+        proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
+        return Executions(store, observer, proposals, SystemClock())
+
+    def _parts(self) -> tuple[tuple[Effect, ...], tuple[Requirement, ...]]:
+        table = self.table
+        head, at = table.head, table.ref(BRANCH)
+        assert head is not None
+        same = TableIs(uuid=table.uuid)
+        path = self.flink.savepoints / f"savepoint-{RUN[:6]}-{3:012x}"
+        three = CheckpointId(3)
+        if self.name == "aside":
+            folder = f"{table.location}/aside"
+            moves = ((f"{table.location}/data/orphan.parquet", f"{folder}/orphan.parquet"),)
+            return (MoveFiles(table=ORDERS, why="Put aside", moves=moves, note=f"{folder}/moved.json"),), (same,)
+        if self.name == "rehearse":
+            sources = FileSources(added_by=(head,))
+            remove = self.catalog.survey_files(ORDERS, "main", add=None, remove=sources, columns=()).remove
+            change = ChangeFiles(table=ORDERS, branch=BRANCH, incident=_INCIDENT, why="Take it out", remove=remove)
+            stop = StopJob(job=JOB, job_id=RUN)
+            return (stop, MakeBranch(table=ORDERS, branch=BRANCH), change), (
+                same,
+                RunIsCurrent(job=JOB, job_id=RUN),
+                HeadDescends(head=head, job_id=RUN),
+                RefIs(ref=BRANCH, snapshot_id=None),
+            )
+        assert at is not None
+        digest = self.checkpoints.read(str(path)).digest
+        assert digest is not None
+        over = at if self.name == "publish" else head
+        start = StartJob(job=JOB, path=str(path), checkpoint_id=three, on_top_of=over)
+        requirements = (
+            same,
+            NobodyWrites(job=JOB),
+            HeadDescends(head=head, job_id=None),
+            RefIs(ref=BRANCH, snapshot_id=at),
+            RestorePointIntact(job=JOB, path=str(path), checkpoint_id=three, digest=digest),
+        )
+        if self.name == "give-up":
+            return (start, DropBranch(table=ORDERS, branch=BRANCH, head=at)), requirements
+        publish = PublishBranch(table=ORDERS, branch=BRANCH, base=head, head=at, keep_head_as=LEFT, drop_branch=True)
+        return (publish, start), requirements
+
+    def _branches(self) -> None:
+        """The rehearsal's branch, without the repeated commit's files."""
+        table = self.table
+        head = table.head
+        assert head is not None
+        change = TableChange(expected_uuid=table.uuid, expected_head=head, new_branches={BRANCH: head})
+        self.catalog.commit(ORDERS, change)
+        sources = FileSources(added_by=(head,))
+        remove = self.catalog.survey_files(ORDERS, BRANCH, add=None, remove=sources, columns=()).remove
+        self.catalog.change_files(
+            ORDERS,
+            FileChange(
+                expected_uuid=table.uuid, ref=BRANCH, expected_head=head, add=None, remove=remove,
+                summary={"waterline.effect": "earlier/1", "waterline.incident": _INCIDENT},
+            ),
+        )  # fmt: skip
+
+    def _approved(self, store: IncidentStore) -> None:
+        table, proposal = self.table, self.proposal()
+        assert table.head is not None
+        opened = IncidentOpened(
+            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
+            window=Window(since=None, until=SnapshotId(table.head)), trusted=None,
+            metadata_location=table.metadata_location, summary="",
+        )  # fmt: skip
+        incident = store.open(opened, by=ANA)
+        approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
+        bodies: list[Body] = [
+            ProposalMade(step=None, proposal=proposal),
+            ProposalApproved(proposal=proposal.id, approval=approval, complete=True),
+        ]
+        store.write(incident.id, by=BEN, decide=lambda _i: bodies)
+
+    def _positions(self, ref: str) -> list[int]:
+        catalog = open_catalog(self.folder)
+        try:
+            at = self.table.ref(ref)
+            found = catalog.load_table(ORDERS).scan(selected_fields=("source_position",), snapshot_id=at).to_arrow()
+        finally:
+            catalog.close()
+        return sorted(found["source_position"].to_pylist())
+
+
+def carry_out(folder: Path, name: str, cut_at: int | None) -> None:
+    """Begin (if nobody has) and carry on, as the bot does at each start."""
+    repaired = Repaired(folder, name)
+    record = open_store(f"sqlite:///{folder}/journal.db")
+    journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
+    store = IncidentStore(journal, SystemClock())
+    incident = store.all()[0]
+    executions = repaired.executions(store)
+    if incident.proposals[PROPOSALS[name]].execution_started_at is None:
+        executions.begin(incident.id, PROPOSALS[name], by=ANA)
+    executions.carry_on(incident.id, PROPOSALS[name])
+    record.close()
+    repaired.close()
+
+
+if __name__ == "__main__":
+    carry_out(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

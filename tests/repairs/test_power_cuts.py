@@ -1,0 +1,65 @@
+"""The bot is killed with SIGKILL at every journalled boundary of a repair, and started again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql.store import open_store
+from bot.domain.execution import ProposalState
+from bot.service.incident_store import IncidentStore
+from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
+
+ENTRIES = {"rehearse": 8, "publish": 6, "give-up": 6, "aside": 4}
+"""Appends of a whole execution: started, intent and end of each effect, ended."""
+AROUND = {"rehearse": (4, 5, 6, 7), "publish": (2, 3), "give-up": (4, 5), "aside": (2, 3)}
+"""The intents and ends of the effects that are not cut at in `tests/execution`."""
+CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
+
+
+@pytest.mark.parametrize(("name", "cut_at"), CUTS)
+def test_a_repair_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, name: str, cut_at: int) -> None:
+    """Whatever the boundary: the effect is in the world exactly once, and the record is whole."""
+    repaired = Repaired.made_in(tmp_path, name)
+
+    killed = _bot(tmp_path, name, str(cut_at))
+    carry_out(tmp_path, name, None)
+    carry_out(tmp_path, name, None)
+
+    assert killed.returncode == -9, killed.stderr
+    assert repaired.found() == repaired.expected
+    record = open_store(f"sqlite:///{tmp_path}/journal.db")
+    view = IncidentStore(record.journal, SystemClock()).all()[0].proposals[PROPOSALS[name]]
+    faults = record.journal.verify()
+    record.close()
+    repaired.close()
+    assert view.state is ProposalState.APPLIED
+    assert faults == ()
+
+
+@pytest.mark.parametrize("name", list(ENTRIES))
+def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path, name: str) -> None:
+    """If an execution journals more than is cut at, the cuts above do not cover it any more."""
+    repaired = Repaired.made_in(tmp_path, name)
+    record = open_store(f"sqlite:///{tmp_path}/journal.db")
+    store = IncidentStore(record.journal, SystemClock())
+    seq = store.all()[0].seq
+
+    carry_out(tmp_path, name, None)
+
+    assert store.all()[0].seq - seq == ENTRIES[name]
+    assert repaired.found() == repaired.expected
+    record.close()
+    repaired.close()
+
+
+def _bot(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.repairs.rehearsed", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
