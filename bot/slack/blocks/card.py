@@ -168,7 +168,7 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
     }
     if view is not None and view.step == step.id and view.state in pending:
         return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
-    label = "Propose" if view is None else "Propose anew"
+    label = "Propose anew" if view is not None and view.step == step.id else "Propose"
     return [
         button(label, Click.PROPOSE, incident.id, step.action, step.id, style="primary"),
         button("Diagnose again", Click.DIAGNOSE, incident.id),
