@@ -59,24 +59,27 @@ def repeated_keys(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
 
 
 def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Shape: the key columns, commits (array of snapshot_id, oldest copy first), subtasks and partitions (int, how
-    many different ones the copies have); one row per key.
+    """Shape: the key columns, commits (array of snapshot_id, oldest copy first), across_subtasks and
+    across_partitions (boolean: whether its copies differ in it; null where none is told); one row per key.
 
     `written` has one row per file, `order` one per snapshot: no join repeats a copy. A file whose commit is
     no longer listed counts as the oldest.
     """
-    placed = copies.join(F.broadcast(written), F.col(FILE) == F.col("file_path"), "left").join(
-        F.broadcast(order), on="snapshot_id", how="left"
+    name = F.regexp_extract("file_path", r"[^/]+$", 0)
+    files = written.join(F.broadcast(order), on="snapshot_id", how="left").select(
+        F.col("file_path"),
+        F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.col("snapshot_id").alias("id")).alias("one"),
+        F.nullif(F.regexp_extract(name, SUBTASK_IN_FILE_NAME, 1), F.lit("")).alias("subtask"),
     )
-    one = F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.coalesce("snapshot_id", F.lit(0)).alias("id"))
-    subtask = F.regexp_extract(F.regexp_extract(FILE, r"[^/]+$", 0), SUBTASK_IN_FILE_NAME, 1)
+    placed = copies.join(F.broadcast(files), F.col(FILE) == F.col("file_path"), "left")
+    unknown = F.struct(F.lit(-1).alias("place"), F.lit(0).cast("bigint").alias("id"))
     listed = placed.groupBy(*keys).agg(
-        F.array_sort(F.collect_list(one)).alias("found"),
-        F.size(F.collect_set(F.when(subtask != "", subtask))).alias("subtasks"),
-        F.size(F.collect_set(PARTITION)).alias("partitions"),
+        F.array_sort(F.collect_list(F.coalesce("one", unknown))).alias("found"),
+        (F.min("subtask") != F.max("subtask")).alias("across_subtasks"),
+        (F.min(PARTITION) != F.max(PARTITION)).alias("across_partitions"),
     )
     return listed.select(
-        *keys, F.transform("found", lambda each: each["id"]).alias("commits"), "subtasks", "partitions"
+        *keys, F.transform("found", lambda each: each["id"]).alias("commits"), "across_subtasks", "across_partitions"
     )
 
 
@@ -86,8 +89,8 @@ def shares_of(commits: DataFrame) -> DataFrame:
     known = F.filter("commits", lambda each: each != 0)
     return commits.agg(
         F.count_if(F.size(known) > F.size(F.array_distinct(known))).alias("within"),
-        F.count_if(F.col("partitions") > 1).alias("partitions"),
-        F.count_if(F.col("subtasks") > 1).alias("subtasks"),
+        F.count_if("across_partitions").alias("partitions"),
+        F.count_if("across_subtasks").alias("subtasks"),
     )
 
 
