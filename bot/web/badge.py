@@ -17,9 +17,8 @@ def badge(trust: Trust) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{split + rest:g}" height="{_HEIGHT}" role="img" '
         f'aria-label="{escape(title)}"><title>{escape(title)}</title>'
-        f'<clipPath id="r"><rect width="{split + rest:g}" height="{_HEIGHT}" rx="4"/></clipPath>'
-        f'<g clip-path="url(#r)"><rect width="{split:g}" height="{_HEIGHT}" fill="#16242b"/>'
-        f'<rect x="{split:g}" width="{rest:g}" height="{_HEIGHT}" fill="{_COLOURS[trust.state]}"/></g>'
+        f'<rect width="{split + rest:g}" height="{_HEIGHT}" rx="4" fill="{_COLOURS[trust.state]}"/>'
+        f'<path d="M4 0H{split:g}V{_HEIGHT}H4a4 4 0 0 1-4-4V4a4 4 0 0 1 4-4z" fill="#16242b"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
         f"{_label(left, 0, split)}{_label(right, split, rest)}</g></svg>\n"
     )

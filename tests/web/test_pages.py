@@ -70,6 +70,7 @@ def test_a_table_whose_catalog_has_it_no_more_has_a_page_all_the_same(web: httpx
     assert found.status_code == 200
     assert "The catalog could not be read, so no commit can be shown." in found.text
     assert "there is nothing to read in its place" in found.text
+    assert found.text.count("There is no table sales.refunds.") == 1
 
 
 def test_the_record_of_an_incident_names_its_people(scene: Scene, web: httpx.Client) -> None:
