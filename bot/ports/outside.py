@@ -96,7 +96,11 @@ class FlinkJobs(Protocol):
         """Every submission named `job` that Flink still remembers, newest first. Raises CouldNotLook."""
 
     def run(self, job_id: JobId) -> JobRun | None:
-        """One submission; None if Flink does not know it. Raises CouldNotLook."""
+        """One submission; None if Flink does not know it. Raises CouldNotLook.
+
+        Under an id that `start` was given, the run that came of it: where the cluster chooses ids itself, the run's own
+        `job_id` is another.
+        """
 
     def stop(self, job: str, job_id: JobId) -> Stopped:
         """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.

@@ -83,13 +83,17 @@ class Verifier:
         return [] if known is not None and known.passed else [verified]
 
     def _wait_for_commits(self, incident: Incident, view: ProposalView) -> None:
-        """Until a run that was started has two commits, or the last look; not at all where none was started."""
-        awaited = [kind_of(effect).awaits(effect, view.started[i]) for i, effect in enumerate(view.proposal.effects)]
-        for job_id, base in (each for each in awaited if each is not None):
-            for _ in range(_LOOKS):
-                if len(commits_after(self._observer.table(incident.opened.table), base, job_id)) >= _COMMITS:
-                    break
-                self._pause(_PAUSE_S)
+        """Until a run that was started has two commits, or the last look; not at all where none was started.
+
+        Asked anew each time: an operator tells only after a while under which id it started the run.
+        """
+        for _ in range(_LOOKS):
+            effects = enumerate(view.proposal.effects)
+            awaited = [kind_of(effect).awaits(effect, view.started[i], self._observer.jobs) for i, effect in effects]
+            table = self._observer.table(incident.opened.table)
+            if all(len(commits_after(table, base, job_id)) >= _COMMITS for job_id, base in filter(None, awaited)):
+                return
+            self._pause(_PAUSE_S)
 
     def _proof(
         self, incident_id: IncidentId, task: str, name: str, branch: str | None

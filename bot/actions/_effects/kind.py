@@ -77,7 +77,12 @@ class Kind(ABC, Generic[E]):
     def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
 
-    def awaits(self, effect: E, intent: EffectStarted) -> tuple[JobId, SnapshotId] | None:  # noqa: ARG002
+    def awaits(
+        self,
+        effect: E,  # noqa: ARG002
+        intent: EffectStarted,  # noqa: ARG002
+        jobs: Mapping[str, JobPorts],  # noqa: ARG002
+    ) -> tuple[JobId, SnapshotId] | None:
         """A run whose first commits on top of a snapshot the verification waits for; None where none is started."""
         return None
 

@@ -1,5 +1,7 @@
 """Start the job from the state that its stop has left, once it is proven that this state pairs with the head."""
 
+from collections.abc import Mapping
+
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._effects.start_job import StartingJob
 from bot.actions._requirements import World
@@ -7,6 +9,7 @@ from bot.actions._stopped_state import newest_that_pairs
 from bot.domain.effects import StartFromStop, StartJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.ids import JobId, SnapshotId, short_job
+from bot.ports import JobPorts
 
 _STARTING = StartingJob()
 
@@ -37,9 +40,11 @@ class StartingFromStop(Kind[StartFromStop]):
         """By the id."""
         return _STARTING.verify(_as_start(effect, intent), intent, hands)
 
-    def awaits(self, effect: StartFromStop, intent: EffectStarted) -> tuple[JobId, SnapshotId] | None:
+    def awaits(
+        self, effect: StartFromStop, intent: EffectStarted, jobs: Mapping[str, JobPorts]
+    ) -> tuple[JobId, SnapshotId] | None:
         """See Kind."""
-        return _STARTING.awaits(_as_start(effect, intent), intent)
+        return _STARTING.awaits(_as_start(effect, intent), intent, jobs)
 
     def checks(self, effect: StartFromStop, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """As of any start."""

@@ -1,6 +1,7 @@
 """Start the job from a restore point, exactly once."""
 
 import uuid
+from collections.abc import Mapping
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._requirements import World
@@ -9,6 +10,7 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.table import Snapshot, TableState
+from bot.ports import FlinkJobs, JobPorts
 
 
 class StartingJob(Kind[StartJob]):
@@ -53,9 +55,13 @@ class StartingJob(Kind[StartJob]):
             result={"job_id": intent.job_id},
         )
 
-    def awaits(self, effect: StartJob, intent: EffectStarted) -> tuple[JobId, SnapshotId] | None:
+    def awaits(
+        self, effect: StartJob, intent: EffectStarted, jobs: Mapping[str, JobPorts]
+    ) -> tuple[JobId, SnapshotId] | None:
         """See Kind."""
-        return (intent.job_id, effect.on_top_of) if intent.job_id and effect.on_top_of else None
+        if intent.job_id is None or effect.on_top_of is None:
+            return None
+        return own_id(jobs[effect.job].flink, intent.job_id), effect.on_top_of
 
     def checks(self, effect: StartJob, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """The first commit is the next checkpoint on the snapshot that pairs; the run lives and was restored there."""
@@ -63,7 +69,18 @@ class StartingJob(Kind[StartJob]):
         run = _run_check(effect, intent.job_id, world)
         if effect.on_top_of is None:
             return (run,)
-        return commit_check(world.table, effect, effect.on_top_of, intent.job_id), run
+        job_id = own_id(world.jobs[effect.job].flink, intent.job_id)
+        return commit_check(world.table, effect, effect.on_top_of, job_id), run
+
+
+def own_id(flink: FlinkJobs, asked: JobId) -> JobId:
+    """The id under which the run commits: `asked`, or the one that the cluster chose for that start (an operator
+    chooses its own). `asked` where Flink cannot be asked: then its commits are not found, and that is said."""
+    try:
+        run = flink.run(asked)
+    except CouldNotLook:
+        return asked
+    return run.job_id if run is not None else asked
 
 
 def commits_after(table: TableState, base: SnapshotId, job_id: JobId) -> tuple[Snapshot, ...]:
