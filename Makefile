@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 help: ## Show what can be done here
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 install: $(VENV)/installed ## Install everything into .venv, and fetch the jars (once)
 
@@ -28,6 +28,9 @@ test: install check ## Check the code and run the fast tests
 
 test-slow: install ## Run the scenarios on a real Flink cluster
 	$(BIN)/pytest -m slow --timeout=600
+
+test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
+	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator.py tests/adapters/test_flink_operator_login.py -m slow --timeout=1800
 
 check: install ## Format, lint, types, floors, runbooks and messages
 	$(BIN)/ruff format --check .
@@ -72,4 +75,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow check fix bench bench-full matrix chaos chaos-short reference lock clean
+.PHONY: help install demo walk test test-slow test-operator check fix bench bench-full matrix chaos chaos-short reference lock clean

@@ -72,7 +72,7 @@ class Kubernetes:
 
 
 def server_program() -> Path:
-    """The built server. Skips where Go or the modules cannot be had. Cost: some minutes of compiling, once."""
+    """The built server; built here only where `make test-operator` asks for it. Skips where it cannot be had."""
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(SOURCE.iterdir()))).hexdigest()[:16]
     folder = cache_folder() / "kube-apiserver"
     program = folder / digest
@@ -81,6 +81,8 @@ def server_program() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if program.exists():
             return program
+        if os.environ.get("WATERLINE_BUILD_API_SERVER") != "1":
+            pytest.skip("the Kubernetes API server is not built yet: `make test-operator` does it, in some minutes")
         go = shutil.which("go")
         if go is None:
             pytest.skip("the Kubernetes API server is built from Go modules, and there is no Go")
