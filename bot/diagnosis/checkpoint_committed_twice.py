@@ -11,6 +11,7 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
 
 MODE = Mode(
     code="F1",
@@ -26,6 +27,8 @@ MODE = Mode(
     act=Act.REPAIR,
     remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )
+_WRITABLE = 2
+"""The newest format whose manifests Waterline writes."""
 _LOST_ANSWER = ("CommitStateUnknown", "ServiceUnavailable", "SocketTimeout", "CommitFailed")
 
 
@@ -113,19 +116,18 @@ def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...]
     last_good = second.parent_id if second is not None else None
     run = second.job_id if second is not None else None
     above = [s for s in flink_commits(table) if second and s.sequence_number > second.sequence_number]
-    remedy = _remedy(case, last_good, buried=bool(above) or second is None or len(again) > 1)
+    remedy = _remedy(case, again, last_good)
     reasons = [told, *_lost_answer(case, run)]
     if remedy is Remedy.DROP_DUPLICATED_COMMIT:
+        pairs = " Table and job still pair then." if _pairs_still(case, first, last_good) else ""
         reasons.append(
-            f"Nothing by Flink lies above it: with main back at {short(last_good)}, which carries the same checkpoint, "
-            "table and job still pair."
-            if _pairs_still(case, first, second.parent_id if second else None)
-            else f"Nothing by Flink lies above it: main can go back to {short(last_good)}."
+            f"Its own files can be taken out alone, with {counted(len(above), 'commit')} by Flink above it left as "
+            f"they are.{pairs}"
         )
     else:
         reasons.append(
-            f"{counted(len(above), 'commit')} by Flink above it would go too, so it cannot be taken off the head "
-            "alone; deleting the files by path would take both copies."
+            "Its own files cannot be taken out alone: it or a commit above it has removed or rewritten files, so that "
+            "its rows lie elsewhere by now."
         )
     return Matches(
         headline=f"{short(again[0]) if again else 'A commit'} repeats what {short(first)} had committed: "
@@ -142,11 +144,21 @@ def _pairs_still(case: Case, first: SnapshotId | None, parent: SnapshotId | None
     return first is not None and first in {s.snapshot_id for s in case.observation.table.ancestors(parent)}
 
 
-def _remedy(case: Case, last_good: SnapshotId | None, *, buried: bool) -> Remedy:
-    """At the head the repeat is dropped alone; below it the job rewinds with the table, if it has a point to go to."""
-    if not buried and last_good is not None:
+def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | None) -> Remedy:
+    """The repeat's own files go, wherever it lies; where its rows are in other files by now, the job rewinds with the
+    table, if it has a point to go to."""
+    table = case.observation.table
+    repeats = [table.by_id[commit] for commit in again if commit in table.chain_ids]
+    lowest = min((s.sequence_number for s in repeats), default=0)
+    moved = [s for s in table.chain if s.sequence_number >= lowest and not s.is_repair and _takes_away(s)]
+    if repeats and not moved and table.format_version <= _WRITABLE:
         return Remedy.DROP_DUPLICATED_COMMIT
     return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
+
+
+def _takes_away(snapshot: Snapshot) -> bool:
+    keys = ("deleted-data-files", "added-delete-files")
+    return snapshot.operation != "append" or any(snapshot.counted(key) for key in keys)
 
 
 def _lost_answer(case: Case, job: JobId | None) -> tuple[str, ...]:

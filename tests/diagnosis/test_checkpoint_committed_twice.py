@@ -1,5 +1,7 @@
 """F1: one checkpoint or the same files twice; at the head, buried, and what only looks like it."""
 
+import pytest
+
 from bot.diagnosis import checkpoint_committed_twice as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import RepeatedCommit
@@ -54,26 +56,27 @@ def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> N
     assert isinstance(same_files, Matches)
 
 
-def test_a_buried_repeat_is_rewound_where_a_point_pairs_below_it() -> None:
-    """Commits above it would be lost with the head, so the job reads them again."""
+def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
+    """Only its own files go; the commits above it stay, and nothing is read again."""
     tale = lost_answer().commits("a", 4, 5)
-    pairing = points(point(job_id("a"), 2, tale.at("a", 2)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert Remedy.DROP_DUPLICATED_COMMIT is found.remedy
+    assert any("2 commits by Flink above it left as they are" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+def test_a_repeat_below_a_compaction_is_rewound_or_deduplicated(pairs_at: int, remedy: Remedy) -> None:
+    """Its rows lie in other files by then: a point that pairs below the repeat takes them back, one above keeps it."""
+    tale = lost_answer().commits("a", 4, 5).commits(None, 6, operation="replace")
+    pairing = points(point(job_id("a"), pairs_at, tale.at("a", pairs_at)))
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
 
     assert isinstance(found, Matches)
-    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
-
-
-def test_a_buried_repeat_without_a_point_below_it_is_deduplicated() -> None:
-    """A point that pairs above the repeat would keep it."""
-    tale = lost_answer().commits("a", 4, 5)
-    pairing = points(point(job_id("a"), 5, tale.at("a", 5)))
-
-    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
-
-    assert isinstance(found, Matches)
-    assert Remedy.DEDUPLICATE_ROWS is found.remedy
+    assert remedy is found.remedy
 
 
 def test_files_that_are_live_twice_are_enough() -> None:
