@@ -11,7 +11,7 @@ from bot.domain.record import Record, Utc
 ExactId = Annotated[
     SnapshotId,
     PlainSerializer(str, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "pattern": "^-?[0-9]{1,19}$"}, mode="serialization"),
+    WithJsonSchema({"type": "string", "pattern": "^-?[0-9]{1,19}$"}),
 ]
 """A snapshot id that is written as text: as a JSON number, JavaScript and others would round it to another id."""
 

@@ -64,7 +64,7 @@ def claim_of(incident: Incident) -> Claim:
             snapshot=moved.snapshot,
             since=_moved_at(incident, moved),
             incident=incident,
-            why=f"It was verified after {name}.",
+            why=f"The table was verified after {name}.",
         )
     return Claim(
         state=TrustState.UNDER_REVIEW,
