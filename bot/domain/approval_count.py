@@ -70,7 +70,8 @@ def mentions(people: Sequence[People], left_out: Iterable[UserId] = ()) -> str:
     out = frozenset(left_out)
     users = [f"<@{user}>" for some in people for user in some.users if user not in out]
     groups = [f"<!subteam^{group}>" for some in people for group in some.groups]
-    return " or ".join(dict.fromkeys(users + groups))
+    *others, last = dict.fromkeys(users + groups) or ("",)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _once(given: Sequence[Approval]) -> list[Approval]:

@@ -11,7 +11,7 @@ from bot.domain.table_terms import table_terms
 
 
 def review(incident: Incident, observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
-    """One finding a term, state first, then checkpoints, then the table, then how it was decided. `holds` None: could not be told.
+    """One finding a term: state, checkpoints, the table, and how it was decided. `holds` None: could not be told.
 
     A term that was broken during the incident counts as broken, also when the repair has mended it since.
     """

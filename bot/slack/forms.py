@@ -44,6 +44,14 @@ _PRIVATE = Option(
 )
 
 
+_MEANS = {
+    Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
+    Form.BREAK_GLASS: "You approve alone what others were to approve with you. The owners are told at once, with this "
+    "reason, and the incident's review asks about it.",
+}
+"""What submitting does, where the title does not say it."""
+
+
 def form_for(request: Request) -> View | None:
     """The modal that a request opens at once; None when it opens none."""
     match request:
@@ -184,7 +192,10 @@ def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> V
         submit=submit,
         close="Cancel",
         private_metadata=about,
-        blocks=[_line("reason", label, "A sentence for the record", optional=False, lines=True)],
+        blocks=[
+            _line("reason", label, "A sentence for the record", optional=False, lines=True),
+            *([ContextBlock(elements=[written(_MEANS[form])])] if form in _MEANS else []),
+        ],
     )
 
 

@@ -66,7 +66,8 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
 
     assert "It is held until" in approved
     assert ("Reject…", "Veto…") == held.buttons
-    assert "may veto it until it is carried out. Once approved, it waits 5 minutes for that." in held.plain
+    assert "may veto it until it is carried out." in held.plain
+    assert "Once approved, it waits 5 minutes for that." in proposed.plain
     assert "Approved, not yet carried out" in released.plain
 
 

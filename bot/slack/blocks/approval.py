@@ -25,7 +25,8 @@ def who_may(view: ProposalView) -> list[str]:
             f"Can be approved until {last_approval_at(view):%H:%M} UTC."
         )
     if policy.veto is not None:
-        hold = f" Once approved, it waits {minutes(policy.hold.total_seconds())} for that." if policy.hold else ""
+        waits = policy.hold and view.state is ProposalState.PROPOSED
+        hold = f" Once approved, it waits {minutes(policy.hold.total_seconds())} for that." if waits else ""
         lines.append(f"{_named(mentions((policy.veto,)), policy)} may veto it until it is carried out.{hold}")
     if policy.break_glass is not None and view.state in {ProposalState.PROPOSED, ProposalState.HELD}:
         who = _named(mentions((policy.break_glass,), (proposer,)), policy)
@@ -94,10 +95,7 @@ def page_message(incident: Incident, view: ProposalView) -> tuple[str, list[Bloc
     veto = f" {_named(mentions((policy.veto,)), policy)} may veto it." if policy.veto is not None else ""
     blocks: list[Block] = [
         section(lines),
-        section(
-            f"*{'It can be stopped until it is carried out' if not view.execution_started_at else _carried(view)}.* "
-            f"It is in {room(incident.opened.channel)}.{veto}"
-        ),
+        section(f"*{_what_now(view)}.* It is in {room(incident.opened.channel)}.{veto}"),
         context(_WHY_TOLD),
     ]
     return text, blocks
@@ -109,8 +107,10 @@ def minutes(seconds: float) -> str:
     return f"{count:g} {unit}{'' if count == 1 else 's'}"
 
 
-def _carried(view: ProposalView) -> str:
-    return f"It is {view.state.value}; it was started at {view.execution_started_at:%H:%M:%S} UTC"
+def _what_now(view: ProposalView) -> str:
+    if view.execution_started_at is not None:
+        return f"It is {view.state.value}; it was started at {clock(view.execution_started_at)}"
+    return f"It is {view.state.value}" if view.ended else "It can be stopped until it is carried out"
 
 
 def _teams(policy: ApprovalPolicy) -> str:

@@ -52,6 +52,8 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
 def _state(view: ProposalView) -> str:
     if view.state is ProposalState.HELD and view.held_until is not None:
         return f"{_STATE[view.state]} until {clock(view.held_until)}"
+    if view.state is ProposalState.APPROVED and view.glass is not None:
+        return ":rotating_light: Approved alone, not yet carried out"
     if view.state is not ProposalState.APPLIED or view.verified is None:
         return _STATE[view.state]
     head = short(view.verified.head)
@@ -94,7 +96,7 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
         return []
     proposal, policy = view.proposal, view.proposal.policy
     reject = button("Reject…", Click.REJECT, incident.id, proposal.id, style="danger")
-    veto = [button("Veto…", Click.VETO, incident.id, proposal.id, style="danger")] if policy.veto else []
+    veto = [button("Veto…", Click.VETO, incident.id, proposal.id)] if policy.veto else []
     glass = (
         [button("Break the glass…", Click.BREAK_GLASS, incident.id, proposal.id, proposal.digest)]
         if policy.break_glass
