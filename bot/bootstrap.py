@@ -67,6 +67,7 @@ from bot.settings import (
     SqlGatewayStartSettings,
     masking,
 )
+from bot.settings.policies import refuse_unknown_actions
 
 CONTENT = Path(__file__).parent.parent
 """Where `runbooks/` and `messages/` are."""
@@ -132,8 +133,9 @@ def build(
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
     """The watched tables, each with the contract of its file under what the settings say. Raises BadConfiguration."""
-    found = {}
+    found, known = {}, find_actions(actions)
     for name, setup in settings.setups.items():
+        refuse_unknown_actions(name, setup.policies, known)
         file = settings.tables[name].contract_file
         contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
         found[name] = setup.model_copy(update={"contract": contract})
