@@ -1,0 +1,158 @@
+"""Many people at one moment, timers of several replicas: the journal takes each decision once."""
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.scheduler import SchedulerTimers
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import ProposalMade
+from bot.domain.errors import Refused, Superseded
+from bot.domain.execution import ProposalState
+from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.service.approval_timers import ApprovalTimers
+from bot.service.approving import Approvals
+from bot.service.incident_store import IncidentStore
+from bot.settings.policies import refuse_unknown_actions
+from tests.approval.desk import ANA
+from tests.decisions import PROPOSAL, rewind
+from tests.incidents import Story
+
+CROWD = tuple(UserId(f"U0CROWD{n:03d}") for n in range(8))
+POLICY = ApprovalPolicy(users=CROWD, required=2, remind_every=timedelta(minutes=10))
+
+
+class Clock:
+    """A time that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        """See the port."""
+        return self.time
+
+
+class World:
+    """What is looked at before a yes is written: it holds, or it has moved."""
+
+    has_moved = False
+
+    def must_still_hold(self, _incident: IncidentId, _proposal: ProposalId) -> None:
+        """As `Proposals` does."""
+        if self.has_moved:
+            raise Superseded("The table has moved.", "", "Propose anew.")
+
+
+class NoGroups:
+    """A workspace whose policy names people only."""
+
+    def members(self, groups: Sequence[str]) -> frozenset[UserId]:
+        """See the port."""
+        raise AssertionError(groups)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Store:
+    """A record on disk."""
+    store = open_store(f"sqlite:///{tmp_path}/journal.db")
+    yield store  # type: ignore[misc]
+    store.close()
+
+
+class Scene:
+    """Ana's proposal, and one replica of the bot (or another) on the same record."""
+
+    def __init__(self, record: Store) -> None:
+        self.clock, self.world, self.record = Clock(), World(), record
+        story = Story(record.journal, start=self.clock.time).opens()
+        proposal = rewind(self.clock.time).model_copy(update={"policy": POLICY})
+        story.says(ProposalMade(step=None, proposal=proposal), by=ANA)
+        self.id, self.digest = story.id, proposal.digest
+        self.store, self.approvals = self.replica()
+
+    def replica(self) -> tuple[IncidentStore, Approvals]:
+        """A process of its own."""
+        store = IncidentStore(self.record.journal, self.clock)
+        return store, Approvals(store, self.world, NoGroups(), self.clock)  # type: ignore[arg-type]
+
+    def approve(self, by: UserId) -> str:
+        """`counted`, or why not."""
+        try:
+            self.replica()[1].approve(self.id, PROPOSAL, digest=self.digest, by=by)
+        except Refused as refused:
+            return refused.happened
+        return "counted"
+
+
+@pytest.fixture
+def scene(record: Store) -> Scene:
+    """Nobody has decided."""
+    return Scene(record)
+
+
+def test_two_of_eight_who_click_at_once_count(scene: Scene) -> None:
+    """Exactly as many approvals as were asked for; the others hear who was faster."""
+    answers: dict[UserId, str] = {}
+    together = threading.Barrier(len(CROWD))
+
+    def click(by: UserId) -> None:
+        together.wait()
+        answers[by] = scene.approve(by)
+
+    threads = [threading.Thread(target=click, args=(by,)) for by in CROWD]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    view = scene.store.get(scene.id).proposals[PROPOSAL]
+    late = [answer for answer in answers.values() if answer != "counted"]
+    assert {given.by for given in view.approvals} == {by for by, answer in answers.items() if answer == "counted"}
+    assert 2 == len(view.approvals)
+    assert all("is approved already. It was approved by <@U0CROWD" in answer for answer in late)
+    assert ProposalState.APPROVED is view.state
+
+
+def test_a_yes_is_not_written_when_the_world_has_moved(scene: Scene) -> None:
+    """The look comes between the rule and the record."""
+    scene.world.has_moved = True
+
+    with pytest.raises(Superseded):
+        scene.approve(CROWD[0])
+
+    assert [] == scene.store.get(scene.id).proposals[PROPOSAL].approvals
+
+
+def test_two_replicas_that_wake_together_remind_once(scene: Scene) -> None:
+    """Whoever is second finds it done."""
+    scene.clock.time += timedelta(minutes=12)
+
+    for _store, approvals in (scene.replica(), scene.replica()):
+        approvals.settle(scene.id)
+
+    assert 1 == scene.store.get(scene.id).proposals[PROPOSAL].reminders
+
+
+def test_a_timer_wakes_for_what_falls_due_also_after_a_restart(scene: Scene) -> None:
+    """Set from the journal, not remembered: the first reminder is due in a moment."""
+    due = scene.store.get(scene.id).proposals[PROPOSAL].proposal.proposed_at + POLICY.remind_every
+    scene.clock.time = due - timedelta(milliseconds=50)
+    woken = threading.Event()
+    timers = SchedulerTimers(scene.clock)
+    timers.start()
+
+    ApprovalTimers(scene.replica()[0], timers, lambda _incident: woken.set()).start()
+
+    assert woken.wait(timeout=20)
+    timers.close()
+
+
+def test_a_mistyped_action_is_not_left_to_the_default() -> None:
+    """The name that was meant is offered."""
+    with pytest.raises(Exception, match=r"rewind_table_and_jop: there is no such action.*Did you mean `rewind_table"):
+        refuse_unknown_actions("sales.orders", {"rewind_table_and_jop": POLICY}, ["rewind_table_and_job"])
