@@ -52,7 +52,7 @@ def reads_the_evidence(slack: SlackPage) -> None:
     for number, title in enumerate(EVIDENCE, start=1):
         expect(slack.card).to_contain_text(f"Step {number}: {title}", timeout=SPARK_MS)
         slack.clicks("Run evidence", slack.card)
-    expect(slack.card).to_contain_text("Propose the rewind", timeout=SPARK_MS)
+    expect(slack.card).to_contain_text("Propose what the diagnosis asks for", timeout=SPARK_MS)
     expect(slack.card).to_contain_text("was restored from checkpoint")
 
 

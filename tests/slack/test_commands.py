@@ -77,7 +77,7 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
 
     assert "wl-1 sales.orders (sev2)" in status
     assert f"Trusted: …{good % 1_000_000:06d} (under-review). Responder: @Ana Ribeiro." in status
-    assert "Propose the rewind" in status
+    assert "Propose what the diagnosis asks for" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]
     assert "F2" in timeline
