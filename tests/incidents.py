@@ -9,7 +9,7 @@ from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeR
 from bot.domain.evidence import Evidence, Measure, Verdict
 from bot.domain.findings import Finding, LedgerFinding
 from bot.domain.fold import fold
-from bot.domain.ids import EvidenceId, IncidentId, JobId, SnapshotId, StepId, UserId
+from bot.domain.ids import EvidenceId, IncidentId, JobId, SnapshotId, StepId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.ledger import Ledger
@@ -42,10 +42,16 @@ class Story:
         self._seq = written[-1].seq
         return self
 
-    def opens(self, summary: str = "Revenue is too high since 09:00.", *, trusted: int | None = orders.GOOD) -> "Story":
+    def opens(
+        self,
+        summary: str = "Revenue is too high since 09:00.",
+        *,
+        trusted: int | None = orders.GOOD,
+        table: TableName = orders.TABLE,
+    ) -> "Story":
         """Ana opens it; the newest good snapshot is run A's last."""
         opened = e.IncidentOpened(
-            table=orders.TABLE,
+            table=table,
             job=orders.JOB,
             runbook=RUNBOOK,
             severity="sev2",

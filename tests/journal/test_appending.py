@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
 from bot.domain.errors import JournalMoved, Refused, UnknownIncident
-from bot.domain.ids import IncidentId, ProposalId
+from bot.domain.ids import IncidentId, ProposalId, TableName
 from bot.domain.journal import GENESIS
 from bot.domain.notice import Notice
 from tests.decisions import ANA
@@ -89,12 +89,45 @@ def test_incidents_opened_at_once_get_different_ids_without_holes(url: str) -> N
     stores = [open_store(url) for _ in range(4)]
 
     with ThreadPoolExecutor(8) as threads:
-        opened = list(threads.map(lambda n: Story(stores[n % 4].journal).opens().id, range(12)))
+        opened = list(threads.map(lambda n: Story(stores[n % 4].journal).opens(table=TableName(f"t{n}")).id, range(12)))
 
     assert sorted(opened) == sorted(f"wl-{n}" for n in range(1, 13))
     assert stores[0].journal.incidents() == tuple(f"wl-{n}" for n in range(1, 13))
     for each in stores:
         each.close()
+
+
+def test_of_two_people_who_open_an_incident_on_a_table_at_once_one_is_first(url: str) -> None:
+    """One open incident a table: everybody else is told which one it is, and nothing of theirs is in the record."""
+    stores = [open_store(url) for _ in range(4)]
+    together = Barrier(8)
+
+    def opens(number: int) -> str:
+        together.wait()
+        try:
+            return Story(stores[number % 4].journal).opens().id
+        except Refused as refusal:
+            return refusal.happened
+
+    with ThreadPoolExecutor(8) as threads:
+        told = sorted(threads.map(opens, range(8)))
+
+    assert told == [*["Incident wl-1 is open on sales.orders already."] * 7, "wl-1"]
+    assert stores[0].journal.incidents() == ("wl-1",)
+    assert stores[0].journal.verify() == ()
+    for each in stores:
+        each.close()
+
+
+def test_a_closed_incident_frees_its_table(store: Store) -> None:
+    """The next one may be opened, and only one."""
+    Story(store.journal).opens().closes()
+
+    following = Story(store.journal).opens()
+
+    assert following.id == "wl-2"
+    with pytest.raises(Refused, match="Incident wl-2 is open"):
+        Story(store.journal).opens()
 
 
 @pytest.mark.parametrize("body", [EXECUTION, NOTICE], ids=["execution", "notice"])

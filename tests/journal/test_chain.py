@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from bot.adapters.journal_sql import Store
 from bot.domain.errors import CouldNotLook
-from bot.domain.ids import IncidentId
+from bot.domain.ids import IncidentId, TableName
 from bot.domain.journal import Line
 from tests.incidents import Story
 
@@ -20,7 +20,7 @@ COLUMNS = list(Line.__dataclass_fields__)
 def written(store: Store) -> Iterator["Hand"]:
     """Two incidents, and a hand on the file that Waterline knows nothing of."""
     Story(store.journal).opens().answers().fails()
-    Story(store.journal).opens()
+    Story(store.journal).opens(table=TableName("sales.refunds"))
     with store.engine.connect() as connection:
         yield Hand(connection)
 

@@ -7,10 +7,11 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from bot.adapters.journal_sql import open_tables
 from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.tables import INCIDENTS, JOURNAL, iso
 from bot.adapters.journal_sql.tied import count_with_delivery
-from bot.domain.entries import Body, once_key
+from bot.domain.entries import Body, IncidentOpened, once_key
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
 from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line, body_text, chain_fault
@@ -29,8 +30,8 @@ class SqlJournal:
     def open(self, body: Body, *, by: str, at: datetime) -> Entry:
         """Begin a new incident under the next free id.
 
-        Where the database lets two of these run at once, the primary key refuses one, and that one takes the
-        next number; nothing was written, so trying again is safe.
+        Raises Refused if one is open on its table. Where the database lets two of these run at once, a primary key
+        refuses one, and that one tries again; nothing was written, so that is safe.
         """
         if body.kind != "incident-opened":
             raise ValueError(f"an incident begins with its opening, not with {body.kind}")
@@ -46,10 +47,11 @@ class SqlJournal:
             "Open it again.",
         )
 
-    def _open(self, connection: Connection, body: Body, by: str, at: datetime) -> Entry:
+    def _open(self, connection: Connection, body: IncidentOpened, by: str, at: datetime) -> Entry:
         newest = connection.scalar(select(func.max(INCIDENTS.c.number)))
         number = (newest or 0) + 1
         line = _line(IncidentId(f"wl-{number}"), 1, body, by, at, GENESIS)
+        open_tables.take(connection, body, number)
         connection.execute(insert(INCIDENTS).values(number=number, last_seq=1, last_hash=line.hash))
         connection.execute(insert(JOURNAL).values(vars(line)))
         count_with_delivery(connection, 1)
@@ -68,6 +70,7 @@ class SqlJournal:
                     lines.append(_line(incident, seq, body, by, at, lines[-1].hash if lines else end.hash))
                 if lines:
                     self._write(connection, incident, number, after_seq, lines)
+                    open_tables.free(connection, number, bodies)
         except IntegrityError as clash:
             raise self._explained(incident, bodies) from clash
         return tuple(_entry(line) for line in lines)

@@ -67,6 +67,13 @@ JOURNAL = Table(
     Column("hash", String(64), nullable=False),
 )
 
+OPEN_TABLES = Table(
+    "open_tables",
+    METADATA,
+    Column("table_name", String(300), primary_key=True, comment="One open incident a table."),
+    Column("number", Integer, nullable=False, comment="The n of wl-n."),
+)
+
 INBOX = Table(
     "inbox",
     METADATA,
