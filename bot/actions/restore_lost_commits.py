@@ -14,6 +14,7 @@ from bot.domain.file_changes import FileSources
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import LedgerRow
 from bot.domain.proposal import Proposal
+from bot.domain.rollbacks import rollbacks
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
@@ -83,8 +84,8 @@ def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
 def _lost(case: Case) -> tuple[Snapshot, ...]:
     """The window's commits that left main, oldest first. Raises Refused without any."""
     table = case.observation.table
-    aside = set(table.rolled_back)
-    lost = tuple(s for s in case.window.of(table) if s in aside and s.counted("added-data-files"))
+    left = {each for found in rollbacks(table) if found.is_within(case.window, table) for each in found.left}
+    lost = tuple(s for s in table.snapshots if s.snapshot_id in left and s.counted("added-data-files"))
     if not lost:
         raise Refused(
             "There is no lost commit to restore.",

@@ -15,11 +15,15 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import Verified
+from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, Verified
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import ProposalId, SnapshotId, UserId
+from bot.domain.findings import OrphanFilesFinding
+from bot.domain.ids import EvidenceId, ProposalId, SnapshotId, UserId
+from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
+from bot.domain.table import TableState, Window
 from bot.evidence import Collector, find_tasks
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
@@ -86,15 +90,41 @@ class RepairScene:
         self.catalog.close()
         self.orders.close()
 
-    def opens(self, *evidence: str, since: SnapshotId | None = None) -> None:
-        """Ana opens an incident of the commits after `since`, has this evidence collected, and diagnoses."""
+    def opens(self, *evidence: str, since: SnapshotId | None = None, remedy: str | None = None) -> None:
+        """Ana opens an incident of the commits after `since`, has this evidence collected, and diagnoses; or somebody
+        has diagnosed what asks for `remedy`."""
         self.incident = self.services.opening.open(
             table=ORDERS, runbook="duplicate-rows", severity="sev2", channel="C0ORDERS01", summary="", by=ANA,
             since=since,
         )  # fmt: skip
         for task in evidence:
             self.services.desk.run_now(self.incident, task)
-        self.services.diagnostician.diagnose(self.incident)
+        if remedy is None:
+            self.services.diagnostician.diagnose(self.incident)
+        else:
+            self._write(Diagnosed(diagnosis=_asking(Remedy(remedy))))
+
+    def orphans_named(self, *paths: Path) -> None:
+        """An incident whose evidence names these orphan files, and a diagnosis that asks for their removal."""
+        if self.incident is None:
+            self.opens(remedy="remove-orphan-files")
+        table = self.table
+        assert table.head is not None
+        run = EvidenceId(f"{len(self.store.get(self.incident).runs)}-orphans")
+        finding = OrphanFilesFinding(
+            files_listed=9, orphans=len(paths), bytes=4, young=0, paths=tuple(f"file://{path}" for path in paths)
+        )
+        evidence = Evidence(
+            verdict=Verdict.CONFIRMED, headline="Files lie there.", finding=finding, id=run, task="orphan_files",
+            task_version=1, question="?", metadata_location=table.metadata_location, head=table.head,
+            window=Window(since=None, until=table.head), at=SystemClock().now(), took_ms=1, bytes_read=0,
+        )  # fmt: skip
+        self._write(
+            EvidenceRequested(run=run, task="orphan_files", step=None), EvidenceRecorded(run=run, evidence=evidence)
+        )
+
+    def _write(self, *bodies: Body) -> None:
+        self.store.write(self.incident, by=WATERLINE, decide=lambda _i: list(bodies))
 
     def proposes(self, action: str) -> ProposalView:
         """Ana proposes it."""
@@ -149,3 +179,9 @@ class RepairScene:
         """The catalog's answer to a commit was lost, and the sink committed its files once more."""
         first = (checkpoint - 1) * 10
         return self.orders.commits("a", checkpoint, range(first, first + 10))
+
+
+def _asking(remedy: Remedy) -> Diagnosis:
+    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    match = Matches(headline="The test says so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    return Diagnosis(results=(ModeResult(mode=mode, examined=match),))

@@ -1,0 +1,99 @@
+"""Files that are gone from storage, files that nothing names, and commits that were taken off main."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
+from tests.little_flink import JOB
+from tests.repairs.conftest import Positions
+from tests.repairs.scene import RUN, RepairScene
+from tests.tables import job, of_flink, rows
+
+
+def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: RepairScene, positions: Positions) -> None:
+    """Rows and range of what is lost stand in the preview; afterwards the table can be read."""
+    scene.flink.checkpoints(RUN, 2)
+    lost = scene.orders.commits_files("a", 3, {"00000-0-lost-00001.parquet": range(20, 30)})
+    (scene.orders.data_folder / "00000-0-lost-00001.parquet").unlink()
+    scene.opens("ledger", "unreadable_files")
+
+    proposed = scene.proposes("repair_unreadable_files")
+    proof = scene.proves(scene.carries_out(proposed))
+
+    told = " ".join(proposed.proposal.preview.sentences)
+    assert "1 file with 10 rows (source_position 20 to 29;" in told
+    assert "lost to the table" in told
+    assert proof.passed, proof.checks
+    assert scene.table.head == lost
+    scene.carries_out(scene.proposes("publish_repair"))
+    assert positions(scene, "main") == list(range(40))
+
+
+def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(scene: RepairScene) -> None:
+    """Nothing is deleted, and what may still be committed is left alone."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.flink.stop(JOB, RUN)
+    old = _stray(scene.orders.data_folder / "00000-0-old-00001.parquet", timedelta(days=4))
+    young = _stray(scene.orders.data_folder / "00000-0-young-00001.parquet", timedelta(hours=1))
+
+    scene.orphans_named(young)
+    with pytest.raises(Refused, match="old enough"):
+        scene.proposes("remove_orphan_files")
+    scene.orphans_named(old, young)
+    done = scene.carries_out(scene.proposes("remove_orphan_files"))
+
+    assert done.state is ProposalState.APPLIED, done.result
+    assert not old.exists()
+    assert young.exists()
+    [aside] = Path(scene.table.location.removeprefix("file://")).glob("waterline-quarantine/*/data/*.parquet")
+    assert aside.name == old.name
+    assert (aside.parent.parent / "moved.json").read_text().count(old.name) == 2
+
+
+def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, positions: Positions) -> None:
+    """Their positions were not read again; the sink finds their checkpoint committed."""
+    scene.flink.checkpoints(RUN, 2)
+    target = scene.orders.head
+    scene.flink.checkpoints(RUN, 2)
+    scene.flink.stop(JOB, RUN)
+    scene.orders.rolls_back_to(target)
+    scene.orders.appends(rows(range(100, 105)), {"engine-name": "spark", "spark.app.id": "local-17"})
+    scene.opens("ledger", "checkpoint_pairing", remedy="restore-lost-commits")
+
+    rehearsal = scene.carries_out(scene.proposes("restore_lost_commits"))
+
+    branch = rehearsal.proposal.rehearses_on
+    assert branch is not None
+    assert positions(scene, branch) == [*range(40), *range(100, 105)]
+    head = scene.table.by_id[scene.table.ref(branch)]  # type: ignore[index]
+    assert of_flink("a", 4).items() >= {k: v for k, v in head.summary.items() if k.startswith("flink.")}.items()
+    assert (head.job_id, head.checkpoint_id) == (job("a"), 4)
+
+
+def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: RepairScene, positions: Positions) -> None:
+    """Nothing is written: the very snapshots are main's again, Flink's ids and all."""
+    scene.flink.checkpoints(RUN, 2)
+    target = scene.orders.head
+    scene.flink.checkpoints(RUN, 2)
+    leaf = scene.orders.head
+    scene.flink.stop(JOB, RUN)
+    scene.orders.rolls_back_to(target)
+    scene.opens("ledger", "checkpoint_pairing", remedy="restore-lost-commits")
+
+    done = scene.carries_out(scene.proposes("restore_lost_commits"))
+    proof = scene.proves(done)
+
+    assert proof.passed, proof.checks
+    assert leaf in scene.table.chain_ids
+    assert positions(scene, "main") == list(range(60))
+
+
+def _stray(path: Path, age: timedelta) -> Path:
+    path.write_bytes(b"PAR1")
+    then = (datetime.now(UTC) - age).timestamp()
+    os.utime(path, (then, then))
+    return path
