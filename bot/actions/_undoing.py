@@ -6,7 +6,16 @@ from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan
-from bot.domain.effects import MarkTable, MoveTable, PublishBranch, StartFromStop, StartJob, StopFork, StopJob
+from bot.domain.effects import (
+    MarkTable,
+    MoveFiles,
+    MoveTable,
+    PublishBranch,
+    StartFromStop,
+    StartJob,
+    StopFork,
+    StopJob,
+)
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import PairVerdict
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -32,6 +41,7 @@ class Deeds:
         self.moved_to = next((_moved_to(e) for _, e in done if isinstance(e, MoveTable | PublishBranch)), None)
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
+        self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
 
 
 def _moved_to(effect: MoveTable | PublishBranch) -> SnapshotId:
@@ -67,6 +77,8 @@ def undone(plan: Plan, action: Action, past: Past) -> Proposal:
             )
         proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
         return proposal.model_copy(update={"title": title})
+    if did.aside is not None:
+        return _brought_back(plan, action, did.aside, title)
     if did.marks:
         return _unmarked(plan, action, did, title)
     raise _impossible(
@@ -148,6 +160,25 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
         f"Expected a savepoint of run {short_job(run)} that pairs with {short(wanted)}, where the table stood; found "
         f"{found}.",
         "Without it the job would lose or repeat rows. Diagnose again, and propose what the state of today asks for.",
+    )
+
+
+def _brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
+    """Every file goes where it came from."""
+    table = plan.case.observation.table
+    back = tuple((target, source) for source, target in aside.moves)
+    folder = aside.note.rpartition("/")[0]
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=(MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),),
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(
+            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is touched."),
+            sure=f"{len(back)} files that nothing names come back; no row is touched.",
+        ),
+        undo="`/waterline undo` puts them aside again.",
     )
 
 

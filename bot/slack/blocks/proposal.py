@@ -73,7 +73,7 @@ def _undo(view: ProposalView) -> str:
 
 def _affected(view: ProposalView) -> str:
     preview = view.proposal.preview
-    if not preview.commits:
+    if not preview.commits and not preview.files:
         return "*What it takes off main*\nNothing: no commit leaves the table."
     title = "What it took off main, as approved" if view.state in _OVER else "What it takes off main"
     taken = (
@@ -161,4 +161,5 @@ def _proof(view: ProposalView) -> str:
     sign = {True: ":white_check_mark:", False: ":x:", None: ":grey_question:"}
     checks = "\n".join(f"{sign[c.passed]} *{mrkdwn(c.name)}.* {mrkdwn(c.sentence)}" for c in view.verified.checks)
     title = "Proven" if view.verified.passed else "Not proven"
-    return f"*{title}, at head {short(view.verified.head)}*\n{checks}"
+    where = f" of branch {mrkdwn(view.verified.branch)}; main is as it was" if view.verified.branch else ""
+    return f"*{title}, at head {short(view.verified.head)}{where}*\n{checks}"
