@@ -58,8 +58,8 @@ def propose(plan: Plan) -> Proposal:
         requirements=(TableIs(uuid=table.uuid),),
         preview=untouched(sentences, sure=f"{len(old)} files that nothing names are moved aside; no row is touched."),
         undo=(
-            f"Move the files back as {folder}/moved.json says; nothing is deleted by this. Maintenance that removes "
-            "orphan files will delete them there for good once it is allowed to."
+            "`/waterline undo` moves the files back; nothing is deleted by this. Maintenance that removes orphan files "
+            "will delete them there for good once it is allowed to."
         ),
     )
 
