@@ -172,7 +172,9 @@ def _brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> P
         plan,
         action,
         title=title,
-        effects=(MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),),
+        effects=(
+            MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),
+        ),
         requirements=(TableIs(uuid=table.uuid),),
         preview=untouched(
             (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is touched."),
