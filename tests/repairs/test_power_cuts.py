@@ -60,6 +60,6 @@ def _bot(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "tests.repairs.rehearsed", str(folder), *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )

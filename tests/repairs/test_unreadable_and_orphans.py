@@ -10,7 +10,7 @@ from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from tests.little_flink import JOB
 from tests.repairs.conftest import Positions
-from tests.repairs.scene import RUN, RepairScene
+from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.tables import job, of_flink, rows
 
 
@@ -52,6 +52,10 @@ def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(sce
     [aside] = Path(scene.table.location.removeprefix("file://")).glob("waterline-quarantine/*/data/*.parquet")
     assert aside.name == old.name
     assert (aside.parent.parent / "moved.json").read_text().count(old.name) == 2
+    undo = scene.services.proposals.undo(scene.incident, None, "They are needed.", by=ANA)
+    assert scene.carries_out(scene.view(undo)).state is ProposalState.APPLIED
+    assert old.exists()
+    assert not aside.exists()
 
 
 def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, positions: Positions) -> None:
