@@ -28,7 +28,7 @@ def seen(*entries, notes=(), calls=(), inbox=(), outbox=(), messages=()):  # typ
     found.__dict__["journal"] = [
         {"kind": kind, "body": body, "incident_id": f"wl-{n}"} for n, (kind, body) in enumerate(entries)
     ]
-    found.__dict__ |= {"calls": [list(each) for each in calls], "inbox": list(inbox), "outbox": list(outbox)}
+    found.__dict__.update({"calls": [list(each) for each in calls], "inbox": list(inbox), "outbox": list(outbox)})
     return found
 
 
@@ -46,7 +46,7 @@ STOP = ("stop", "aa")
 START = ("start", "bb")
 DELIVERY = {"key": "click-1", "state": "taken", "attempts": 3, "problem": None}
 BROKEN = [
-    ("_notes", seen(NOTE, NOTE), "written 2 times"),
+    ("_notes", seen(NOTE, NOTE, notes=[Typed("remark 1", acked=True)]), "written 2 times"),
     ("_notes", seen(notes=[Typed("remark 1", acked=True)]), "is not in the record"),
     ("_executions", seen(STARTED, STARTED, APPLIED), "was started 2 times"),
     ("_executions", seen(STARTED), "ended 0 times"),
