@@ -1,13 +1,17 @@
-"""`waterline catalogue`: every evidence task and failure mode as Markdown, from what their modules declare."""
+"""`waterline catalogue`: every failure mode, action and evidence task as Markdown, from what their modules declare."""
 
 from collections.abc import Iterator, Mapping
 
 import spark_tasks
+from bot import actions
+from bot.actions._scan import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.diagnosis._scan import ModeModule
-from bot.domain.diagnosis import Act, Mode
+from bot.domain.action import Action
+from bot.domain.diagnosis import Act, Mode, Remedy
 from bot.domain.evidence import Task
 from bot.evidence import TaskModule, find_tasks
+from bot.service.choosing import UNDO
 
 _ACT = {
     Act.CONTAIN: "first: the damage grows",
@@ -41,6 +45,10 @@ def _lines(tasks: Mapping[str, TaskModule], modes: Mapping[str, ModeModule]) -> 
     for module in modes.values():
         yield from _mode(module.mode)
     yield ""
+    yield "## Actions"
+    for action in (module.action for module in find_actions(actions).values()):
+        yield from _action(action)
+    yield ""
     yield "## Evidence tasks"
     for found in tasks.values():
         yield from _task(found.task)
@@ -57,6 +65,22 @@ def _mode(mode: Mode) -> Iterator[str]:
     yield f"- Neighbours: {', '.join(mode.neighbours) or 'none'}."
     for alike in mode.false_positives:
         yield f"- Looks the same and is not: {alike}"
+
+
+def _action(action: Action) -> Iterator[str]:
+    remedy = action.name.replace("_", "-")
+    asked = [f"a diagnosis with the remedy `{remedy}`"] if remedy in set(Remedy) else []
+    command = "undo" if action.name == UNDO else f"propose {action.name}"
+    asked += [f"`/waterline {command}`"] if action.on_request else []
+    yield ""
+    yield f"### `{action.name}`"
+    yield ""
+    yield action.promise
+    yield ""
+    yield f"- Asked for by: {' or '.join(asked) or 'what came before it'}."
+    yield f"- Evidence that must be there: {', '.join(f'`{task}`' for task in action.needs) or 'none'}."
+    proofs = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs)
+    yield f"- Proven by: {proofs or 'table and job themselves'}."
 
 
 def _task(task: Task) -> Iterator[str]:
