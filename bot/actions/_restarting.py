@@ -64,13 +64,14 @@ def _next_commit(point: RestorePoint, head: SnapshotId, *, owes: bool) -> str:
     return "" if owes else f"the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(head)}, "
 
 
-def started_from_stop(plan: Plan, action: Action, live: JobRun) -> Proposal:
-    """Stop `live`, prove that what it leaves pairs with the head, start from there. Raises Refused where no job is
-    configured."""
+def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:
+    """Stop `live`, prove that what it leaves pairs with the head, start from there. `first`: what an approver must know
+    before. Raises Refused where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     run = short_job(live.job_id)
     sentences = (
+        *first,
         how_it_is_stopped(live),
         f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
         f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "

@@ -28,4 +28,15 @@ def propose(plan: Plan) -> Proposal:
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs, or restore the job from a point that pairs with the table.",
         )
-    return started_from_stop(plan, ACTION, live)
+    return started_from_stop(plan, ACTION, live, first=_ready(plan))
+
+
+def _ready(plan: Plan) -> tuple[str, ...]:
+    """Flink checks a statement against the table's schema at its start, and by then the old run has ended."""
+    drift = plan.case.schema_drift
+    if drift is None or not drift.all_null:
+        return ()
+    return (
+        f"Before you approve: what starts the job must fill {', '.join(drift.all_null)} by now. A statement that does "
+        "not fit the table's schema is refused by Flink, and the job then stands still until it is corrected.",
+    )

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -41,9 +42,28 @@ class Incident:
             wait_for_bot(self.workspace, log)
             yield process
 
-    def walk(self, story: str, *, stop_at: str | None = None) -> list[str]:
-        """Walk the story's runbook to its end, or to the click on `stop_at` (which is made)."""
-        return _StoppingWalk(self.workspace, SYMPTOMS[story], self.said.append, stop_at).run()
+    def walk(self, story: str, *, stop_at: str | None = None, runbook: str | None = None) -> list[str]:
+        """Walk the story's runbook (or this one) to its end, or to the click on `stop_at` (which is made)."""
+        return _StoppingWalk(self.workspace, runbook or SYMPTOMS[story], self.said.append, stop_at).run()
+
+    def opens(self, runbook: str) -> None:
+        """Ana opens an incident and warns nobody."""
+        _StoppingWalk(self.workspace, runbook, self.said.append, None).opens()
+
+    def until(self, condition: Callable[[], bool], limit_s: float = 60) -> None:
+        """Waits until it holds."""
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come"
+            time.sleep(0.05)
+
+    def properties(self) -> dict[str, str]:
+        """The table's properties, read with PyIceberg."""
+        catalog = self._catalog()
+        try:
+            return dict(catalog.load_table("sales.orders").metadata.properties)
+        finally:
+            catalog.close()
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A `waterline` command in a terminal."""
@@ -95,6 +115,9 @@ class _StoppingWalk(Walk):
             return super().run()
         except Stopped:
             return self._steps
+
+    def opens(self) -> None:
+        self._open()
 
     def _propose(self, label: str, card: SeenMessage) -> None:
         if self._stop_at is None:
