@@ -11,25 +11,16 @@ from tempfile import TemporaryDirectory
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
-from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of, merged
-from bot.adapters.flink_history import FlinkHistory
-from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_api import flink_resource
-from bot.adapters.flink_operator_login import as_pod, by_kubeconfig
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart, Starter
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.storage import Opened
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.lineage import AllLineage, OpenLineageFile
-from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap.outside import job_ports, lineage
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
 from bot.domain.ids import TableName
@@ -69,7 +60,7 @@ from bot.settings import (
 )
 from bot.settings.policies import refuse_unknown_actions
 
-CONTENT = Path(__file__).parent.parent
+CONTENT = Path(__file__).parent.parent.parent
 """Where `runbooks/` and `messages/` are."""
 
 
@@ -117,8 +108,8 @@ def build(
         observer = Observer(
             catalog=catalog,
             tables=setups_of(settings),
-            jobs={name: _job_ports(job, stack, tape) for name, job in settings.jobs.items()},
-            reads=_lineage(settings, stack),
+            jobs={name: job_ports(job, stack, tape) for name, job in settings.jobs.items()},
+            reads=lineage(settings, stack),
             files=FolderOfTable(catalog.storage),
         )
         services = assemble(incidents, observer, collector, directory, now, store.presence.alone_with)
@@ -227,51 +218,3 @@ def failure_modes() -> Mapping[str, ModeModule]:
 def records() -> Records:
     """Writes incidents as documents."""
     return Records(CONTENT / "messages" / "record")
-
-
-def _job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None) -> JobPorts:
-    rest = FlinkRest(
-        job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
-    )
-    flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
-    stack.callback(flink.close)
-    history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
-    if history is not None:
-        stack.callback(history.close)
-    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir), history=history)
-
-
-def _lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
-    sources: list[ReadEvents] = []
-    if settings.lineage.events is not None:
-        sources.append(OpenLineageFile(settings.lineage.events, settings.catalog.name))
-    if settings.lineage.marquez is not None:
-        marquez = Marquez(settings.lineage.marquez, settings.catalog.name)
-        stack.callback(marquez.close)
-        sources.append(marquez)
-    return AllLineage(sources)
-
-
-def _starter(job: JobSettings) -> Starter | None:
-    match job.start:
-        case SqlGatewayStartSettings() as start:
-            return SqlGatewayStart(start.url, start.statements, start.properties, limit_s=start.within.total_seconds())
-        case JarStartSettings() as start:
-            return JarStart(
-                job.flink,
-                start.jar_id,
-                entry_class=start.entry_class,
-                args=start.args,
-                parallelism=start.parallelism,
-                properties=start.properties,
-                limit_s=start.within.total_seconds(),
-            )
-        case OperatorStartSettings() | None:
-            return None
-
-
-def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedelta) -> FlinkOperator:
-    """Raises BadConfiguration when there is no way to the Kubernetes API server."""
-    login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
-    resource = flink_resource(login, start.resource, start.namespace, start.name)
-    return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.within)

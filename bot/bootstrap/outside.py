@@ -1,0 +1,68 @@
+"""Builds what reaches jobs and lineage, as the settings say."""
+
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.flink_history import FlinkHistory
+from bot.adapters.flink_operator import FlinkOperator
+from bot.adapters.flink_operator_api import flink_resource
+from bot.adapters.flink_operator_login import as_pod, by_kubeconfig
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_sql_gateway import SqlGatewayStart
+from bot.adapters.flink_starting import JarStart, Starter
+from bot.adapters.lineage import AllLineage, OpenLineageFile
+from bot.adapters.lineage_marquez import Marquez
+from bot.ports import JobPorts, ReadEvents
+from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
+
+
+def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None) -> JobPorts:
+    """One job's cluster, storage and history; closed with the stack. What Flink answers goes to `tape`."""
+    rest = FlinkRest(
+        job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
+    )
+    flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
+    stack.callback(flink.close)
+    history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
+    if history is not None:
+        stack.callback(history.close)
+    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir), history=history)
+
+
+def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
+    """Who read what: every source that is configured; closed with the stack."""
+    sources: list[ReadEvents] = []
+    if settings.lineage.events is not None:
+        sources.append(OpenLineageFile(settings.lineage.events, settings.catalog.name))
+    if settings.lineage.marquez is not None:
+        marquez = Marquez(settings.lineage.marquez, settings.catalog.name)
+        stack.callback(marquez.close)
+        sources.append(marquez)
+    return AllLineage(sources)
+
+
+def _starter(job: JobSettings) -> Starter | None:
+    match job.start:
+        case SqlGatewayStartSettings() as start:
+            return SqlGatewayStart(start.url, start.statements, start.properties, limit_s=start.within.total_seconds())
+        case JarStartSettings() as start:
+            return JarStart(
+                job.flink,
+                start.jar_id,
+                entry_class=start.entry_class,
+                args=start.args,
+                parallelism=start.parallelism,
+                properties=start.properties,
+                limit_s=start.within.total_seconds(),
+            )
+        case OperatorStartSettings() | None:
+            return None
+
+
+def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedelta) -> FlinkOperator:
+    """Raises BadConfiguration when there is no way to the Kubernetes API server."""
+    login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
+    resource = flink_resource(login, start.resource, start.namespace, start.name)
+    return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.within)
