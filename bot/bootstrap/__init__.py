@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +26,7 @@ from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
-from bot.ports import Clock, Directory, EvidenceRunner, JobPorts, ReadEvents
+from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
 from bot.service.approval_timers import ApprovalTimers
 from bot.service.approving import Approvals
@@ -50,14 +49,7 @@ from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
-from bot.settings import (
-    JarStartSettings,
-    JobSettings,
-    OperatorStartSettings,
-    Settings,
-    SqlGatewayStartSettings,
-    masking,
-)
+from bot.settings import Settings, masking
 from bot.settings.policies import refuse_unknown_actions
 
 CONTENT = Path(__file__).parent.parent.parent
