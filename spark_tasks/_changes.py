@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
+from spark_tasks._as_stored import exact
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, comparable, rows_in, whole_schema
 from spark_tasks._reading import column, rows_at
@@ -79,7 +80,7 @@ def _deleted_from(spark: SparkSession, deletes: Sequence[DataFile], known: Seque
     unnamed = [file for file in deletes if file.of_file is None and file.format != "puffin"]
     for format_ in {file.format for file in unnamed}:
         paths = [file.path for file in unnamed if file.format == format_]
-        read = spark.read.format(format_).schema(_POSITION_DELETES).load(paths).distinct()
+        read = spark.read.format(format_).schema(_POSITION_DELETES).load([exact(path) for path in paths]).distinct()
         named |= {row["file_path"] for row in read.limit(len(known) + 20_000).collect()}
     there = {file.path for file in known}
     return [

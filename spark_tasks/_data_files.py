@@ -16,6 +16,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._as_stored import exact, stored_name
 from spark_tasks._bounds import with_bounds
 from spark_tasks._reading import column, entries
 
@@ -133,8 +134,12 @@ def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> 
     (scheme, escapes), its last part is not."""
     placed = [(file.path.rsplit("/", 1)[-1], int(file.snapshot_id), file.path) for file in files]
     where = spark.createDataFrame(placed, "name string, snapshot_id bigint, file_path string")
-    read = spark.read.format(files[0].format).schema(asked).load([file.path for file in files])
+    form = files[0].format
+    kept_as = {each.name: stored_name(each.name, form) for each in asked}
+    stored = StructType([StructField(kept_as[each.name], each.dataType) for each in asked])
+    read = spark.read.format(form).schema(stored).load([exact(file.path) for file in files])
     named = read.withColumn("_name", F.url_decode(F.regexp_extract("_metadata.file_path", _NAME, 0)))
+    named = named.withColumnsRenamed({kept: name for name, kept in kept_as.items()})
     return named.join(F.broadcast(where), on=F.col("_name") == F.col("name"), how="inner").drop("_name", "name")
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.errors import EvidenceFailed
 from bot.domain.table import Snapshot
+from spark_tasks._as_stored import exact
 
 MAX_MANIFESTS = 20_000
 _LISTS_ONE_BY_ONE = 2
@@ -122,7 +123,7 @@ def _is_whole(commit: Snapshot, manifests: Sequence[Manifest]) -> bool:
 
 def listed(spark: SparkSession, at: Iterable[Snapshot]) -> DataFrame:
     """Lines of these snapshots' manifest lists, as `manifest_of` takes them; lazy."""
-    return spark.read.format("avro").schema(_LIST).load([snapshot.manifest_list for snapshot in at])
+    return spark.read.format("avro").schema(_LIST).load([exact(snapshot.manifest_list) for snapshot in at])
 
 
 def _manifests(lines: DataFrame) -> tuple[Manifest, ...]:

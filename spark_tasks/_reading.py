@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
@@ -80,7 +81,7 @@ def entries_of(
     if not manifests:
         return spark.createDataFrame([], ", ".join([_SHAPE, *(f"{name} {kind}" for name, kind in fields.items())]))
     schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
-    read = spark.read.format("avro").schema(schema).load([manifest.path for manifest in manifests])
+    read = spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
     return _inheriting(spark, read, manifests).select(
         F.coalesce("snapshot_id", "inherited").alias("snapshot_id"),
         "status",

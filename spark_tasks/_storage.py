@@ -15,12 +15,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.errors import EvidenceFailed
 from bot.domain.table import TableState
+from spark_tasks._as_stored import SPECIAL, exact
 
 MAX_PATHS = 50_000
 _PATTERNS = 40
 """Spark looks patterns up in as many threads."""
 _ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
-_SPECIAL = re.compile(r"([\\\[\]{}*?,^])")
 
 
 def plain(path: str) -> str:
@@ -63,7 +63,7 @@ def files_under(spark: SparkSession, folder: str) -> DataFrame | None:
     such folder. Cost: one listing of all of it; storage cannot list by time."""
     read = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        listed = read.load(_escaped(folder)).select("path", "length", "modificationTime")
+        listed = read.load(exact(folder)).select("path", "length", "modificationTime")
         _ = listed.schema
     except AnalysisException as error:
         if _is_absent(error):
@@ -81,7 +81,7 @@ def load_files(spark: SparkSession, form: str, schema: str, paths: Sequence[str]
     read = spark.read.format(form).schema(schema)
     read = read.option("ignoreCorruptFiles", "true").option("ignoreMissingFiles", "true")
     encoded = F.replace(F.col("_metadata.file_path"), F.lit("+"), F.lit("%2B"))
-    return read.load([_escaped(path) for path in paths]).withColumn("_path", plain_column(F.url_decode(encoded)))
+    return read.load([exact(path) for path in paths]).withColumn("_path", plain_column(F.url_decode(encoded)))
 
 
 def _sizes(spark: SparkSession, root: str, paths: list[str], surely: list[str]) -> dict[str, int]:
@@ -107,11 +107,7 @@ def _root(path: str) -> str:
 
 def _alternative(path: str) -> str:
     """Below its root, escaped twice: once for the braces, once for the name."""
-    return _SPECIAL.sub(r"\\\\\1", path[len(_root(path)) :])
-
-
-def _escaped(path: str) -> str:
-    return _SPECIAL.sub(r"\\\1", path)
+    return SPECIAL.sub(r"\\\\\1", path[len(_root(path)) :])
 
 
 def _is_absent(error: AnalysisException) -> bool:

@@ -83,7 +83,7 @@ def render(template: NoticeTemplate, facts: NoticeFacts) -> str:
 def environment_of(folder: Path) -> Environment:
     """The sandbox of one folder; templates may include its `_*.md.j2` files."""
     environment = ImmutableSandboxedEnvironment(
-        loader=FunctionLoader(lambda name: _source(folder / name)),
+        loader=FunctionLoader(lambda name: _source(folder, name)),
         undefined=StrictUndefined,
         autoescape=False,  # HTML's escapes would show in Slack; `_escaped` does what Slack decodes
         finalize=_escaped,
@@ -147,8 +147,12 @@ def _parts(path: Path) -> tuple[str, str]:
     return "\n".join(lines[1:end]), "\n".join([""] * (end + 1) + lines[end + 1 :])
 
 
-def _source(path: Path) -> tuple[str, str, None] | None:
-    return (_parts(path)[1] + "\n", str(path), None) if path.is_file() else None
+def _source(folder: Path, name: str) -> tuple[str, str, None] | None:
+    """A template of this very folder: a name with a folder in it, or of another kind of file, is none."""
+    path = folder / name
+    if path.name != name or not name.endswith(SUFFIX) or not path.is_file():
+        return None
+    return _parts(path)[1] + "\n", str(path), None
 
 
 def _head(path: Path) -> Head:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import humanize
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.actions._effects import describe
 from bot.domain.ids import short, short_job
@@ -71,7 +72,7 @@ class Records:
 
 
 def _environment(folder: Path, *, for_html: bool) -> Environment:
-    environment = Environment(
+    environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
