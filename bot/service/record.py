@@ -77,7 +77,7 @@ def _environment(folder: Path, *, for_html: bool) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=for_html,  # noqa: S701 - Markdown is escaped by `_markdown_escaped`
+        autoescape=for_html,
         finalize=None if for_html else _markdown_escaped,
     )
     environment.filters |= {
