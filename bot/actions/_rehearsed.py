@@ -2,7 +2,7 @@
 
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Past, Plan
-from bot.domain.effects import ChangeFiles, MakeBranch, StopJob
+from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, StopJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList
 from bot.domain.flink import bare_path
@@ -21,6 +21,8 @@ class Rehearsed(Record):
     head: SnapshotId
     add: FileList | None
     remove: FileList | None
+    rows: int
+    """Rows that were deleted by their places, beside those of `remove`."""
     stopped: JobId | None
     savepoint: str | None
 
@@ -55,7 +57,8 @@ def state_of_stop(plan: Plan, done: Rehearsed) -> RestorePoint | None:
 
 def _told(past: Past) -> Rehearsed | None:
     places = {type(effect): index for index, effect in enumerate(past.proposal.effects) if index in past.results}
-    made, changed, stop = places.get(MakeBranch), places.get(ChangeFiles), places.get(StopJob)
+    made, stop = places.get(MakeBranch), places.get(StopJob)
+    changed = places.get(ChangeFiles, places.get(DeleteRows))
     if made is None:
         return None
     branch, change = past.proposal.effects[made], past.proposal.effects[changed] if changed is not None else None
@@ -70,6 +73,7 @@ def _told(past: Past) -> Rehearsed | None:
         head=SnapshotId(int(past.results[changed]["snapshot"])) if changed is not None else base,
         add=change.add if isinstance(change, ChangeFiles) else None,
         remove=change.remove if isinstance(change, ChangeFiles) else None,
+        rows=sum(each.rows for each in change.rows) if isinstance(change, DeleteRows) else 0,
         stopped=stopped.job_id if isinstance(stopped, StopJob) else None,
         savepoint=past.results[stop].get("savepoint") if stop is not None else None,
     )

@@ -4,7 +4,7 @@ Main is not touched. It is published by a second proposal, `publish_repair`, wit
 still meanwhile, because a commit of it on main would make the fast-forward impossible; its savepoint waits for it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, live_run, untouched
 from bot.domain.action import Action, Plan
@@ -34,24 +34,32 @@ def rehearsal(
 
     Raises Refused for a table that cannot be repaired so, CouldNotLook when Flink was not seen.
     """
-    table = plan.case.observation.table
-    must_be_writable(table)
-    job, head = job_and_head(plan, action)
-    live = live_run(plan)
-    branch = _free_name(plan)
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
-    effects += [
-        MakeBranch(table=table.name, branch=branch),
-        ChangeFiles(
-            table=table.name,
+
+    def change(branch: str) -> Effect:
+        return ChangeFiles(
+            table=plan.case.observation.table.name,
             branch=branch,
             incident=plan.incident,
             why=why,
             add=survey.add,
             remove=survey.remove,
             carries=dict(carries or {}),
-        ),
-    ]
+        )
+
+    return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof)
+
+
+def rehearsal_of(
+    plan: Plan, action: Action, repair_on: Callable[[str], Effect], *, title: str, sentences: Sequence[str], proof: str
+) -> Proposal:
+    """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
+    table = plan.case.observation.table
+    must_be_writable(table)
+    job, head = job_and_head(plan, action)
+    live = live_run(plan)
+    branch = _free_name(plan)
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
         alone(job, live),

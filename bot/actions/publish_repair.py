@@ -75,6 +75,7 @@ def propose(plan: Plan) -> Proposal:
 
 def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
+    said += [f"{done.rows:,} {'row' if done.rows == 1 else 'rows'} fewer"] if done.rows else []
     stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
     sentences = [
         f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "
@@ -98,9 +99,11 @@ def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str)
     return Preview(
         commits=0,
         files=removed.files if removed else 0,
-        rows=removed.rows if removed else 0,
+        rows=(removed.rows if removed else 0) + done.rows,
         replayed_from=point.checkpoint_id if point else None,
-        affected_runs=readers_of(plan, plan.case.observation.table.ancestors(done.base)) if removed else (),
+        affected_runs=readers_of(plan, plan.case.observation.table.ancestors(done.base))
+        if removed or done.rows
+        else (),
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"Consumers see the repair from then on: {' and '.join(said)}.",
         sentences=tuple(sentences),

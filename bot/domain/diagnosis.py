@@ -74,6 +74,7 @@ class Case(Record):
     """The configured job that should be writing the table."""
     ledger: Ledger | None = None
     duplicates: DuplicatesFinding | None = None
+    extra_copies: f.ExtraCopiesFinding | None = None
     gaps: GapsFinding | None = None
     pairing: PairingFinding | None = None
     duplicate_files: f.DuplicateFilesFinding | None = None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.file_changes import FileList
+from bot.domain.file_changes import FileList, RowsOfFile
 from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
 from bot.domain.record import Record
 
@@ -131,6 +131,18 @@ class ChangeFiles(Record):
     """Summary of a commit that is put back, where Flink's sink must find it again: its `flink.*` keys."""
 
 
+class DeleteRows(Record):
+    """Delete rows by file and place on the branch of a rehearsal; the files themselves stay as they are."""
+
+    kind: Literal["delete-rows"] = "delete-rows"
+    table: TableName
+    branch: str
+    incident: IncidentId
+    why: str
+    """As a progress line says it: `Delete extra copies`."""
+    rows: tuple[RowsOfFile, ...]
+
+
 class DropBranch(Record):
     """Remove the branch of a rehearsal, if it is still at `head`. Its commits can be expired from then on."""
 
@@ -155,6 +167,6 @@ class MoveFiles(Record):
 
 Effect = Annotated[
     StopJob | StopFork | MoveTable | StartJob | StartFromStop | KeepSavepoint | FreezeMaintenance | MarkTable
-    | MakeBranch | PublishBranch | ChangeFiles | DropBranch | MoveFiles,
+    | MakeBranch | PublishBranch | ChangeFiles | DeleteRows | DropBranch | MoveFiles,
     Field(discriminator="kind"),
 ]  # fmt: skip

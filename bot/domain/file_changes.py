@@ -45,6 +45,19 @@ class Some(Record):
         return self.count > 0
 
 
+class RowsOfFile(Record):
+    """Rows of one data file, by their places in it."""
+
+    path: str
+    spans: tuple[tuple[int, int], ...]
+    """(first, last) of each unbroken run of places, both inclusive, rising; the first row of a file is 0."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return sum(last - first + 1 for first, last in self.spans)
+
+
 class FileSurvey(Record):
     """What a change of files would meet on a branch as it is now."""
 

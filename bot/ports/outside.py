@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.file_changes import FileList, FileSources, FileSurvey
+from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.reads import ReadRun
@@ -49,6 +49,18 @@ class FileChange(Record):
     """Goes into the snapshot's summary: the mark by which the commit is found again."""
 
 
+class RowChange(Record):
+    """One atomic commit on a branch that deletes rows by file and place."""
+
+    expected_uuid: str
+    ref: str
+    expected_head: SnapshotId
+    """Compare: the commit is refused unless the branch is exactly here."""
+    rows: tuple[RowsOfFile, ...]
+    summary: dict[str, str]
+    """Goes into the snapshot's summary: the mark by which the commit is found again."""
+
+
 class TableCatalog(Protocol):
     """Iceberg's catalog: metadata and commits, never data."""
 
@@ -74,6 +86,13 @@ class TableCatalog(Protocol):
         """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
 
         The lists are made anew and must have the approved digest. Raises CommitRefused (surely not applied) or
+        OutcomeUnknown (look for the summary's mark). Never retried here.
+        """
+
+    def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
+        """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
+
+        Each file must be live on the branch by exactly one reference. Raises CommitRefused (surely not applied) or
         OutcomeUnknown (look for the summary's mark). Never retried here.
         """
 

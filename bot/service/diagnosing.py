@@ -19,6 +19,7 @@ from bot.service.observing import Observer
 _FIELDS = {
     "ledger": "ledger",
     "duplicates": "duplicates",
+    "extra-copies": "extra_copies",
     "gaps": "gaps",
     "pairing": "pairing",
     "duplicate-files": "duplicate_files",

@@ -15,10 +15,17 @@ from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.effects import ChangeFiles, DropBranch, Effect, MakeBranch, MoveFiles, PublishBranch, StartJob, StopJob
+from bot.domain.effects import (
+    DropBranch,
+    Effect,
+    MakeBranch,
+    MoveFiles,
+    PublishBranch,
+    StartJob,
+    StopJob,
+)
 from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
-from bot.domain.file_changes import FileSources
-from bot.domain.ids import CheckpointId, IncidentId, ProposalId, SnapshotId
+from bot.domain.ids import CheckpointId, ProposalId, SnapshotId
 from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import (
     HeadDescends,
@@ -31,23 +38,23 @@ from bot.domain.requirements import (
 )
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
-from bot.ports import FileChange, JobPorts, Journal, TableChange
+from bot.ports import JobPorts, Journal
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.repairs.taken_out import BRANCH, rehearse, without_files, without_rows
 from tests.rewound import ANA, BEN, PowerCut
 from tests.rewound import GOOD_RUN as RUN
 from tests.tables import CONTRACT, ORDERS, OrdersTable
 
 PROPOSALS = {
     name: ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03}")
-    for number, name in enumerate(("rehearse", "publish", "give-up", "aside"))
+    for number, name in enumerate(("rehearse", "publish", "give-up", "aside", "deduplicate"))
 }
-BRANCH, LEFT = "recovery-wl-1", "wl-1-left"
-_INCIDENT = IncidentId("wl-1")
+LEFT = "wl-1-left"
 
 
 class Repaired:
@@ -75,7 +82,7 @@ class Repaired:
         orders.close()
         if name in {"publish", "give-up"}:
             made.flink.stop(JOB, RUN)
-            made._branches()
+            rehearse(made.catalog)
         record = open_store(f"sqlite:///{folder}/journal.db")
         made._approved(IncidentStore(record.journal, SystemClock()))
         record.close()
@@ -111,6 +118,7 @@ class Repaired:
         same = {"main": bad, "branch": None, "repairs": 1, "left": False, "orphans": 1, "aside": 0}
         return {
             "rehearse": {**same, "branch": good, "calls": ["stop"]},
+            "deduplicate": {**same, "branch": good, "calls": ["stop"]},
             "publish": {**same, "main": list(range(50)), "left": True, "calls": ["stop", "start"]},
             "give-up": {**same, "main": sorted([*bad, *range(30, 50)]), "calls": ["stop", "start"]},
             "aside": {**same, "repairs": 0, "orphans": 0, "aside": 1, "calls": []},
@@ -161,10 +169,8 @@ class Repaired:
             folder = f"{table.location}/aside"
             moves = ((f"{table.location}/data/orphan.parquet", f"{folder}/orphan.parquet"),)
             return (MoveFiles(table=ORDERS, why="Put aside", moves=moves, note=f"{folder}/moved.json"),), (same,)
-        if self.name == "rehearse":
-            sources = FileSources(added_by=(head,))
-            remove = self.catalog.survey_files(ORDERS, "main", add=None, remove=sources, columns=()).remove
-            change = ChangeFiles(table=ORDERS, branch=BRANCH, incident=_INCIDENT, why="Take it out", remove=remove)
+        if self.name in {"rehearse", "deduplicate"}:
+            change = without_files(self.catalog, head) if self.name == "rehearse" else without_rows(self.folder, head)
             stop = StopJob(job=JOB, job_id=RUN)
             return (stop, MakeBranch(table=ORDERS, branch=BRANCH), change), (
                 same,
@@ -188,23 +194,6 @@ class Repaired:
             return (start, DropBranch(table=ORDERS, branch=BRANCH, head=at)), requirements
         publish = PublishBranch(table=ORDERS, branch=BRANCH, base=head, head=at, keep_head_as=LEFT, drop_branch=True)
         return (publish, start), requirements
-
-    def _branches(self) -> None:
-        """The rehearsal's branch, without the repeated commit's files."""
-        table = self.table
-        head = table.head
-        assert head is not None
-        change = TableChange(expected_uuid=table.uuid, expected_head=head, new_branches={BRANCH: head})
-        self.catalog.commit(ORDERS, change)
-        sources = FileSources(added_by=(head,))
-        remove = self.catalog.survey_files(ORDERS, BRANCH, add=None, remove=sources, columns=()).remove
-        self.catalog.change_files(
-            ORDERS,
-            FileChange(
-                expected_uuid=table.uuid, ref=BRANCH, expected_head=head, add=None, remove=remove,
-                summary={"waterline.effect": "earlier/1", "waterline.incident": _INCIDENT},
-            ),
-        )  # fmt: skip
 
     def _approved(self, store: IncidentStore) -> None:
         table, proposal = self.table, self.proposal()

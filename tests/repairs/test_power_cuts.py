@@ -12,9 +12,9 @@ from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
 from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
 
-ENTRIES = {"rehearse": 8, "publish": 6, "give-up": 6, "aside": 4}
+ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4}
 """Appends of a whole execution: started, intent and end of each effect, ended."""
-AROUND = {"rehearse": (4, 5, 6, 7), "publish": (2, 3), "give-up": (4, 5), "aside": (2, 3)}
+AROUND = {"rehearse": (4, 5, 6, 7), "deduplicate": (6, 7), "publish": (2, 3), "give-up": (4, 5), "aside": (2, 3)}
 """The intents and ends of the effects that are not cut at in `tests/execution`."""
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
 

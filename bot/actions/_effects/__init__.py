@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.actions._effects.change_files import ChangingFiles
+from bot.actions._effects.delete_rows import DeletingRows
 from bot.actions._effects.drop_branch import DroppingBranch
 from bot.actions._effects.freeze_maintenance import FreezingMaintenance
 from bot.actions._effects.keep_savepoint import KeepingSavepoint
@@ -25,6 +26,7 @@ from bot.actions._effects.stop_job import StoppingJob
 from bot.actions._requirements import check_all
 from bot.domain.effects import (
     ChangeFiles,
+    DeleteRows,
     DropBranch,
     Effect,
     FreezeMaintenance,
@@ -57,6 +59,7 @@ KINDS: Mapping[type, Kind[Any]] = {
     MakeBranch: MakingBranch(),
     PublishBranch: PublishingBranch(),
     ChangeFiles: ChangingFiles(),
+    DeleteRows: DeletingRows(),
     DropBranch: DroppingBranch(),
     MoveFiles: MovingFiles(),
 }

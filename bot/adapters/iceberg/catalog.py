@@ -1,10 +1,11 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Literal, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table import Table
 
 from bot.adapters.iceberg.change import commit_of
 from bot.adapters.iceberg.errors import (
@@ -26,12 +27,13 @@ from bot.adapters.iceberg.lean_io import catching, lean
 from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.storage import TableStorage
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import TableState
-from bot.ports import Clock, FileChange, TableChange
+from bot.ports import Clock, FileChange, RowChange, TableChange
 
 _SQLITE_PATIENCE_S = 15
 _AWS_TRIES: dict[Literal["read", "commit"], int] = {"read": 3, "commit": 0}
@@ -116,10 +118,17 @@ class PyIcebergCatalog:
 
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """See the port. What was written for a commit that is surely refused is deleted again."""
+        return self._put(table, lambda loaded: FileCommit(table, loaded, change))
+
+    def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
+        """See the port. What was written for a commit that is surely refused is deleted again."""
+        return self._put(table, lambda loaded: RowCommit(table, loaded, change))
+
+    def _put(self, table: TableName, commit: Callable[[Table], FileCommit]) -> SnapshotId:
         try:
             loaded = self._catalog("commit").load_table(table)
             refuse_unlocked(table, self._properties, loaded.metadata.properties)
-            prepared = FileCommit(table, loaded, change)
+            prepared = commit(loaded)
             requirements, updates = prepared.parts()
         except UNREAD_OR_UNOPENED as error:
             raise not_read(table, self.name, error) from error

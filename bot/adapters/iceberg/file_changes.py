@@ -11,7 +11,16 @@ from uuid import UUID, uuid4
 
 from pyiceberg.avro.codecs import AvroCompressionCodec
 from pyiceberg.io import FileIO
-from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, ManifestFile, write_manifest, write_manifest_list
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriter,
+    write_manifest,
+    write_manifest_list,
+)
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -27,6 +36,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
+from bot.adapters.iceberg.delete_manifest import DeleteManifest
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import Resolved, resolved
 from bot.domain.errors import CommitRefused
@@ -58,6 +68,7 @@ class FileCommit:
         _must_be(name, "added", self._found.added, change.add)
         _must_be(name, "removed", self._found.removed, change.remove)
         _must_be_there(name, self._files.unreadable(self._found.add))
+        self._brought: list[DataFile] = self._found.add
         self.snapshot_id = self._metadata.new_snapshot_id()
 
     def parts(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
@@ -80,7 +91,7 @@ class FileCommit:
             parent_snapshot_id=change.expected_head,
             sequence_number=number,
             manifest_list=path,
-            summary=_summary(metadata, self._found, change),
+            summary=_summary(metadata, self._brought, self._found, change),
             schema_id=metadata.current_schema_id,
         )
         compared = {MAIN_BRANCH: metadata.current_snapshot_id, change.ref: change.expected_head}
@@ -104,13 +115,13 @@ class FileCommit:
 
     def _added(self) -> Iterator[ManifestFile]:
         """One manifest for each partition spec; sequence numbers are inherited from the commit."""
-        for spec_id in sorted({file.spec_id for file in self._found.add}):
+        for spec_id in sorted({file.spec_id for file in self._brought}):
             entries = [
                 ManifestEntry.from_args(
                     status=ManifestEntryStatus.ADDED, snapshot_id=self.snapshot_id, sequence_number=None,
                     file_sequence_number=None, data_file=file,
                 )
-                for file in self._found.add
+                for file in self._brought
                 if file.spec_id == spec_id
             ]  # fmt: skip
             yield self._manifest(spec_id, entries)
@@ -142,18 +153,19 @@ class FileCommit:
 
     def _manifest(self, spec_id: int, entries: Sequence[ManifestEntry]) -> ManifestFile:
         spec = self._metadata.specs()[spec_id]
-        path = self._place(f"{self._uuid}-m{len(self._written)}.avro")
-        with write_manifest(
-            format_version=self._metadata.format_version,
-            spec=spec,
-            schema=_schema_for(spec, self._metadata),
-            output_file=self._io.new_output(path),
-            snapshot_id=self.snapshot_id,
-            avro_compression=_COMPRESSION,
-        ) as writer:
+        is_data = entries[0].data_file.content is DataFileContent.DATA
+        with self._manifest_writer(spec, is_data) as writer:
             for entry in entries:
                 writer.add_entry(entry)
         return writer.to_manifest_file()
+
+    def _manifest_writer(self, spec: PartitionSpec, is_data: bool) -> ManifestWriter:
+        """Of data files, or of delete files: a manifest holds one of both."""
+        schema = schema_for(spec, self._metadata)
+        output = self._io.new_output(self._place(f"{self._uuid}-m{len(self._written)}.avro"))
+        if not is_data:
+            return DeleteManifest(spec, schema, output, self.snapshot_id, _COMPRESSION)
+        return write_manifest(self._metadata.format_version, spec, schema, output, self.snapshot_id, _COMPRESSION)
 
     def _place(self, name: str) -> str:
         path = self._table.location_provider().new_metadata_location(name)
@@ -161,14 +173,14 @@ class FileCommit:
         return path
 
 
-def _summary(metadata: TableMetadata, found: Resolved, change: FileChange) -> Summary:
+def _summary(metadata: TableMetadata, brought: Sequence[DataFile], found: Resolved, change: FileChange) -> Summary:
     counted = SnapshotSummaryCollector()
     specs = metadata.specs()
-    for file in found.add:
-        counted.add_file(file, _schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
+    for file in brought:
+        counted.add_file(file, schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
     for live in found.remove:
         file = live.entry.data_file
-        counted.remove_file(file, _schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
+        counted.remove_file(file, schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
     operation = Operation.OVERWRITE if found.add and found.remove else Operation.APPEND
     if not found.add:
         operation = Operation.DELETE
@@ -179,7 +191,7 @@ def _summary(metadata: TableMetadata, found: Resolved, change: FileChange) -> Su
     )
 
 
-def _schema_for(spec: PartitionSpec, metadata: TableMetadata) -> Schema:
+def schema_for(spec: PartitionSpec, metadata: TableMetadata) -> Schema:
     """The newest schema that still has the spec's columns: one of them may have been dropped since."""
     schemas = (metadata.schema(), *reversed(metadata.schemas))
     return next(s for s in schemas if all(s.find_column_name(field.source_id) for field in spec.fields))

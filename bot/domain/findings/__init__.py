@@ -33,9 +33,11 @@ from bot.domain.findings.promises import (
 )
 from bot.domain.findings.rows import (
     BackfillFinding,
+    CopiesOfCommit,
     CorrectedRowsFinding,
     DuplicatePair,
     DuplicatesFinding,
+    ExtraCopiesFinding,
     GapsFinding,
     LateCommit,
     LateRowsFinding,
@@ -61,6 +63,7 @@ Finding = Annotated[
     | DuplicateCommitsFinding
     | DuplicateFilesFinding
     | DuplicatesFinding
+    | ExtraCopiesFinding
     | ForkedWritersFinding
     | FreshnessFinding
     | GapsFinding
@@ -82,12 +85,14 @@ __all__ = [
     "BackfillFinding",
     "CheckpointHealthFinding",
     "ContractAgreementFinding",
+    "CopiesOfCommit",
     "CorrectedRowsFinding",
     "DuplicateCommitsFinding",
     "DuplicateFile",
     "DuplicateFilesFinding",
     "DuplicatePair",
     "DuplicatesFinding",
+    "ExtraCopiesFinding",
     "Finding",
     "ForkedWritersFinding",
     "FreshnessFinding",

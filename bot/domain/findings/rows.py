@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc
 
@@ -33,6 +34,37 @@ class DuplicatesFinding(Record):
     """Keys whose copies lie in different partitions of the table (F17)."""
     across_subtasks: int = 0
     """Keys whose copies were written by different subtasks, as far as file names tell (F17)."""
+
+
+class CopiesOfCommit(Record):
+    """How many extra copies one commit of the window brought."""
+
+    snapshot_id: SnapshotId
+    rows: int
+
+
+class ExtraCopiesFinding(Record):
+    """The window's rows whose key lives in an older copy: which rows they are, and whether they say the same."""
+
+    kind: Literal["extra-copies"] = "extra-copies"
+    at: SnapshotId
+    """The window's end, where the rows were looked at."""
+    keys: int
+    """Keys with an extra copy."""
+    rows: int
+    """Extra copies: of each key, every row of the window but the oldest live copy."""
+    commits: tuple[CopiesOfCommit, ...]
+    """Who brought them, most rows first, at most 500."""
+    differing: int
+    """Keys whose copies do not agree in every column."""
+    columns: dict[str, int]
+    """Column -> keys whose copies differ in it."""
+    twice_named: int
+    """Rows that are there twice because the table names their file twice: they cannot be told apart by place."""
+    places: tuple[RowsOfFile, ...]
+    """Where the extra copies stand; empty where `is_whole` is false."""
+    is_whole: bool = True
+    """False: they are too scattered for a list."""
 
 
 class PositionGap(Record):

@@ -1,0 +1,51 @@
+"""Delete rows by file and place on the branch of a rehearsal, by one commit that carries its own mark."""
+
+from bot.actions._effects.kind import Did, Hands
+from bot.actions._effects.repair_on_branch import RepairOnBranch, mark_of, marked
+from bot.actions._requirements import World
+from bot.domain.effects import DeleteRows
+from bot.domain.entries import Check, EffectStarted
+from bot.domain.ids import short
+from bot.ports import RowChange
+
+
+class DeletingRows(RepairOnBranch[DeleteRows]):
+    """Exactly the places that were approved: no query is run again."""
+
+    def told(self, effect: DeleteRows) -> str:
+        """See RepairOnBranch."""
+        rows, files = _rows(effect), len(effect.rows)
+        return (
+            f"{rows:,} {'row' if rows == 1 else 'rows'} of {files:,} {'file' if files == 1 else 'files'} deleted on "
+            f"branch {effect.branch}"
+        )
+
+    def perform(self, effect: DeleteRows, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        made = hands.catalog.delete_rows(
+            effect.table,
+            RowChange(
+                expected_uuid=hands.catalog.load(effect.table).uuid,
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                rows=effect.rows,
+                summary=mark_of(effect, intent),
+            ),
+        )
+        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
+
+    def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any repair; and it deleted as many rows as were approved, by the commit's own count."""
+        made = marked(world.table, effect, intent)
+        deleted = made.counted("added-position-deletes") if made is not None else 0
+        exact = Check(
+            name="No other row was deleted",
+            passed=deleted == _rows(effect),
+            sentence=f"{deleted:,} rows were deleted by their places, {_rows(effect):,} were approved.",
+        )
+        return (*super().checks(effect, intent, world), exact)
+
+
+def _rows(effect: DeleteRows) -> int:
+    return sum(each.rows for each in effect.rows)

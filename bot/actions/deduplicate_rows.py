@@ -1,0 +1,115 @@
+"""Delete the later copies of rows that are in the table more than once, and nothing else (facts F1, F2, F3).
+
+For repeated rows whose files hold other rows as well, or were written anew since. They are deleted by file and place:
+no data file is written anew, so that no row rises above a delete by key that came before.
+"""
+
+from collections.abc import Mapping
+
+from bot.actions._rehearsing import rehearsal_of
+from bot.domain.action import Action, Plan
+from bot.domain.diagnosis import Case
+from bot.domain.effects import DeleteRows
+from bot.domain.errors import Refused
+from bot.domain.findings import ExtraCopiesFinding
+from bot.domain.ids import short
+from bot.domain.proposal import Proposal
+
+ACTION = Action(
+    name="deduplicate_rows",
+    title="Deduplicate rows",
+    promise="Each key of the window is in the table once, in its oldest copy; every other row stays.",
+    needs=("duplicate_rows", "extra_copies"),
+    proofs=(
+        ("duplicate_rows", "No row is there twice"),
+        ("missing_positions", "No row is missing"),
+    ),
+    on_request=True,
+)
+MOST_ROWS = 1_000_000
+"""More than a replay of some checkpoints brings; so many are better taken out by a rewind."""
+FORMAT_WITH_DELETE_FILES = 2
+_COMMITS_TOLD = 5
+
+
+def propose(plan: Plan) -> Proposal:
+    """A rehearsal without the extra copies. Raises Refused with the reason, CouldNotLook."""
+    found = _extra(plan.case)
+    table = plan.case.observation.table
+    if table.format_version < FORMAT_WITH_DELETE_FILES:
+        raise Refused(
+            f"Rows of {table.name} cannot be deleted by their places: it is a table of format {table.format_version}.",
+            "Expected format 2, which has delete files.",
+            "Rewind table and job instead, or delete the rows with the engine that writes the table.",
+        )
+
+    def delete(branch: str) -> DeleteRows:
+        return DeleteRows(
+            table=table.name, branch=branch, incident=plan.incident, why="Delete extra copies", rows=found.places
+        )
+
+    files = len(found.places)
+    return rehearsal_of(
+        plan,
+        ACTION,
+        delete,
+        title=f"{ACTION.title}: {_rows(found.rows)}",
+        sentences=(
+            f"Delete {_rows(found.rows)} of {files:,} {'file' if files == 1 else 'files'} there by file and place: of "
+            f"{found.keys:,} {'key' if found.keys == 1 else 'keys'} every copy but the oldest. Brought by "
+            f"{_brought(found)}.",
+            "All copies of a key are equal in every column. The files stay as they are; readers pass over the deleted "
+            "rows.",
+        ),
+        proof="no row is there twice, no row is missing",
+    )
+
+
+def _extra(case: Case) -> ExtraCopiesFinding:
+    """What can be deleted without a decision about values. Raises Refused where that is not so."""
+    found = case.extra_copies
+    if found is None or not found.rows:
+        raise Refused(
+            "There is no extra copy to delete.",
+            "Expected rows of the window that repeat an older copy of their key; the evidence “extra_copies” found "
+            "none.",
+            "Nothing has to be done about rows. Look at the other evidence.",
+        )
+    if found.differing:
+        raise Refused(
+            f"The copies of {found.differing:,} {'key' if found.differing == 1 else 'keys'} differ, so that deleting "
+            "one of them would lose a value.",
+            f"Expected all copies of a key to be equal; they differ in {_columns(found.columns)}.",
+            "Decide with the table's owners which copy is right, and delete the other with the engine that writes the "
+            "table; or rewind table and job, which writes these rows anew.",
+        )
+    if found.twice_named:
+        raise Refused(
+            f"{_rows(found.twice_named)} cannot be told from their copies: the table names their file twice.",
+            "Expected every copy in a place of its own; a delete by place would take both.",
+            "Propose drop_duplicated_commit: it takes one of the two references out.",
+        )
+    if not found.is_whole or found.rows > MOST_ROWS:
+        scattered = "" if found.is_whole else ", in more than 5,000 separate places"
+        raise Refused(
+            f"There are too many extra copies to delete them one by one: {_rows(found.rows)}{scattered}.",
+            f"Expected at most {MOST_ROWS:,} rows, in unbroken runs as a replay writes them.",
+            "Rewind table and job instead, or open an incident of a shorter window.",
+        )
+    return found
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} {'row' if number == 1 else 'rows'}"
+
+
+def _columns(differing: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{name} ({keys:,})" for name, keys in sorted(differing.items(), key=lambda each: (-each[1], each[0]))
+    )
+
+
+def _brought(found: ExtraCopiesFinding) -> str:
+    told = [f"{short(each.snapshot_id)} ({_rows(each.rows)})" for each in found.commits[:_COMMITS_TOLD]]
+    more = len(found.commits) - len(told)
+    return ", ".join(told) + (f" and {more} more" if more else "")

@@ -1,0 +1,39 @@
+"""Which of several copies of a key stays, and where the others stand in their files."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+FILE, PLACE = "_file", "_pos"
+"""Iceberg's names of a row's file and of its place in it, from 0."""
+
+
+def standing_of(rows: DataFrame, files: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """`rows` with snapshot_id (null: written below the window) and is_extra: an older copy of its key lives, and the
+    window wrote this one. Among copies of one commit, the first by file and place is the oldest.
+
+    `files` has one row per file of the window: file_path, snapshot_id, age.
+    """
+    placed = rows.join(F.broadcast(files), F.col(FILE) == F.col("file_path"), "left").drop("file_path")
+    oldest_first = Window.partitionBy(*keys).orderBy(F.coalesce("age", F.lit(-1)), FILE, PLACE)
+    ranked = placed.withColumn("turn", F.row_number().over(oldest_first))
+    return ranked.withColumn("is_extra", (F.col("turn") > 1) & F.col("age").isNotNull()).drop("turn", "age")
+
+
+def extra_of(standing: DataFrame) -> DataFrame:
+    """Shape: _file, _pos, snapshot_id; one row per extra copy."""
+    return standing.where("is_extra").select(FILE, PLACE, "snapshot_id")
+
+
+def named_twice(standing: DataFrame) -> int:
+    """How many places are read more than once, because the table names their file more than once. Reads now."""
+    return standing.groupBy(FILE, PLACE).count().where("count > 1").count()
+
+
+def spans_of(extra: DataFrame) -> DataFrame:
+    """Shape: _file, first, last (bigint, both inclusive): each unbroken run of places; by file and place."""
+    in_file = Window.partitionBy(FILE).orderBy(PLACE)
+    numbered = extra.withColumn("run", F.col(PLACE) - F.row_number().over(in_file))
+    runs = numbered.groupBy(FILE, "run").agg(F.min(PLACE).alias("first"), F.max(PLACE).alias("last"))
+    return runs.select(FILE, "first", "last").orderBy(FILE, "first")

@@ -1,0 +1,186 @@
+"""Which rows of the window repeat a key that lives already, and do all its copies say the same?"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.file_changes import RowsOfFile
+from bot.domain.findings import CopiesOfCommit, ExtraCopiesFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from spark_tasks._copies import copies_of, in_range_of, with_key_in
+from spark_tasks._data_files import comparable, whole_schema
+from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, spans_of, standing_of
+from spark_tasks._reading import column, entries, local_ids, rows_at
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
+from spark_tasks.duplicate_rows import repeated_keys
+
+TASK = Task(
+    name="extra_copies",
+    title="Extra copies",
+    question="Which rows of the window repeat a key that lives in an older copy, and do all its copies say the same?",
+    confirmed_means="some rows of the window are extra copies; the answer says where they stand",
+    needs=("table", "contract.key"),
+    cost="as duplicate_rows; then all columns of the files in which a repeated key can lie",
+)
+MAX_SPANS = 5_000
+"""Runs of rows that are listed; rows that are more scattered are no replay."""
+MAX_COMMITS = 500
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Of each key the oldest live copy stays; every other one that the window's commits wrote is extra.
+
+    Equal are copies that agree in every column, by a hash of 64 bits a column.
+    """
+    if (unfit := without_key(ask, "Extra copies")) is not None:
+        return unfit
+    if missing := absent_columns(ask, ask.contract.event_time, ask.contract.position):
+        return could_not(f"Extra copies cannot be told: {missing[0].reason}", *missing)
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+    if not reach.main:
+        return _none(reach, "No commit in the window, so it brought no copy.", ())
+    written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
+    copies = copies_of(spark, ask, reach, written)
+    repeated = repeated_keys(copies.frame, copies.keys).drop("copies").persist()
+    try:
+        if repeated.limit(1).count() == 0:
+            return _none(reach, "No key of the window lives more than once.", copies.sources)
+        standing = standing_of(_rows(spark, ask, reach, repeated), _placed(spark, ask, written), copies.keys).persist()
+        try:
+            return _told(ask, reach, standing, copies.keys, copies.sources)
+        finally:
+            standing.unpersist()
+    finally:
+        repeated.unpersist()
+
+
+def _rows(spark: SparkSession, ask: Ask, reach: Reach, repeated: DataFrame) -> DataFrame:
+    """Shape: the key, _file, _pos, hashes (array of bigint, one a column beside the key); one row per live row whose
+    key is repeated."""
+    keys = repeated.columns
+    kinds = {field.name: field.dataType for field in whole_schema(spark, ask.observation.table).fields}
+    told = [comparable(name, kinds[name]) for name in _others(ask)]
+    chosen = [
+        *(column(name).alias(alias) for alias, name in zip(keys, ask.contract.key, strict=True)),
+        F.col(FILE),
+        F.col(PLACE),
+        F.array(*(_hash(each) for each in told)).cast("array<bigint>").alias("hashes"),
+    ]
+    live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
+    narrowed, _, _ = in_range_of(repeated, live, keys)
+    return with_key_in(narrowed, repeated, keys)
+
+
+def _placed(spark: SparkSession, ask: Ask, written: DataFrame) -> DataFrame:
+    """Shape: file_path, snapshot_id, age (0 is the oldest listed commit); one row per file of the window."""
+    order = local_ids(spark, [s.snapshot_id for s in ask.observation.table.snapshots])
+    named = written.join(F.broadcast(order), on="snapshot_id", how="inner")
+    first = F.min(F.struct("place", "snapshot_id")).alias("first")
+    return (
+        named.groupBy("file_path")
+        .agg(first)
+        .select("file_path", F.col("first.snapshot_id").alias("snapshot_id"), F.col("first.place").alias("age"))
+    )
+
+
+def _hash(value: Column) -> Column:
+    """A hash passes null over, so whether it is null is hashed too."""
+    return F.xxhash64(F.lit(0), value, value.isNull())
+
+
+def _others(ask: Ask) -> list[str]:
+    return [each.name for each in ask.observation.table.columns if each.name not in ask.contract.key]
+
+
+def _told(ask: Ask, reach: Reach, standing: DataFrame, keys: Sequence[str], sources: tuple[str, ...]) -> Answer:
+    extra = extra_of(standing)
+    commits = extra.groupBy("snapshot_id").agg(F.count("*").alias("rows")).orderBy(F.desc("rows"), "snapshot_id")
+    brought = commits.limit(MAX_COMMITS).collect()
+    by_key = standing.groupBy(*keys).agg(
+        F.count_if("is_extra").alias("extra"), _differing(len(_others(ask))).alias("differs")
+    )
+    sums = [F.count_if(F.col("differs")[place]) for place in range(len(_others(ask)))]
+    total = by_key.agg(
+        F.count("*").alias("keys"),
+        F.sum("extra").alias("rows"),
+        F.count_if(F.exists("differs", lambda each: each)).alias("differing"),
+        F.array(*sums).cast("array<bigint>").alias("columns"),
+    ).first()
+    assert total is not None
+    sample = by_key.orderBy(F.desc("extra"), *keys).limit(MAX_ROWS).collect()
+    spans = spans_of(extra).limit(MAX_SPANS + 1).collect()
+    is_whole = len(spans) <= MAX_SPANS
+    finding = ExtraCopiesFinding(
+        at=reach.until,
+        keys=int(total["keys"]),
+        rows=int(total["rows"]),
+        commits=tuple(CopiesOfCommit(snapshot_id=SnapshotId(b["snapshot_id"]), rows=b["rows"]) for b in brought),
+        differing=int(total["differing"]),
+        columns={name: int(n) for name, n in zip(_others(ask), total["columns"], strict=True) if n},
+        twice_named=named_twice(standing),
+        places=_places(spans) if is_whole else (),
+        is_whole=is_whole,
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=_headline(finding),
+        measures=(
+            Measure(name="extra copies", value=finding.rows, unit="rows"),
+            Measure(name="keys with an extra copy", value=finding.keys, unit="keys"),
+            Measure(name="keys whose copies differ", value=finding.differing, unit="keys"),
+        ),
+        columns=(*ask.contract.key, "extra copies", "copies differ in"),
+        rows=tuple(_row(ask, keys, row) for row in sample),
+        finding=finding,
+        sources=(*sources, "all columns of the rows whose key is repeated"),
+    )
+
+
+def _differing(columns: int) -> Column:
+    """Array of boolean, one a column beside the key: whether a key's copies differ in it."""
+    hashes = (F.col("hashes")[place] for place in range(columns))
+    return F.array(*(F.min(each) != F.max(each) for each in hashes)).cast("array<boolean>")
+
+
+def _places(spans: Sequence[Row]) -> tuple[RowsOfFile, ...]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    for span in spans:
+        found.setdefault(span[FILE], []).append((span["first"], span["last"]))
+    return tuple(RowsOfFile(path=path, spans=tuple(each)) for path, each in found.items())
+
+
+def _row(ask: Ask, keys: Sequence[str], row: Row) -> tuple[str, ...]:
+    names = zip(ask.contract.key, keys, strict=True)
+    values = (shown(name, row[key], ask.contract) for name, key in names)
+    differing = [name for name, differs in zip(_others(ask), row["differs"], strict=True) if differs]
+    return (*values, str(row["extra"]), ", ".join(differing) or "nothing")
+
+
+def _headline(finding: ExtraCopiesFinding) -> str:
+    most = finding.commits[0]
+    brought = f"{counted(finding.rows, 'row')} of the window repeat a key that lives already"
+    if finding.rows == 1:
+        brought = "1 row of the window repeats a key that lives already"
+    same = "all copies of a key are equal"
+    if finding.differing:
+        same = f"the copies of {counted(finding.differing, 'key')} differ, in {', '.join(finding.columns)}"
+    return f"{brought}, most of them by commit {short(most.snapshot_id)}; {same}."
+
+
+def _none(reach: Reach, headline: str, sources: tuple[str, ...]) -> Answer:
+    finding = ExtraCopiesFinding(
+        at=reach.until, keys=0, rows=0, commits=(), differing=0, columns={}, twice_named=0, places=()
+    )
+    return Answer(
+        verdict=Verdict.RULED_OUT,
+        headline=headline,
+        measures=(Measure(name="extra copies", value=0, unit="rows"),),
+        finding=finding,
+        sources=sources,
+    )

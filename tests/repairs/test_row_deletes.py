@@ -1,0 +1,131 @@
+"""One commit that deletes rows by file and place on a branch: what it does, and what it refuses."""
+
+import pytest
+
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CommitRefused
+from bot.domain.file_changes import RowsOfFile
+from bot.domain.ids import SnapshotId
+from bot.ports import RowChange
+from tests.repairs.conftest import Reads
+from tests.repairs.test_file_changes import BRANCH, Rehearsal
+from tests.tables import ORDERS, OrdersTable
+from tests.upserts import upserts
+
+
+def deleting(catalog: PyIcebergCatalog, *rows: RowsOfFile) -> RowChange:
+    """The change, prepared for the branch as it is."""
+    table = catalog.load(ORDERS)
+    head = table.ref(BRANCH)
+    assert head is not None
+    return RowChange(
+        expected_uuid=table.uuid, ref=BRANCH, expected_head=head, rows=rows, summary={"waterline.effect": "01J/1"}
+    )
+
+
+def file_of(orders: OrdersTable, snapshot: SnapshotId) -> str:
+    """The one data file that this commit added."""
+    table = orders.catalog.load_table(ORDERS)
+    entries = table.inspect.entries(snapshot_id=snapshot).to_pylist()
+    (path,) = [e["data_file"]["file_path"] for e in entries if e["snapshot_id"] == snapshot]
+    return str(path)
+
+
+def test_rows_go_from_the_branch_by_their_places_and_main_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Spark and PyIceberg pass over exactly these rows; the commit counts them; main is not touched."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 2, range(5, 15))
+    head = orders.commits("a", 3, range(15, 20))
+    Rehearsal(catalog)
+
+    made = catalog.delete_rows(
+        ORDERS, deleting(catalog, RowsOfFile(path=file_of(orders, again), spans=((0, 2), (4, 4))))
+    )
+
+    table = catalog.load(ORDERS)
+    expected = sorted([*range(10), 8, *range(10, 20)])
+    scanned = orders.catalog.load_table(ORDERS).scan(snapshot_id=made).to_arrow()
+    assert (table.head, table.ref(BRANCH)) == (head, made)
+    assert reads(head) == sorted([*range(10), *range(5, 20)])
+    assert reads(made) == expected
+    assert sorted(scanned["source_position"].to_pylist()) == expected
+    assert table.by_id[made].counted("added-position-deletes") == 4
+
+
+def test_rows_of_a_partitioned_table_go_under_the_spec_of_their_file(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Readers look for the deletes of a file in its own partition, of its own spec."""
+    old = orders.commits("a", 1, range(10))
+    orders.partitions_by_day("event_time")
+    new = orders.commits("a", 2, range(10))
+    Rehearsal(catalog)
+
+    made = catalog.delete_rows(
+        ORDERS,
+        deleting(
+            catalog,
+            RowsOfFile(path=file_of(orders, old), spans=((0, 1),)),
+            RowsOfFile(path=file_of(orders, new), spans=((5, 9),)),
+        ),
+    )
+
+    assert reads(made) == sorted([*range(2, 10), *range(5)])
+
+
+def test_a_row_that_was_deleted_by_key_does_not_come_back(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """No file is written anew, so none rises above the deletes of an upsert."""
+    first = orders.commits("a", 1, range(10))
+    head = upserts(orders, "a", 2, range(10, 12), keys=range(2))
+    Rehearsal(catalog)
+
+    made = catalog.delete_rows(ORDERS, deleting(catalog, RowsOfFile(path=file_of(orders, first), spans=((9, 9),))))
+
+    assert reads(head) == list(range(2, 12))
+    assert reads(made) == [*range(2, 9), 10, 11]
+
+
+def test_a_file_that_is_named_twice_is_left_alone(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """A delete by place would take both copies: refused, and no file is left of the attempt."""
+    orders.commits_files("a", 1, {"a.parquet": range(10)}, times=2)
+    rehearsal = Rehearsal(catalog)
+    change = deleting(catalog, RowsOfFile(path=f"file://{orders.data_folder}/a.parquet", spans=((0, 9),)))
+    before = sorted(orders.data_folder.iterdir())
+
+    with pytest.raises(CommitRefused, match="names them twice"):
+        catalog.delete_rows(ORDERS, change)
+
+    assert catalog.load(ORDERS).ref(BRANCH) == rehearsal.base
+    assert sorted(orders.data_folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(("name", "last"), [("gone.parquet", 3), ("a.parquet", 10)])
+def test_a_place_that_is_not_there_is_refused(
+    orders: OrdersTable, catalog: PyIcebergCatalog, name: str, last: int
+) -> None:
+    """A file that is not live, or that has fewer rows: the table is not what was approved."""
+    orders.commits_files("a", 1, {"a.parquet": range(10)})
+    Rehearsal(catalog)
+    change = deleting(catalog, RowsOfFile(path=f"file://{orders.data_folder}/{name}", spans=((0, last),)))
+
+    with pytest.raises(CommitRefused, match="not as they were"):
+        catalog.delete_rows(ORDERS, change)
+
+
+def test_a_branch_that_has_the_deletes_already_is_not_written_again(
+    orders: OrdersTable, catalog: PyIcebergCatalog
+) -> None:
+    """The change was prepared for one state of the branch."""
+    orders.commits_files("a", 1, {"a.parquet": range(10)})
+    Rehearsal(catalog)
+    change = deleting(catalog, RowsOfFile(path=f"file://{orders.data_folder}/a.parquet", spans=((0, 1),)))
+    made = catalog.delete_rows(ORDERS, change)
+
+    with pytest.raises(CommitRefused, match="is not where it was"):
+        catalog.delete_rows(ORDERS, change)
+
+    assert catalog.load(ORDERS).ref(BRANCH) == made

@@ -1,0 +1,64 @@
+"""Rows that are there twice are deleted on a branch, proven there, and published by a second approval."""
+
+import pytest
+
+from bot.domain.errors import Refused
+from tests.repairs.conftest import Positions
+from tests.repairs.scene import RUN, RepairScene
+from tests.tables import of_flink, rows
+
+ROWS = ("ledger", "duplicate_rows", "extra_copies")
+
+
+def test_extra_copies_are_deleted_on_a_branch_and_then_published(scene: RepairScene, positions: Positions) -> None:
+    """A commit that repeats rows and brings new ones is not dropped whole: what it repeats goes, the rest stays."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.orders.commits("a", 2, range(15, 25))
+    scene.flink.checkpoints(RUN, 1)
+    head = scene.table.head
+    scene.opens(*ROWS)
+
+    rehearsal = scene.carries_out(scene.proposes("deduplicate_rows"))
+    proof = scene.proves(rehearsal)
+
+    assert proof.passed, proof.checks
+    branch = rehearsal.proposal.rehearses_on
+    assert branch is not None
+    assert scene.table.head == head
+    assert positions(scene, "main") == sorted([*range(30), *range(15, 25)])
+    assert positions(scene, branch) == list(range(30))
+    published = scene.carries_out(scene.proposes("publish_repair"))
+    proof = scene.proves(published)
+    assert proof.passed, proof.checks
+    assert published.proposal.preview.rows == 10
+    assert positions(scene, "main") == list(range(50))
+    assert len(scene.alive) == 1
+
+
+def test_copies_that_differ_are_left_to_people(scene: RepairScene) -> None:
+    """Which value is right is not the bot's to say; it names the columns in which they differ."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.orders.appends(rows([99], orders=[5]), of_flink("a", 3))
+    scene.opens(*ROWS)
+
+    with pytest.raises(Refused, match=r"they differ in event_time \(1\), source_position \(1\)"):
+        scene.proposes("deduplicate_rows")
+
+
+def test_a_file_that_is_named_twice_is_another_repair(scene: RepairScene) -> None:
+    """A delete by place would take both copies."""
+    scene.flink.checkpoints(RUN, 1)
+    scene.orders.commits_files("a", 2, {"00000-0-a-00001.parquet": range(10, 20)}, times=2)
+    scene.opens(*ROWS)
+
+    with pytest.raises(Refused, match="drop_duplicated_commit"):
+        scene.proposes("deduplicate_rows")
+
+
+def test_without_an_extra_copy_nothing_is_proposed(scene: RepairScene) -> None:
+    """Every row is there once."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.opens(*ROWS)
+
+    with pytest.raises(Refused, match="no extra copy"):
+        scene.proposes("deduplicate_rows")
