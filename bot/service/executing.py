@@ -9,6 +9,9 @@ from typing import Literal
 
 from bot.actions import _effects as effects
 from bot.actions._effects import Hands, Looked, describe
+from bot.domain.approval_refusals import NotAllowed
+from bot.domain.approval_standing import NO_GROUPS
+from bot.domain.deciding import Begin, decide
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState, ProposalView
@@ -38,20 +41,19 @@ class Executions:
         view = self._store.get(incident_id).proposals.get(proposal_id)
         if view is None:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-        self._may_execute(view, by)
+        self._beginning(view, by)
         try:
             effects.prepare(self._hands, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
-            self._may_execute(self._store.get(incident_id).proposals[proposal_id], by)
+            self._beginning(self._store.get(incident_id).proposals[proposal_id], by)
             self._proposals.supersede(incident_id, proposal_id, str(error))
             raise
 
-        def decide(now: Incident) -> list[Body]:
-            self._may_execute(now.proposals[proposal_id], by)
-            return [ExecutionStarted(proposal=proposal_id)]
+        def begun(now: Incident) -> list[Body]:
+            return [self._beginning(now.proposals[proposal_id], by)]
 
-        self._store.write(incident_id, by=by, decide=decide)
+        self._store.write(incident_id, by=by, decide=begun)
 
     def carry_on(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """Do what is left of a started execution, to its end. Safe to call again at any time."""
@@ -143,21 +145,13 @@ class Executions:
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 
-    def _may_execute(self, view: ProposalView, by: UserId) -> None:
-        title = view.proposal.title
-        if view.execution_started_at is not None:
-            who = f"<@{view.executed_by}>" if view.executed_by else "somebody"
-            raise Refused(f"“{title}” was started by {who} at {view.execution_started_at:%H:%M:%S} UTC.", "", "")
-        if view.state is not ProposalState.APPROVED:
-            raise Refused(
-                f"“{title}” is {view.state.value}, so it cannot be carried out.", "", "It needs approval first."
-            )
-        if self._clock.now() >= view.proposal.expires_at:
-            raise Refused(f"“{title}” expired at {view.proposal.expires_at:%H:%M} UTC.", "", "Propose it again.")
-        allowed = {view.proposal.proposed_by, *(a.by for a in view.approvals)}
-        if by not in allowed:
-            names = " or ".join(f"<@{user}>" for user in sorted(allowed))
-            raise Refused("Only the proposer or an approver may carry it out.", "", f"Ask {names}.")
+    def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:
+        """By the one rule about proposals. Raises Refused."""
+        decided = decide(view, Begin(), by=by, at=self._clock.now(), membership=NO_GROUPS)
+        if isinstance(decided, NotAllowed):
+            raise Refused(decided.happened, decided.found, decided.remedy)
+        assert isinstance(decided, ExecutionStarted)
+        return decided
 
     @property
     def _hands(self) -> Hands:
