@@ -17,7 +17,7 @@ from bot.workspace import Workspace
 from tests.rewound import Damaged
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE_S = 120.0
+_PATIENCE_S = 300.0
 
 
 class Bots:
@@ -46,10 +46,9 @@ class Bots:
         return subprocess.Popen(command, cwd=_ROOT, stdout=self._log, stderr=self._log)
 
     def close(self) -> None:
-        """No more bots."""
-        assert self._warm.stdin is not None
-        self._warm.stdin.close()
-        self._warm.wait(timeout=10)
+        """No more bots; what starts them has nothing to put in order."""
+        self._warm.kill()
+        self._warm.communicate()
         self._log.close()
 
 
