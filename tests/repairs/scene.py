@@ -56,7 +56,7 @@ class RepairScene:
             {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
             SystemClock(),
         )
-        policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30))
+        policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30), different_teams=1)
         told = TableSetup(
             name=ORDERS,
             job=JOB,
