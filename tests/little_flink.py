@@ -125,6 +125,13 @@ class LittleFlink:
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
 
+    refuses: str | None = None
+    """What stands in the way of a start."""
+
+    def obstacle(self, job: str) -> str | None:
+        """See the port."""
+        return self.refuses
+
     def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port."""
         if job_id in self._read():

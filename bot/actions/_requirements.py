@@ -15,6 +15,7 @@ from bot.domain.requirements import (
     RunIsCurrent,
     RunsAlive,
     SnapshotPresent,
+    StartPossible,
     TableIs,
 )
 from bot.domain.table import Snapshot, TableState
@@ -71,6 +72,9 @@ def problem_with(requirement: Requirement, world: World) -> str | None:
             return _other_runs(requirement, world.live(requirement.job))
         case NobodyWrites():
             return _somebody_writes(requirement, world.live(requirement.job))
+        case StartPossible():
+            obstacle = world.jobs[requirement.job].flink.obstacle(requirement.job)
+            return obstacle and f"Expected that {requirement.job} can be started again; found: {obstacle}."
         case RestorePointIntact():
             return _restore_point_problem(requirement, world)
         case _:

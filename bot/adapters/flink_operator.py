@@ -93,6 +93,11 @@ class FlinkOperator:
             savepoint=savepoint,
         )
 
+    def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
+        """See the port: that the resource can be read. Raises CouldNotLook."""
+        self._resource.read()
+        return None
+
     def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port. Safe to repeat: the nonce of a start is the same each time. Raises Superseded when the job
         runs or somebody changed the resource."""

@@ -71,6 +71,12 @@ class FlinkRest:
         state = self._await_end(job_id)
         return stopped.model_copy(update={"sentence": f"{stopped.sentence} It is {state}."})
 
+    def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
+        """See the port."""
+        if self._starter is None:
+            return "no way to start it is configured (`start` of this job in the configuration file)"
+        return self._starter.obstacle()
+
     def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port. Safe to repeat: a run that Flink knows under `job_id` is left as it is."""
         if self.run(job_id) is not None:

@@ -51,6 +51,11 @@ class SqlGatewayStart:
         """Gives the connections back."""
         self._http.close()
 
+    def obstacle(self) -> str | None:
+        """Only that the gateway answers: what Flink thinks of the statements is known when they are run, and none of
+        them is run before a proposal is approved. Raises CouldNotLook."""
+        return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
+
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
         """One session, closed again. Raises CouldNotLook (surely not submitted), OutcomeUnknown."""
         pinned = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.domain.ids import JobId, short_job
@@ -24,8 +25,19 @@ class Starter(Protocol):
         Raises CouldNotLook (surely not submitted), OutcomeUnknown.
         """
 
+    def obstacle(self) -> str | None:
+        """What would keep it from being accepted, as a clause; None where nothing is known. Raises CouldNotLook."""
+
     def close(self) -> None:
         """Give connections back."""
+
+
+class _Jar(BaseModel):
+    id: str
+
+
+class _Jars(BaseModel):
+    files: tuple[_Jar, ...] = ()
 
 
 class JarStart:
@@ -54,6 +66,14 @@ class JarStart:
     def close(self) -> None:
         """Gives the connections back."""
         self._http.close()
+
+    def obstacle(self) -> str | None:
+        """A JobManager that was started anew has lost the jars that were uploaded to it. Raises CouldNotLook."""
+        try:
+            known = _Jars.model_validate_json(self._http.get("/jars") or b"{}")
+        except ValidationError as error:
+            raise self._http.garbled("GET /jars", error) from error
+        return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
 
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
         """Sent once; without `allow_non_restored`, state that no operator takes is refused by Flink."""

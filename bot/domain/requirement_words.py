@@ -12,6 +12,7 @@ from bot.domain.requirements import (
     RunIsCurrent,
     RunsAlive,
     SnapshotPresent,
+    StartPossible,
     TableIs,
 )
 
@@ -41,6 +42,8 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             return f"No run of {requirement.job} is alive."
         case RunIsCurrent():
             return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive."
+        case StartPossible():
+            return f"What starts {requirement.job} can be reached, and nothing is known that would refuse it."
         case RestorePointIntact():
             return (
                 f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "

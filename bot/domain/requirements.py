@@ -65,6 +65,13 @@ class NobodyWrites(Record):
     job: str
 
 
+class StartPossible(Record):
+    """Nothing is known that would keep a start of `job` from being accepted: asked before anything is stopped."""
+
+    kind: Literal["start-possible"] = "start-possible"
+    job: str
+
+
 class RestorePointIntact(Record):
     """The restore point is readable and its `_metadata` has the digest that was approved."""
 
@@ -77,6 +84,7 @@ class RestorePointIntact(Record):
 
 
 Requirement = Annotated[
-    TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | RestorePointIntact,
+    TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | StartPossible
+    | RestorePointIntact,
     Field(discriminator="kind"),
-]
+]  # fmt: skip

@@ -127,6 +127,10 @@ class FlinkJobs(Protocol):
         A run that is at its end already is left as it is. Safe to repeat. Raises CouldNotLook, OutcomeUnknown.
         """
 
+    def obstacle(self, job: str) -> str | None:
+        """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
+        anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""
+
     def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 
+from bot.actions._effects.start_job import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past
 from bot.domain.diagnosis import Matches, Mode, Remedy
+from bot.domain.effects import Effect, StartFromStop, StartJob
+from bot.domain.entries import EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import ProposalId
 from bot.domain.incident import Incident
 from bot.domain.runbook import ASKED_FOR
+from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 
 UNDO = "undo_proposal"
@@ -72,8 +76,9 @@ def newest_that_did_anything(incident: Incident) -> ProposalId:
     raise Refused("There is nothing to undo.", f"No proposal of {incident.id} has changed anything.", "")
 
 
-def past_of(incident: Incident, proposal: ProposalId) -> Past:
-    """What it did, as the journal tells. Raises Refused while it has not ended, or when it did nothing."""
+def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPorts]) -> Past:
+    """What it did, as the journal tells, with the ids under which its runs really go. Raises Refused while it has not
+    ended, or when it did nothing."""
     view: ProposalView | None = incident.proposals.get(proposal)
     if view is None:
         raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
@@ -87,6 +92,13 @@ def past_of(incident: Incident, proposal: ProposalId) -> Past:
         )
     return Past(
         proposal=view.proposal,
-        started={index: view.started[index] for index in done},
+        started={index: _as_it_goes(view.proposal.effects[index], view.started[index], jobs) for index in done},
         results={index: dict(ended.result) for index, ended in done.items()},
     )
+
+
+def _as_it_goes(effect: Effect, intent: EffectStarted, jobs: Mapping[str, JobPorts]) -> EffectStarted:
+    """An operator chooses the job id of a start by itself."""
+    if not isinstance(effect, StartJob | StartFromStop) or intent.job_id is None:
+        return intent
+    return intent.model_copy(update={"job_id": own_id(jobs[effect.job].flink, intent.job_id)})

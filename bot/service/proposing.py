@@ -5,7 +5,7 @@ from functools import partial
 
 from ulid import ULID
 
-from bot.actions._freezing import frozen_first
+from bot.actions._completing import completed
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
@@ -89,7 +89,7 @@ class Proposals:
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
-            undoes=past_of(incident, undoes) if undoes else None,
+            undoes=past_of(incident, undoes, self._observer.jobs) if undoes else None,
             rehearsed=past_of_rehearsal(incident),
             survey=partial(self._survey, setup),
             written_at=self._observer.files.written_at,
@@ -97,7 +97,7 @@ class Proposals:
             keeps_branch=setup.keep_repair_branch,
         )
         try:
-            proposal = frozen_first(module.propose(plan), plan)
+            proposal = completed(module.propose(plan), plan)
         except Refused as error:
             self._not_possible(incident_id, step, error)
             raise

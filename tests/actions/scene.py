@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bot.actions._completing import completed
 from bot.actions._effects import Hands, checks
-from bot.actions._freezing import frozen_first
 from bot.actions._requirements import World, check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
@@ -171,12 +171,12 @@ class Scene:
             policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
             by=ANA,
             at=datetime.now(UTC),
-            undoes=past_of(self.store.get(self.incident), undoes) if undoes else None,
+            undoes=past_of(self.store.get(self.incident), undoes, self.observer.jobs) if undoes else None,
         )
 
     def approved(self, proposal: Proposal, plan: Plan) -> Proposal:
         """Proposed with the freeze before it, if its requirements hold, and approved by Ben."""
-        proposal = frozen_first(proposal, plan)
+        proposal = completed(proposal, plan)
         check_all(proposal.requirements, World(table=self.table, jobs=self.observer.jobs))
         approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
         made = ProposalMade(step=None, proposal=proposal)

@@ -126,3 +126,15 @@ def test_a_run_that_cannot_take_a_savepoint_is_not_restarted_from_one(scene: Sce
 
 def _approved(scene: Scene, proposal: Proposal, plan: Plan) -> Proposal:
     return scene.approved(proposal, plan)
+
+
+def test_nothing_is_stopped_while_the_job_could_not_be_started_again(scene: Scene) -> None:
+    """No way to start it is configured, or its jar is gone: that is asked before the stop, not found out after it."""
+    plan = scene.plan()
+    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    scene.flink.refuses = "the cluster has no jar orders-etl.jar"
+
+    with pytest.raises(Superseded, match="can be started again; found: the cluster has no jar"):
+        scene.executions.begin(scene.incident, made.id, by=plan.by)
+
+    assert scene.calls == []

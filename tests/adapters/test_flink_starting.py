@@ -208,3 +208,31 @@ def test_without_a_way_to_start_a_person_is_told_how(flink: FlinkRest) -> None:
     """The path and the id to use are in the message."""
     with pytest.raises(CouldNotLook, match=f"{PATH} with the job id {RUN_21}"):
         flink.start(JOB, PATH, RUN_21)
+
+
+def test_a_jar_that_the_cluster_has_lost_is_told_before_anything_is_stopped(wire: Wire, by_jar: FlinkRest) -> None:
+    """A JobManager that was started anew has no uploaded jars."""
+    wire.says("GET /jars", {"files": [{"id": "other.jar"}]}, {"files": [{"id": "other.jar"}, {"id": "orders.jar"}]})
+
+    lost, there = by_jar.obstacle(JOB), by_jar.obstacle(JOB)
+
+    assert (lost, there) == ("the cluster has no jar orders.jar", None)
+
+
+def test_a_gateway_is_asked_for_no_more_than_its_name(wire: Wire, by_gateway: FlinkRest) -> None:
+    """None of its statements is run before a proposal is approved; a gateway that is down is not `nothing found`."""
+    wire.says("GET /v1/info", {"productName": "Apache Flink", "version": "2.1.1"}, (500, {"errors": ["down"]}))
+
+    there = by_gateway.obstacle(JOB)
+
+    assert there is None
+    with pytest.raises(CouldNotLook):
+        by_gateway.obstacle(JOB)
+
+
+def test_a_job_that_only_people_can_start_is_told_so(wire: Wire, closing: ExitStack) -> None:
+    """Nothing that stops it is proposed then."""
+    adapter = FlinkRest(wire.url)
+    closing.callback(adapter.close)
+
+    assert "no way to start it is configured" in (adapter.obstacle(JOB) or "")

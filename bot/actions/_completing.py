@@ -1,0 +1,26 @@
+"""What every proposal has, whatever its action: here, so that no action can forget it."""
+
+from bot.actions._maintenance import is_frozen
+from bot.domain.action import Plan
+from bot.domain.effects import FreezeMaintenance, StartFromStop, StartJob
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import StartPossible
+
+FREEZES = (
+    "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed; then what was set "
+    "before is set again. Compaction is not stopped by this."
+)
+
+
+def completed(proposal: Proposal, plan: Plan) -> Proposal:
+    """The freeze as its first effect, unless the table is frozen; and where it starts a job, that it can be started is
+    asked before anything is stopped."""
+    starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
+    asked = tuple(StartPossible(job=job) for job in sorted(starts))
+    whole = proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)})
+    table = plan.case.observation.table
+    if is_frozen(table):
+        return whole
+    freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
+    preview = whole.preview.model_copy(update={"sentences": (FREEZES, *whole.preview.sentences)})
+    return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
