@@ -81,6 +81,7 @@ def test_the_gateway_gets_the_path_and_the_id(wire: Wire, by_gateway: FlinkRest)
                     "pipeline.name": JOB,
                     "execution.state-recovery.path": PATH,
                     "$internal.pipeline.job-id": RUN_21,
+                    "execution.state-recovery.ignore-unclaimed-state": "false",
                     "table.dml-sync": "false",
                 }
             },
