@@ -56,7 +56,8 @@ def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
         return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, as none was alive."
     return (
         f"{stays} `/waterline undo` {stop}moves main back to that tag and starts the job from the state of run "
-        f"{short_job(live.job_id)}, if its stop could take a savepoint that pairs. That brings the fault back, too."
+        f"{short_job(live.job_id)}, if its stop could take a savepoint that pairs."
+        + (" That brings the fault back, too." if point is None or point.is_right else "")
     )
 
 

@@ -57,7 +57,13 @@ def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> Snaps
 def undone(plan: Plan, action: Action, past: Past) -> Proposal:
     """Raises Refused with the reason when it cannot be undone, CouldNotLook when Flink was not seen."""
     did = Deeds(past)
-    title = f"Undo: {did.title}"
+    proposal = _undone(plan, action, did, f"Undo: {did.title}")
+    warning = f"Take back “{did.title}”: what it has cured or changed is as before again, a fault included."
+    sentences = (warning, *proposal.preview.sentences)
+    return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
+
+
+def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
     if did.fork is not None:
         raise _impossible(
             did,

@@ -1,0 +1,77 @@
+"""What a responder says when the recovery itself was wrong, and how maintenance stands still meanwhile."""
+
+import pytest
+
+from bot.domain.ids import IncidentId
+from bot.workspace import SeenMessage
+from tests.slack.little_bot import LittleBot
+from tests.slack.orders import Orders
+from tests.slack.people import Responder, eventually
+
+WL = IncidentId("wl-1")
+
+
+@pytest.fixture
+def proven(collected: SeenMessage, ana: Responder, ben: Responder) -> SeenMessage:
+    """A rewind that was carried out and proven."""
+    ben.clicks("Approve", ana.proposes())
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    ana.sees("Proven, at head")
+    ana.sees_on_card("(trusted)")
+    return ana.sees_on_proposal("Propose to undo it")
+
+
+def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
+    proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders
+) -> None:
+    """The table is as it was, with the fault; so the mark says under review again, and maintenance stays frozen."""
+    told = ana.answer_to(lambda: ana.clicks("Propose to undo it", proven))
+    asked = ana.sees_on_proposal("Undo: Rewind table and job")
+    ben.clicks("Approve", asked)
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    ana.sees_on_card("under review")
+
+    assert told == "The undo is proposed. Nothing is changed before somebody else approves it."
+    assert "is as before again, a fault included" in asked.plain
+    eventually(lambda: orders.status == "under-review")
+    assert len(orders.positions) > len(set(orders.positions))
+    assert orders.table.properties["gc.enabled"] == "false"
+
+
+def test_maintenance_comes_back_when_the_incident_is_closed(
+    proven: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """Frozen by the proposal, thawed by the end; the timeline of the closed incident says so."""
+    frozen = orders.table.properties.get("gc.enabled")
+
+    ana.asks("close It is over.")
+    bot.services.duties.settle_all()
+
+    assert frozen == "false"
+    eventually(lambda: "gc.enabled" not in orders.table.properties)
+    eventually(lambda: not bot.services.store.get(WL).is_frozen)
+
+
+def test_freeze_and_thaw_answer_with_what_they_did(collected: SeenMessage, ana: Responder, orders: Orders) -> None:
+    """At once, without a proposal: nothing is lost by it, and it can be taken back."""
+    frozen = ana.asks("freeze")
+    properties = orders.table.properties
+    thawed = ana.asks("thaw")
+
+    assert "Maintenance of sales.orders is frozen until wl-1 is closed" in frozen
+    assert (properties["gc.enabled"], properties["waterline.maintenance"]) == ("false", "frozen")
+    assert "gc.enabled is not set again" in thawed
+    assert "waterline.maintenance" not in orders.table.properties
+
+
+def test_an_action_can_be_asked_for_by_name_and_an_unknown_one_is_answered(
+    collected: SeenMessage, ana: Responder
+) -> None:
+    """The answer to a mistyped one lists them."""
+    unknown = ana.asks("propose rollback")
+    known = ana.asks("propose")
+
+    assert "Waterline has no action for “rollback”" in unknown
+    assert "rewind_table_and_job" in unknown
+    assert "Somebody else must approve it" in known
+    assert ana.sees_on_proposal("Rewind table and job")
