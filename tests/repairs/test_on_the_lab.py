@@ -1,7 +1,8 @@
 """Repairs on a real Flink cluster: rehearsed, published by a second approval, proven from outside the bot."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from bot.workspace import SeenMessage
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+_TABLE = "INSERT INTO `lake`.`sales`.`orders`"
 
 
 class RepairWalk(Walk):
@@ -36,19 +38,24 @@ class RepairWalk(Walk):
 
 
 @pytest.mark.parametrize(
-    ("story", "runbook", "action"),
+    ("story", "runbook", "action", "deployed"),
     [
-        ("committed-twice", "duplicate-rows", "drop_duplicated_commit"),
-        ("restored-under-another-uid", "missing-rows", "recover_leaked_manifests"),
+        ("committed-twice", "duplicate-rows", "drop_duplicated_commit", ""),
+        (
+            "restored-under-another-uid",
+            "missing-rows",
+            "recover_leaked_manifests",
+            " /*+ OPTIONS('uid-suffix'='orders-sink-2') */",
+        ),
     ],
 )
 def test_a_table_is_repaired_by_its_files_under_a_real_job(
-    fresh_lab: FreshLab, tmp_path: Path, story: str, runbook: str, action: str
+    fresh_lab: FreshLab, tmp_path: Path, story: str, runbook: str, action: str, deployed: str
 ) -> None:
     """Every source position exactly once, and the job goes on by itself from the savepoint of its stop."""
     lab = fresh_lab("v2")
     lab.tell(story)
-    with incident(lab, tmp_path) as world, world.bot():
+    with incident(lab, tmp_path) as world, _as_deployed(world, deployed), world.bot():
         broken = world.positions()
         walk = RepairWalk(world, runbook, world.said.append)
 
@@ -65,3 +72,12 @@ def test_a_table_is_repaired_by_its_files_under_a_real_job(
         assert len(positions) > len(set(rehearsed))
         assert [each["status"] for each in world.journal("waterline-moved")] == ["under-review", "trusted"]
         assert world.command("record", "verify").returncode == 0
+
+
+@contextmanager
+def _as_deployed(world: Incident, options: str) -> Iterator[None]:
+    """The bot starts the job with the statement that is deployed by now: with the uid that the sink has got."""
+    told = world.config.read_text()
+    assert told.count(_TABLE) == 1
+    world.config.write_text(told.replace(_TABLE, _TABLE + options))
+    yield
