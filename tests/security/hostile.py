@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 ATTACKS = (
-    "<!channel>", "<!here|here>", "<!subteam^S0EVE00001>", "<@U0EVE00001>", "<@U0EVE00001|ana>", "<#C0EVE00001>",
+    "<!channel>", "<!here|here>", "<!subteam^S0MAL00001>", "<@U0MAL00001>", "<@U0MAL00001|ana>", "<#C0MAL00001>",
     "<https://evil.example|the record>", "https://evil.example/x", "[record](https://evil.example)", "&lt;!channel&gt;",
     "*EVIL*", "_EVIL_", "~EVIL~", "`", "``", "```", ":evil:", ":white_check_mark:", "> EVIL", "x\nLINE", "x\n*LINE*",
     "\r\n", "x\u2028LINE", "\u202eLIVE", "\u2066", "\u200b", "\u200d", "\ufeff", "\x00", "\x1b[31m", "\ud800",
@@ -17,7 +17,7 @@ UNSEEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _MARK = re.compile(r"<([^>]*)>?")
-_OURS = re.compile(r"@[UW]0(?!EVE)[A-Z0-9]+|#C0(?!EVE)[A-Z0-9]+|!subteam\^S0(?!EVE)[A-Z0-9]+")
+_OURS = re.compile(r"@[UW]0(?!MAL)[A-Z0-9]+|#C0(?!MAL)[A-Z0-9]+|!subteam\^S0(?!MAL)[A-Z0-9]+")
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 

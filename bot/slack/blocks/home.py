@@ -83,7 +83,7 @@ def _incident(incident: Incident) -> str:
 
 def _promise(promise: Promise, facts: HomeFacts) -> str:
     late = ", *overdue*" if promise.at < facts.now else ""
-    return f"• {promise.at:%H:%M} UTC: {promise.what}, *{promise.incident.id}*{late}"
+    return f"• {promise.at:%H:%M} UTC: {mrkdwn(promise.what)}, *{promise.incident.id}*{late}"
 
 
 def _table(own: OwnTable) -> str:
