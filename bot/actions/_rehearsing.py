@@ -94,10 +94,10 @@ def rehearsal_of(
 
 def must_be_writable(table: TableState) -> None:
     """Raises Refused for a format whose manifests we cannot write."""
-    if table.format_version > 2:
+    if table.format_version != 2:
         raise Refused(
             f"Files of {table.name} cannot be repaired by Waterline: it is a table of format {table.format_version}.",
-            "Expected format 1 or 2, whose manifests it can write.",
+            "Expected format 2, whose manifests it can write.",
             "Rewind table and job instead, or make the repair with the engine that writes the table.",
         )
 

@@ -28,7 +28,7 @@ MODE = Mode(
     remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )
 _WRITABLE = 2
-"""The newest format whose manifests Waterline writes."""
+"""The format whose manifests Waterline writes."""
 _LOST_ANSWER = ("CommitStateUnknown", "ServiceUnavailable", "SocketTimeout", "CommitFailed")
 
 
@@ -151,7 +151,7 @@ def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | N
     repeats = [table.by_id[commit] for commit in again if commit in table.chain_ids]
     lowest = min((s.sequence_number for s in repeats), default=0)
     moved = [s for s in table.chain if s.sequence_number >= lowest and not s.is_repair and _takes_away(s)]
-    if repeats and not moved and table.format_version <= _WRITABLE:
+    if repeats and not moved and table.format_version == _WRITABLE:
         return Remedy.DROP_DUPLICATED_COMMIT
     return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
 

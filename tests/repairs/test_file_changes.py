@@ -205,6 +205,17 @@ def test_what_would_go_wrong_is_told_beforehand(orders: OrdersTable, catalog: Py
     assert told.has_equality_deletes
 
 
+def test_a_change_of_nothing_is_no_commit(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
+    """An empty snapshot would look like a repair."""
+    orders.commits("a", 1, range(10))
+    rehearsal = Rehearsal(catalog)
+
+    with pytest.raises(CommitRefused, match="nothing to add and nothing to remove"):
+        rehearsal.does()
+
+    assert catalog.load(ORDERS).ref(BRANCH) == rehearsal.base
+
+
 def test_format_3_is_refused_before_anything_is_written(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
     """PyIceberg 0.12 writes no manifest of format 3."""
     orders.commits("a", 1, range(10))

@@ -198,11 +198,18 @@ def schema_for(spec: PartitionSpec, metadata: TableMetadata) -> Schema:
 
 
 def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
+    if change.add is None and change.remove is None:
+        raise CommitRefused(
+            f"Table {name} was not changed: there is nothing to add and nothing to remove.",
+            "Expected at least one data file; the change names none.",
+            "Collect evidence again and propose anew.",
+        )
     ref = metadata.refs.get(change.ref)
-    if metadata.format_version > 2:
+    if metadata.format_version != 2:
         raise CommitRefused(
             f"Table {name} was not changed: Waterline does not write manifests of format {metadata.format_version}.",
-            "Expected format 1 or 2, whose manifests PyIceberg 0.12 can write.",
+            "Expected format 2: PyIceberg 0.12 writes none of format 3, and reads the lists of format 1 so that it "
+            "cannot write them again.",
             "Make the change with the engine that writes the table; the preview names files and commits.",
         )
     if ref is None or ref.snapshot_ref_type is not SnapshotRefType.BRANCH or ref.snapshot_id != change.expected_head:
