@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import IO, cast
 
+import pyarrow
 from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, InputStream, OutputFile, load_file_io
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from bot.adapters.iceberg.history import History, read_split
 
+pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+"""Arrow's own allocator keeps several megabytes at hand for tables that the bot never reads."""
 _GZIP = (".gz.metadata.json", ".metadata.json.gz")
 _caught: ContextVar[dict[str, History]] = ContextVar("caught")
 
