@@ -126,8 +126,9 @@ def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
                 eventually(lambda: slack.connected > 0, timeout_s=90)
                 ana = slack.person("ana")
                 ana.types("/waterline open")
-                ana.types(f"/waterline {MARK}-aws {slack.bot_token}")
-                ana.waits_for("There is no subcommand", timeout=30)
+                ana.types(f"/waterline ledger {MARK}-aws")
+                ana.waits_for(f"does not watch a table {MASK}", timeout=30)
+                ana.types(f"/waterline ledger {slack.bot_token}")
                 ana.types("/waterline ledger")
                 ana.waits_for("refused", timeout=60)
             finally:
