@@ -21,13 +21,23 @@ def test_a_right_runbook_has_no_problem() -> None:
     ("old", "new", "heading", "message"),
     [
         ("task: duplicate_rows\nbranches", "task: rows\nbranches", "### Count the", "a task that exists (checkpoint_"),
-        ("action: rewind_table_and_job", "action: rollback", "### Propose", "an action that exists (diagnosis.remedy, rewind_table"),
+        (
+            "action: rewind_table_and_job",
+            "action: rollback",
+            "### Propose",
+            "an action that exists (diagnosis.rem",
+        ),
         ("notice: recovered", "notice: party", "### Tell", "a notice that exists (first_warning, no_action"),
         ("  ruled-out: review", "  ruled_out: review", "### Count the", "a branch for one of confirmed, ruled-out"),
         ("  F2: rewind", "  F99: rewind", "### Name", "found `F99`"),
         ("  no: rewind", "  maybe: rewind", "### Ask", "a branch for no, or `next`"),
         ("  no-match: planned\n", "", "### Name", "a branch `no-match`"),
-        ("next: call\n", "", "### Propose", "a branch for refused, unknown, rejected, expired, superseded, not-possible, or `next`"),
+        (
+            "next: call\n",
+            "",
+            "### Propose",
+            "a branch for refused, unknown, rejected, expired, superseded, not-possible, or",
+        ),
         (
             "  F2: rewind\n  no-match: planned\nnext: planned",
             "  no-match: review\nnext: review",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.ids import StepId
-from bot.domain.runbook import StepOutcome
+from bot.domain.runbook import NOT_POSSIBLE, StepOutcome
 from bot.runbook.outcomes import possible_outcomes
 from bot.runbook.parse import parse
 from bot.runbook.walk import walk
@@ -150,3 +150,22 @@ def test_a_walk_is_a_forward_path(given_outcomes: dict[StepId, StepOutcome]) -> 
     assert set(given_outcomes) == set(path) | set(found.left)
     assert found.stuck is None
     assert set(found.ahead).isdisjoint({*path, found.current})
+
+
+def test_what_could_not_be_proposed_is_tried_anew_after_another_diagnosis() -> None:
+    """The step waits again once the decision above it was taken later; before that, the walk has gone on."""
+    told = outcomes(count="confirmed", name_it="F2", rewind=NOT_POSSIBLE)
+    later = told[StepId("name-it")].model_copy(update={"at": datetime(2026, 11, 21, 13, tzinfo=UTC)})
+
+    before, after = walk(BOOK, told), walk(BOOK, told | {StepId("name-it"): later})
+
+    assert (before.current, after.current) == ("call", "rewind")
+
+
+def test_the_reason_for_which_nothing_is_proposed_is_said() -> None:
+    """What to do by hand stands in it."""
+    done = outcomes(count="confirmed", name_it="F2") | {StepId("rewind"): ended(NOT_POSSIBLE, "No rewind is possible.")}
+
+    assert walk(BOOK, done).reason == (
+        "Went to “Call the owners” because no proposal can be made: No rewind is possible."
+    )
