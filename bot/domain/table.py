@@ -55,7 +55,6 @@ class Snapshot(Record):
             return "flink"
         return self.summary.get("engine-name") or ("spark" if "spark.app.id" in self.summary else "unknown")
 
-
     @property
     def is_repair(self) -> bool:
         """Whether Waterline made it, as an approved repair."""

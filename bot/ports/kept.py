@@ -63,6 +63,7 @@ class Inbox(Protocol):
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on; `problem` is the reference id and sentence of a failure."""
 
+
 class Post(Record):
     """One message of the bot in Slack, or one that is to be there: a row of the outbox."""
 
@@ -114,6 +115,7 @@ class Outbox(Protocol):
 
     def find(self, key: str) -> Post | None:
         """One post."""
+
 
 class Cursor(Protocol):
     """How far a projection of the journal has come; survives a crash."""

@@ -27,8 +27,8 @@ from bot.domain.ids import JobId
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
-from bot.service.incident_store import IncidentStore
 from bot.ports import JobPorts
+from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.services import Services
 from bot.slack.directory import SlackDirectory
