@@ -20,7 +20,7 @@ from bot.adapters.iceberg.errors import (
     not_read,
     unknown_table,
 )
-from bot.adapters.iceberg.file_changes import FileCommit
+from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
@@ -118,6 +118,7 @@ class PyIcebergCatalog:
 
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """See the port. What was written for a commit that is surely refused is deleted again."""
+        refuse_nothing(table, change)
         return self._put(table, lambda loaded: FileCommit(table, loaded, change))
 
     def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:

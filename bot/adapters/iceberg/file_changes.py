@@ -197,13 +197,17 @@ def schema_for(spec: PartitionSpec, metadata: TableMetadata) -> Schema:
     return next(s for s in schemas if all(s.find_column_name(field.source_id) for field in spec.fields))
 
 
-def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
+def refuse_nothing(name: TableName, change: FileChange) -> None:
+    """Raises CommitRefused for a change that names no file: an empty snapshot would look like a repair."""
     if change.add is None and change.remove is None:
         raise CommitRefused(
             f"Table {name} was not changed: there is nothing to add and nothing to remove.",
             "Expected at least one data file; the change names none.",
             "Collect evidence again and propose anew.",
         )
+
+
+def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
     ref = metadata.refs.get(change.ref)
     if metadata.format_version != 2:
         raise CommitRefused(
