@@ -78,7 +78,11 @@ def missing_after(world: Observation, sinks: Sinks, window: Window) -> tuple[Ski
     lists them, ids rising. Nothing for a window that ends below the head."""
     if window.until != world.table.head:
         return ()
-    newest = {s.job_id: s for s in reversed(world.table.chain) if s.job_id is not None and s.checkpoint_id is not None}
+    newest: dict[JobId, Snapshot] = {}
+    for snapshot in world.table.chain:
+        job = snapshot.job_id
+        if job is not None and job not in newest and snapshot.checkpoint_id is not None:
+            newest[job] = snapshot
     inside = {snapshot.job_id for snapshot in window.of(world.table)}
     found: list[SkippedCheckpoint] = []
     for run in world.jobs.values:

@@ -1,5 +1,7 @@
 """The window's commits, sorted into what a task must read: main, and branches that were rolled back."""
 
+from itertools import takewhile
+
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
@@ -44,7 +46,8 @@ def reach_of(ask: Ask) -> Reach | NotSeen:
             remedy="Ask again with a window that ends at the present head.",
         )
     inside = window.of(table)
-    trunk = {s.snapshot_id for s in table.ancestors(window.until)}
+    ids = {s.snapshot_id for s in inside}
+    trunk = {s.snapshot_id for s in takewhile(lambda s: s.snapshot_id in ids, table.ancestors(window.until))}
     lost = {s.snapshot_id: s for s in inside if s.snapshot_id not in trunk}
     parents = {s.parent_id for s in lost.values()}
     leaves = [s for s in lost.values() if s.snapshot_id not in parents]

@@ -68,7 +68,9 @@ def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
     """The window's commits on main, the newest below, and older ones that carry a checkpoint of the window's."""
     below = list(ask.observation.table.ancestors(reach.since))
     names = {(c.job_id, c.operator_id, c.checkpoint_id) for c in reach.main if c.checkpoint_id is not None}
-    same = [c for c in below[COMMITS_BELOW:] if (c.job_id, c.operator_id, c.checkpoint_id) in names]
+    checkpoints = {checkpoint for _, _, checkpoint in names}
+    older = (c for c in below[COMMITS_BELOW:] if c.checkpoint_id in checkpoints)
+    same = [c for c in older if (c.job_id, c.operator_id, c.checkpoint_id) in names]
     return (*reversed([*below[:COMMITS_BELOW], *same]), *reach.main)
 
 

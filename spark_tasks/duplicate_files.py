@@ -117,9 +117,13 @@ def _file(table: TableState, row: Row) -> DuplicateFile:
 
 def _by_age(table: TableState, snapshots: list[int] | set[SnapshotId]) -> tuple[SnapshotId, ...]:
     """Oldest first; one that is no longer listed is older than all that are."""
-    place = {snapshot.snapshot_id: number for number, snapshot in enumerate(table.snapshots)}
-    found = (SnapshotId(snapshot) for snapshot in snapshots)
-    return tuple(sorted(found, key=lambda snapshot: (place.get(snapshot, -1), snapshot)))
+    ids = (SnapshotId(snapshot) for snapshot in snapshots)
+    return tuple(sorted(ids, key=lambda snapshot: (*_age(table, snapshot), snapshot)))
+
+
+def _age(table: TableState, snapshot: SnapshotId) -> tuple[int, float]:
+    known = table.by_id.get(snapshot)
+    return (-1, 0.0) if known is None else (known.sequence_number, known.committed_at.timestamp())
 
 
 def _none(files: int, headline: str) -> Answer:

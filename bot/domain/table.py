@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Set
 from functools import cached_property
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record, Utc
@@ -144,6 +144,8 @@ class TableState(Record):
     @property
     def rolled_back(self) -> tuple[Snapshot, ...]:
         """Snapshots that were head of main once and are no longer ancestors of the head, oldest first."""
+        if len(self.chain) == len(self.snapshots):
+            return ()
         once_head = {move.snapshot_id for move in self.head_moves}
         return tuple(s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids)
 
@@ -171,17 +173,35 @@ class Window(Record):
         """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back to
         `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it."""
         is_open = self.since is None or self.since not in table.by_id
-        below = set() if is_open else {s.snapshot_id for s in table.ancestors(self.since)}
-        trunk = _down_to(below, table.ancestors(self.until))
+        trunk = list(_above(table, self.until, None if is_open else self.since))
         inside = {s.snapshot_id: s for s in trunk}
         roots = {self.since, trunk[-1].parent_id if trunk else self.since}
-        for leaf in table.rolled_back:
+        lost = table.rolled_back
+        below = {s.snapshot_id for s in table.ancestors(self.since)} if lost and not is_open else set()
+        for leaf in lost:
             branch = _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))
             if branch and (is_open or branch[-1].parent_id in roots | inside.keys()):
                 inside |= {s.snapshot_id: s for s in branch}
         newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
         chosen = [s for s in inside.values() if newest is None or s.sequence_number <= newest]
         return tuple(sorted(chosen, key=lambda s: (s.sequence_number, s.committed_at)))
+
+
+def _above(table: TableState, until: SnapshotId, since: SnapshotId | None) -> Iterator[Snapshot]:
+    """`until` and those of its ancestors that are not `since` or an ancestor of it, newest first.
+
+    Both lines are walked side by side until they meet: the cost is the distance, not the table's age.
+    """
+    upper: dict[SnapshotId, Snapshot] = {}
+    lower: set[SnapshotId] = set()
+    for above, below in zip_longest(table.ancestors(until), table.ancestors(since)):
+        if below is not None:
+            lower.add(below.snapshot_id)
+        if above is not None:
+            upper[above.snapshot_id] = above
+        if (above is not None and above.snapshot_id in lower) or (below is not None and below.snapshot_id in upper):
+            break
+    return takewhile(lambda snapshot: snapshot.snapshot_id not in lower, upper.values())
 
 
 def _down_to(known: Set[SnapshotId], newest_first: Iterator[Snapshot]) -> list[Snapshot]:
