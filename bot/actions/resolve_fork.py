@@ -1,17 +1,13 @@
-"""Resolve a fork: two runs write the table. First the one that should not is stopped; then its rows are taken back.
+"""Resolve a fork: two runs write the table, and the one that should not is stopped.
 
-While both are alive only the stop is proposed, for it is quick, and each commit of the fork makes the rest harder. Once
-the fork stands still, table and job go back together to a point before its first commit: its rows leave main, and what
-the other run had written is read again by it.
+Only the stop is proposed, for it is quick, and each commit of the fork makes the rest harder. Once it stands still, the
+diagnosis asks for its rows to be taken back: by a rewind to before its first commit, or by key.
 """
 
-from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, live_run, living, untouched
-from bot.actions._restore_points import newest_pair
-from bot.actions._rewinding import rewound
+from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, living, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import RunsAlive, TableIs
@@ -27,26 +23,8 @@ ACTION = Action(
 
 
 def propose(plan: Plan) -> Proposal:
-    """Stop the fork while two runs are alive, else rewind to before it.
-
-    Raises Refused when it is not one of two living runs, or nothing pairs below it; CouldNotLook when Flink was not
-    seen.
-    """
+    """Raises Refused when it is not one of two living runs, CouldNotLook when Flink was not seen."""
     live = living(plan)
-    if len(live) > 1:
-        return _stop(plan, live)
-    if plan.match.last_good is None:
-        raise Refused(
-            "The fork's rows cannot be taken back by a rewind.",
-            "Expected a snapshot before its first commit; the diagnosis names none.",
-            "Widen the window, or repair the rows: keep one copy of each key.",
-        )
-    point = newest_pair(plan.case, plan.match.last_good)
-    title = f"Take the fork's rows back: to checkpoint {point.checkpoint_id}"
-    return rewound(plan, ACTION, point.snapshot_id, point, live_run(plan), title=title)
-
-
-def _stop(plan: Plan, live: tuple[JobRun, ...]) -> Proposal:
     job, _head = job_and_head(plan, ACTION)
     fork = next((run for run in live if run.job_id == plan.match.wrong_run), None)
     kept = [run for run in live if run is not fork]
@@ -55,7 +33,8 @@ def _stop(plan: Plan, live: tuple[JobRun, ...]) -> Proposal:
         raise Refused(
             "Which run is to be stopped is not clear.",
             f"Expected the fork {short_job(plan.match.wrong_run)} and one other run alive; found {alive}.",
-            "Let the owners of the job decide, stop all but one by hand, then collect evidence again.",
+            "Where two are alive, let the owners decide and stop one by hand. Then diagnose again: a fork that stands "
+            "still has left rows.",
         )
     keep = kept[0]
     one, other = short_job(fork.job_id), short_job(keep.job_id)
@@ -64,7 +43,7 @@ def _stop(plan: Plan, live: tuple[JobRun, ...]) -> Proposal:
         f"Leave run {other} alone: it came first and keeps the table. If the fork is the one to keep, reject this and "
         f"stop run {other} by hand.",
         f"The rows of run {one} stay in the table for now. When it stands still, diagnose again: the next proposal "
-        "takes them back by a rewind, or rows are repaired by key.",
+        "takes them back, by a rewind or by key.",
         f"Verify: only run {other} is alive.",
     )
     return drafted(

@@ -5,6 +5,7 @@ twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
 from bot.diagnosis._case import counted, in_window, not_asked, run_of, unseen
+from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
@@ -24,7 +25,7 @@ MODE = Mode(
     ),
     neighbours=("F2", "F1", "F12"),
     act=Act.CONTAIN,
-    remedies=(Remedy.RESOLVE_FORK,),
+    remedies=(Remedy.RESOLVE_FORK, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )
 
 
@@ -70,7 +71,7 @@ def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> M
     paths = {run.restored.path for run in alive if run.restored and run.restored.path}
     if len(paths) == 1 and all(run.restored for run in alive):
         reasons.append("All were restored from the same point: one is a fork of the other.")
-    return _matches(case, older.job_id, fork.job_id, certain, reasons)
+    return _matches(case, older.job_id, fork.job_id, certain, reasons, is_contained=False)
 
 
 def _took_turns(case: Case, certain: list[Turn]) -> Matches:
@@ -80,7 +81,7 @@ def _took_turns(case: Case, certain: list[Turn]) -> Matches:
     reasons = [
         f"Run {short_job(run.job_id)} is {run.state}." for run in (run_of(case, job) for job in pair) if run is not None
     ]
-    return _matches(case, pair[0], pair[1], certain, reasons)
+    return _matches(case, pair[0], pair[1], certain, reasons, is_contained=case.observation.jobs.state == "seen")
 
 
 def _started(case: Case, job: JobId) -> float:
@@ -92,7 +93,9 @@ def _whence(run: JobRun) -> str:
     return f", restored from checkpoint {run.restored.checkpoint_id}" if run.restored else ""
 
 
-def _matches(case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: list[str]) -> Matches:
+def _matches(
+    case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: list[str], *, is_contained: bool
+) -> Matches:
     mine = [s for s in flink_commits(case.observation.table) if s.job_id == fork]
     said = [
         f"On main they take turns {counted(len(found), 'time')}: {short(found[0].at)} by run "
@@ -107,7 +110,9 @@ def _matches(case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: 
         extra = counted(case.duplicates.extra_rows, "row")
         said.append(f"{counted(case.duplicates.keys, 'key')} {live} more than once, {extra} too many.")
     said.append(
-        f"Run {short_job(fork)} came later and is taken for the fork; if it is the one to keep, stop run "
+        "They are not both alive any more: what is left are the rows of the one that should not have written."
+        if is_contained
+        else f"Run {short_job(fork)} came later and is taken for the fork; if it is the one to keep, stop run "
         f"{short_job(older)} instead. The rows of the stopped one are told by its snapshots."
     )
     twice = brought_by_fork(case)
@@ -119,11 +124,17 @@ def _matches(case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: 
         )
     ours = sorted((*mine, *twice), key=lambda s: s.sequence_number)
     last_good: SnapshotId | None = ours[0].parent_id if ours else case.observation.table.head
+    wrote = "wrote" if is_contained else "write"
     return Matches(
-        headline=f"Runs {short_job(older)} and {short_job(fork)} write the table at the same time.",
+        headline=f"Runs {short_job(older)} and {short_job(fork)} {wrote} the table at the same time.",
         reasons=tuple(said),
         rows=tuple(s.snapshot_id for s in ours) or tuple(t.at for t in found),
         last_good=last_good,
         wrong_run=fork,
-        remedy=Remedy.RESOLVE_FORK,
+        remedy=_remedy(case, last_good) if is_contained else Remedy.RESOLVE_FORK,
     )
+
+
+def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
+    """Once it stands still: back to before it, or by key where nothing pairs below it."""
+    return Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.REWIND_TABLE_AND_JOB

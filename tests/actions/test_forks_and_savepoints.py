@@ -2,7 +2,13 @@
 
 import pytest
 
-from bot.actions import change_operator_uid, protect_last_commit, resolve_fork, take_savepoint
+from bot.actions import (
+    change_operator_uid,
+    protect_last_commit,
+    resolve_fork,
+    rewind_table_and_job,
+    take_savepoint,
+)
 from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
 from tests.actions.scene import Scene
@@ -32,18 +38,20 @@ def test_the_fork_is_stopped_and_the_other_run_goes_on(scene: Scene) -> None:
 
 
 def test_a_fork_that_stands_still_has_its_rows_taken_back_with_the_other_run(scene: Scene) -> None:
-    """Then table and job go back to before its first commit; each position is there once."""
+    """The rewind that the diagnosis then asks for goes back to before its first commit; each position is there once."""
     good = scene.snapshot("a", 3)
     forked(scene)
     first = scene.plan(wrong_run=job("b"))
     scene.carries_out(resolve_fork.propose(first), first)
     plan = scene.plan(wrong_run=job("b"), last_good=good, number=2)
 
-    view = scene.carries_out(resolve_fork.propose(plan), plan)
+    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
     assert len(scene.alive) == 1
+    with pytest.raises(Refused, match="Which run is to be stopped is not clear"):
+        resolve_fork.propose(scene.plan(wrong_run=job("b")))
 
 
 def test_a_third_run_ends_the_stop_before_anything_is_done(scene: Scene) -> None:

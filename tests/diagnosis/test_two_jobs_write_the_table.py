@@ -7,7 +7,7 @@ from bot.domain.findings import RepeatedCommit
 from bot.domain.flink import Restored
 from bot.domain.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
-from tests.found import repeats, twice
+from tests.found import point, points, repeats, twice
 
 
 def forked() -> Tale:
@@ -25,6 +25,20 @@ def test_the_later_run_is_taken_for_the_fork() -> None:
     assert isinstance(found, Matches)
     assert (Remedy.RESOLVE_FORK, job_id("b"), tale.at("a", 6)) == (found.remedy, found.wrong_run, found.last_good)
     assert (tale.at("b", 5), tale.at("b", 6)) == found.rows
+
+
+def test_a_fork_that_stands_still_has_left_rows_to_take_back() -> None:
+    """By a rewind where a restore point pairs below its first commit, else by key; nothing is left to be stopped."""
+    tale = forked().becomes("b", "FINISHED")
+    good = tale.at("a", 6)
+
+    paired = mode.examine(tale.looked_at(duplicates=10, pairing=points(point(job_id("a"), 6, good))))
+    unpaired = mode.examine(tale.looked_at(duplicates=10, pairing=points()))
+
+    assert isinstance(paired, Matches)
+    assert isinstance(unpaired, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS) == (paired.remedy, unpaired.remedy)
+    assert (good, good) == (paired.last_good, unpaired.last_good)
 
 
 def test_taking_turns_twice_needs_no_second_witness() -> None:

@@ -63,6 +63,8 @@ def test_a_savepoint_is_taken_on_request_and_undone(fresh_lab: FreshLab, tmp_pat
         spark = _maintenance_by_spark(lab.home)
         ana.types("/waterline undo We go on with the old code", CHANNEL)
         _carried_out(world, 2)
+        ana.types("/waterline run ledger", CHANNEL)
+        world.until(lambda: [e["evidence"]["task"] for e in world.journal("evidence-recorded")].count("ledger") == 2)  # type: ignore[index]
         ana.types("/waterline propose restart_from_stop_savepoint", CHANNEL)
         _carried_out(world, 3)
 
