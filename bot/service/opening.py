@@ -93,21 +93,23 @@ class Opening:
             raise already_open(existing)
         offer = self.offer(table)
         window = self._window(offer, since)
-        incident = self._store.open(
-            IncidentOpened(
-                table=table,
-                job=self._observer.setup(table).job,
-                runbook=chosen,
-                severity=severity,
-                channel=channel,
-                window=window,
-                trusted=since if since is not None else offer.trusted,
-                metadata_location=offer.metadata_location,
-                summary=summary or offer.because,
-                private=private,
-            ),
-            by=by,
+        opened = IncidentOpened(
+            table=table,
+            job=self._observer.setup(table).job,
+            runbook=chosen,
+            severity=severity,
+            channel=channel,
+            window=window,
+            trusted=since if since is not None else offer.trusted,
+            metadata_location=offer.metadata_location,
+            summary=summary or offer.because,
+            private=private,
         )
+        try:
+            incident = self._store.open(opened, by=by)
+        except Refused as later:
+            first = self._store.open_on(table)
+            raise already_open(first) if first is not None else later from later
         self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by)])
         return incident.id
 

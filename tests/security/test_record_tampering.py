@@ -34,7 +34,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rows, Ends, byt
     path = tmp_path_factory.mktemp("record") / "record.db"
     store = open_store(f"sqlite:///{path}")
     Story(store.journal).whole()
-    Story(store.journal).opens().answers()
+    Story(store.journal).opens().answers().closes()
     Story(store.journal).opens().closes()
     store.close()
     with closing(sqlite3.connect(path)) as db:
