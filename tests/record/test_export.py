@@ -11,6 +11,7 @@ from bot.domain.entries import (
     Body,
     EvidenceRequested,
     ExecutionStarted,
+    MaintenanceMarked,
     NoteAdded,
     ProposalEnded,
     VetoTimeEnded,
@@ -249,7 +250,9 @@ def test_a_running_task_is_not_told_as_failed(story: Story, records: Records) ->
 def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
     """A whole incident leaves no entry without words, and each ends like a sentence."""
     story.whole().breaks_the_glass("Revenue pays out at four.").says(
-        ApprovalReminded(proposal=PROPOSAL, number=2), VetoTimeEnded(proposal=PROPOSAL)
+        ApprovalReminded(proposal=PROPOSAL, number=2),
+        VetoTimeEnded(proposal=PROPOSAL),
+        MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
     )
 
     told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}

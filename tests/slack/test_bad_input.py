@@ -26,7 +26,7 @@ def test_without_flink_nothing_is_proposed(collected: SeenMessage, ana: Responde
     flink.is_down = False
     proposed = ana.proposes()
 
-    assert "A rewind cannot be proposed while Flink cannot be asked." in answer
+    assert "Nothing can be proposed about the job while Flink cannot be asked." in answer
     assert "the connection was refused" in answer
     assert "Approve" in proposed.buttons
 
