@@ -8,7 +8,7 @@ class WaterlineError(Exception):
     """Base of every error that a responder may read."""
 
     def __init__(self, happened: str, found: str, remedy: str) -> None:
-        super().__init__(visible(" ".join(part for part in (happened, found, remedy) if part)))
+        super().__init__(self.told(" ".join(part for part in (happened, found, remedy) if part)))
         self.happened = happened
         """What happened, a sentence."""
         self.found = found
@@ -19,9 +19,20 @@ class WaterlineError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.happened, self.found, self.remedy))
 
+    @staticmethod
+    def told(text: str) -> str:
+        """As it is shown."""
+        return visible(text)
+
 
 class BadConfiguration(WaterlineError):
-    """Raised at start when a file that people write (settings, runbook, message) is not well formed."""
+    """Raised at start when a file that people write (settings, runbook, message) is not well formed. It is read in a
+    terminal, and names one problem a line."""
+
+    @staticmethod
+    def told(text: str) -> str:
+        """Line by line."""
+        return "\n".join(visible(line) for line in text.split("\n"))
 
 
 class UnknownTable(WaterlineError):
