@@ -20,7 +20,8 @@ def bots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bots]:
         yield started
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.chaos
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_bot_that_is_killed_again_and_again_neither_loses_nor_repeats(
     tmp_path: Path, bots: Bots, database: str, request: pytest.FixtureRequest
