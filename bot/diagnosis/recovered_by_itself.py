@@ -11,6 +11,7 @@ from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import checked_until, lacking
 from bot.diagnosis._case import in_window, living, unseen
+from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
@@ -56,7 +57,7 @@ def examine(case: Case) -> Examined:
     alive = living(case)
     until = checked_until(case, *MODE.needs)
     if not missing and alive:
-        unsaid = (unaccounted(case, until), repeats_unexplained(case))
+        unsaid = (unaccounted(case, until), repeats_unexplained(case), unknown_origin(case))
         missing += [what for what in unsaid if what is not None]
     if missing or not alive:
         return CannotTell(missing=tuple(missing))

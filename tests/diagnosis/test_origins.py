@@ -1,0 +1,52 @@
+"""A restore is only known to pair with the table when it is known whose checkpoint it was."""
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself
+from bot.domain.diagnosis import CannotTell, Matches
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_world import Point, World
+
+
+def test_a_checkpoint_id_that_two_runs_have_is_no_proof_of_a_pair() -> None:
+    """Found by the property test: the restore was of another run's checkpoint 1, and a row of it is lost."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.restarts(Point(0, 0))
+    world.reads(1)
+    world.restarts(Point(1, 2))
+    world.erases(world.chain()[0].snapshot_id)
+
+    looked = look(world)
+    found = recovered_by_itself.examine(case_of(world, looked, []))
+
+    assert {1} == world.lost(looked.finished)
+    assert isinstance(found, CannotTell)
+    assert "whose checkpoint 1" in found.missing[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("file:/state/savepoints/savepoint-bbbbbb-91f0", Matches),
+        ("file:/state/" + "b" * 32 + "/chk-1", Matches),
+        ("file:/state/savepoints/savepoint-aaaaaa-77c2", CannotTell),
+    ],
+)
+def test_the_path_of_the_restore_says_whose_it_was(path: str, expected: type) -> None:
+    """Flink writes the job id into the path of both kinds of restore point."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.restarts(Point(0, 0))
+    world.reads(1)
+    world.restarts(Point(1, 1))
+    world.erases(world.chain()[0].snapshot_id)
+    world.reads(1)
+    run = world.tale.runs[world.run]
+    assert run.restored is not None
+    restored = run.restored.model_copy(update={"path": path})
+    world.tale.runs[world.run] = run.model_copy(update={"restored": restored})
+
+    found = recovered_by_itself.examine(case_of(world, look(world), []))
+
+    assert isinstance(found, expected)
