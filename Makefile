@@ -24,10 +24,13 @@ walk: install ## The same story, walked by scripted people and printed as a tran
 	$(BIN)/waterline demo --walk
 
 test: install check ## Check the code and run the fast tests
-	$(BIN)/pytest -m "not slow and not chaos"
+	$(BIN)/pytest -m "not slow and not long and not chaos"
 
 test-slow: install ## Run the scenarios on a real Flink cluster
 	$(BIN)/pytest -m slow --timeout=600
+
+test-long: install ## Walk the repairs and the actions on the job on a real Flink cluster, too (a quarter of an hour)
+	$(BIN)/pytest -m long --timeout=900
 
 test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
 	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator.py tests/adapters/test_flink_operator_login.py -m slow --timeout=1800
@@ -75,4 +78,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow test-operator check fix bench bench-full matrix chaos chaos-short reference lock clean
+.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-full matrix chaos chaos-short reference lock clean

@@ -12,7 +12,7 @@ from bot.workspace import SeenMessage
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 _TABLE = "INSERT INTO `lake`.`sales`.`orders`"
 
 

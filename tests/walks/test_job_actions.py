@@ -9,7 +9,7 @@ from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 CHANNEL = "orders-oncall"
 
 

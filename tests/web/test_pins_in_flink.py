@@ -14,7 +14,7 @@ from bot.lab.home import LabState
 from tests.lab_fixtures import FreshLab
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_flink_reads_the_trusted_snapshot(fresh_lab: FreshLab) -> None:
     """By its id and by the tag: as many rows as it had, however far the head has come."""
     state = fresh_lab("v2").state
