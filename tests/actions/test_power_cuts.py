@@ -43,7 +43,17 @@ def closed(scene: Scene) -> None:
     scene.catalog.close()
 
 
-@pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
+_OFTEN = 4
+"""Each fourth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
+
+
+@pytest.mark.parametrize(
+    "cut_at",
+    [
+        pytest.param(cut, marks=[pytest.mark.long] if cut % _OFTEN else [])
+        for cut in (*range(1, ENTRIES + 1), *range(-ENTRIES, 0))
+    ],
+)
 def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -> None:
     """One stop, one start, one tag, each position once, and the record knows what was there before."""
     closed(made(tmp_path))

@@ -17,9 +17,14 @@ ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside":
 AROUND = {"rehearse": (4, 5, 6, 7), "deduplicate": (6, 7), "publish": (2, 3), "give-up": (4, 5), "aside": (2, 3)}
 """The intents and ends of the effects that are not cut at in `tests/execution`."""
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
+_OFTEN = 4
+"""Each fourth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
 
 
-@pytest.mark.parametrize(("name", "cut_at"), CUTS)
+@pytest.mark.parametrize(
+    ("name", "cut_at"),
+    [pytest.param(*cut, marks=[pytest.mark.long] if n % _OFTEN else []) for n, cut in enumerate(CUTS)],
+)
 def test_a_repair_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, name: str, cut_at: int) -> None:
     """Whatever the boundary: the effect is in the world exactly once, and the record is whole."""
     repaired = Repaired.made_in(tmp_path, name)
