@@ -108,7 +108,7 @@ class JobTale:
 
     def becomes(self, run: str, state: str) -> Self:
         """Flink shows the run in another state; its operators keep theirs."""
-        self._change(run, state=state)
+        self._change(run, state=state, ended_at=self.now if state in {"FINISHED", "CANCELED", "FAILED"} else None)
         return self
 
     def forgets(self, run: str) -> Self:

@@ -29,8 +29,16 @@ def unknown_origin(case: Case) -> str | None:
 
 
 def _writer_of(case: Case, checkpoint: CheckpointId, run: JobRun) -> JobId | None:
-    """The other run whose commit of that id main carries last; None where there is none, or it is the run's own."""
-    writers = [s.job_id for s in flink_commits(case.observation.table) if s.checkpoint_id == checkpoint]
+    """The other run whose commit of that id main carries last; None where there is none, or it is the run's own.
+
+    A commit that came after the run had ended cannot be what it was restored from.
+    """
+    ended = run.ended_at
+    writers = [
+        s.job_id
+        for s in flink_commits(case.observation.table)
+        if s.checkpoint_id == checkpoint and (ended is None or s.committed_at < ended)
+    ]
     return writers[-1] if writers and writers[-1] != run.job_id else None
 
 

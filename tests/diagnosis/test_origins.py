@@ -50,3 +50,23 @@ def test_the_path_of_the_restore_says_whose_it_was(path: str, expected: type) ->
     found = recovered_by_itself.examine(case_of(world, look(world), []))
 
     assert isinstance(found, expected)
+
+
+def test_a_run_that_had_ended_before_raises_no_doubt() -> None:
+    """Found in CI: runs that wrote the table before it was made anew; a commit after their end is not their origin."""
+    before = World(keeps_keys=False)
+    before.reads(2)
+    before.restarts(before.points[-1])
+    before.reads(1)
+    world = World(keeps_keys=False)
+    world.tale.runs.clear()
+    world.tale.runs |= before.tale.runs
+    world.tale.becomes(before.run, "CANCELED")
+    world.run = "c"
+    world.tale.flink_runs("c")
+    world.reads(2)
+    world.reads(1)
+
+    found = recovered_by_itself.examine(case_of(world, look(world), []))
+
+    assert isinstance(found, Matches), found

@@ -64,7 +64,7 @@ def test_a_killed_task_manager_leads_to_nothing_to_do(fresh_lab: FreshLab, tmp_p
         assert world.journal("proposal-made") == []
         [diagnosed] = world.journal("diagnosed")[-1:]
         verdicts = {r["mode"]["code"]: r["examined"]["verdict"] for r in diagnosed["diagnosis"]["results"]}  # type: ignore[index]
-        assert verdicts.pop("healthy") == "matches"
+        assert verdicts.pop("healthy") == "matches", diagnosed
         assert {code for code, verdict in verdicts.items() if verdict != "excluded"} <= WORTH_KNOWING
         assert "Nothing is wrong" in "\n".join(world.said)
         assert [e["status"] for e in world.journal("waterline-moved")] == ["under-review", "trusted"]
