@@ -183,6 +183,15 @@ class MaintenanceMarked(Record):
 class NoticeQueued(Record):
     """Intent: this very text is to be sent. Unique per notice key in the database."""
 
+class NoticesPreviewed(Record):
+    """A person was shown what each consumer would be sent: exactly this is sent if they agree, by any replica."""
+
+    kind: Literal["notices-previewed"] = "notices-previewed"
+    name: str
+    """Follows from the notices: the same preview has the same name."""
+    notices: tuple[Notice, ...]
+
+
     kind: Literal["notice-queued"] = "notice-queued"
     notice: Notice
 
@@ -220,7 +229,8 @@ Body = Annotated[
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
-    | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
+    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | FindingAssigned
+    | FindingSettled | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -66,6 +66,8 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.waterline = body
         case e.MaintenanceMarked():
             incident.is_frozen = body.status == "frozen"
+        case e.NoticesPreviewed():
+            incident.previews[body.name] = body.notices
         case e.NoticeQueued():
             key = body.notice.key(incident.id)
             incident.notices[key] = NoticeView(notice=body.notice, key=key, queued_at=entry.at)

@@ -76,6 +76,8 @@ class Incident:
     notices: dict[str, NoticeView] = field(default_factory=dict)
     waterline: WaterlineMoved | None = None
     verified: Verified | None = None
+    previews: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
+    """Name -> what was shown under it and is sent if its form is submitted."""
     is_frozen: bool = False
     """Whether maintenance of the table waits for the end of this incident."""
     review: tuple[Finding, ...] | None = None

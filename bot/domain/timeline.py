@@ -52,6 +52,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.NoteAdded
     | e.WaterlineMoved
     | e.MaintenanceMarked
+    | e.NoticesPreviewed
     | e.NoticeQueued
     | e.NoticeEnded
     | e.ReviewOpened
@@ -77,6 +78,9 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return _full(body.sentence)
         case e.NoticeQueued():
             return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
+        case e.NoticesPreviewed():
+            told = ", ".join(notice.consumer for notice in body.notices)
+            return f"Previewed the notice “{_words(body.notices[0].kind)}” for {told}."
         case e.NoticeEnded():
             ended = "was delivered" if body.how == "delivered" else f"could not be delivered: {_full(body.detail)}"
             return _full(f"{_notice(body.key)} {ended}")

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
 
-from bot.domain.entries import Body, NoticeEnded, NoticeQueued, StepDone
+from bot.domain.entries import Body, NoticeEnded, NoticeQueued, NoticesPreviewed, StepDone
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.ids import IncidentId, StepId, UserId
@@ -15,7 +15,7 @@ from bot.domain.reads import Consumer, ReadRun
 from bot.domain.table import TableState
 from bot.notices import NoticeTemplate, facts_for, render
 from bot.ports import Clock
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
 REPEATED = frozenset({"update"})
@@ -36,7 +36,6 @@ class Telling:
         self._observer = observer
         self._templates = templates
         self._clock = clock
-        self._previews: dict[str, tuple[Notice, ...]] = {}
 
     def owes_first_warning(self, incident: Incident) -> bool:
         """Whether consumers are still unwarned although the responder has had time to look at the preview.
@@ -81,22 +80,27 @@ class Telling:
         self._store.write(incident_id, by=by, decide=decide)
         return tuple(queued)
 
-    def keep_preview(self, incident_id: IncidentId, kind: str) -> tuple[str, tuple[Notice, ...]]:
-        """(name, notices): what is previewed is kept under its name, so that exactly this is sent."""
+    def keep_preview(self, incident_id: IncidentId, kind: str, *, by: UserId) -> tuple[str, tuple[Notice, ...]]:
+        """(name, notices): what is previewed is put on record under its name, so that exactly this is sent, by
+        whichever replica the answer reaches. Raises Refused when the incident has ended."""
         notices = self.preview(incident_id, kind)
         name = hashlib.sha256("".join(n.model_dump_json() for n in notices).encode()).hexdigest()[:16]
-        self._previews[name] = notices
-        return name, notices
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            return [] if not notices or name in incident.previews else [NoticesPreviewed(name=name, notices=notices)]
+
+        return name, self._store.write(incident_id, by=by, decide=decide).previews.get(name, ())
 
     def send_preview(
         self, incident_id: IncidentId, name: str, *, by: UserId, step: StepId | None
     ) -> tuple[Notice, ...]:
-        """Queue what was previewed under this name. Raises Refused if the bot was restarted since."""
-        notices = self._previews.get(name)
+        """Queue what was previewed under this name. Raises Refused if nothing was."""
+        notices = self._store.get(incident_id).previews.get(name)
         if notices is None:
             raise Refused(
-                "This preview is not known any more.",
-                "What is sent is exactly what was previewed, and the bot was restarted since.",
+                "This preview is not known.",
+                "What is sent is exactly what was previewed, and the record has no such preview.",
                 "Preview the notices again. Nothing was sent.",
             )
         return self.send(incident_id, notices, by=by, step=step)

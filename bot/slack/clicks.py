@@ -75,9 +75,8 @@ class Clicks:
         return "The undo is proposed. Nothing is changed before somebody else approves it."
 
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
-        self._views.fill(
-            open_form_id(click.trigger), preview_of(self._services, IncidentId(incident), kind, step, click.channel)
-        )
+        view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
+        self._views.fill(open_form_id(click.trigger), view)
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:
         self._services.closing.open_review(IncidentId(incident), by=click.user, step=StepId(step))

@@ -3,17 +3,17 @@
 from slack_sdk.models.views import View
 
 from bot.domain.errors import WaterlineError
-from bot.domain.ids import IncidentId
+from bot.domain.ids import IncidentId, UserId
 from bot.service.services import Services
 from bot.slack.forms import PREVIEW_TITLE, notice_form, problem_form
 
 FIRST_WARNING = "first_warning"
 
 
-def preview_of(services: Services, incident: IncidentId, kind: str, step: str, channel: str) -> View:
+def preview_of(services: Services, incident: IncidentId, kind: str, step: str, channel: str, by: UserId) -> View:
     """The very texts that its submission sends. `step` is empty when no step of the runbook asks for it."""
     try:
-        name, notices = services.telling.keep_preview(incident, kind)
+        name, notices = services.telling.keep_preview(incident, kind, by=by)
     except WaterlineError as error:
         return problem_form(PREVIEW_TITLE, str(error))
     if not notices:

@@ -64,7 +64,7 @@ class Submits:
                 "No consumer is told; warn them from the card when you want to."
             )
         else:
-            view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel)
+            view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel, form.user)
         self._views.fill(open_form_id(form.trigger), view)
 
     def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:

@@ -11,20 +11,25 @@ from bot.domain.entries import (
     Body,
     EvidenceRequested,
     ExecutionStarted,
+    FindingAssigned,
+    FindingSettled,
     MaintenanceMarked,
     NoteAdded,
+    NoticesPreviewed,
     ProposalEnded,
     VetoTimeEnded,
 )
 from bot.domain.evidence import Verdict
 from bot.domain.ids import CheckpointId, EvidenceId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
+from bot.domain.notice import Notice
 from bot.domain.timeline import sentence
 from bot.service.record import Records
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, PROPOSAL
 from tests.incidents import Story
 
+NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
 FORMATS = ("markdown", "html")
 NAMES: dict[str, str] = {ANA: "Ana", BEN: "Ben"}
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -252,7 +257,10 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
     story.whole().breaks_the_glass("Revenue pays out at four.").says(
         ApprovalReminded(proposal=PROPOSAL, number=2),
         VetoTimeEnded(proposal=PROPOSAL),
+        FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
+        FindingSettled(contract="state", term="Restores pair.", how="mended", reason="Only stop-savepoints now"),
         MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
+        NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
     )
 
     told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}
