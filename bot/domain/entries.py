@@ -229,8 +229,7 @@ Body = Annotated[
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
-    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | FindingAssigned
-    | FindingSettled | IncidentClosed,
+    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
