@@ -1,7 +1,7 @@
 """What the application asks of the outside world. Adapters answer; nothing else may."""
 
 from bot.ports.around import Clock, Directory, Timers
-from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post
+from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
 from bot.ports.outside import (
     CheckpointStore,
     EvidenceRunner,
@@ -39,4 +39,5 @@ __all__ = [
     "TableChange",
     "TableFiles",
     "Timers",
+    "WatchNotes",
 ]

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.entries import Body
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.journal import Entry
+from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.journal import Entry, Line
 from bot.domain.record import Record
+from bot.domain.watch import WatchNote
 
 
 class Journal(Protocol):
@@ -25,6 +26,9 @@ class Journal(Protocol):
 
     def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
         """The entries of one incident after `after_seq`, by rising seq; empty if there is none."""
+
+    def lines(self, incident: IncidentId) -> tuple[Line, ...]:
+        """The same entries as the texts that were hashed: what a file needs to be proven without the database."""
 
     def incidents(self) -> tuple[IncidentId, ...]:
         """Every incident, oldest first."""
@@ -125,3 +129,16 @@ class Cursor(Protocol):
 
     def set(self, name: str, incident: IncidentId, seq: int) -> None:
         """Remember it."""
+
+
+class WatchNotes(Protocol):
+    """What the watch remembers; survives a crash, and is one for all replicas."""
+
+    def add(self, note: WatchNote) -> bool:
+        """Keep it; False if a note of its key is there already (then nothing changes)."""
+
+    def of(self, table: TableName) -> tuple[WatchNote, ...]:
+        """Every note about a table, in the order of being added."""
+
+    def find(self, key: str) -> WatchNote | None:
+        """One note by its key (`note_key`)."""

@@ -19,6 +19,7 @@ from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.masked import MaskedInbox, MaskedJournal, MaskedOutbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.presence import Presence, presence_on
+from bot.adapters.journal_sql.watch_notes import SqlWatchNotes
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
 
@@ -37,6 +38,7 @@ class Store:
     inbox: SqlInbox
     outbox: SqlOutbox
     cursor: SqlCursor
+    watched: SqlWatchNotes
     presence: Presence
     engine: Engine
 
@@ -80,6 +82,7 @@ def open_store(url: str, masking: Masking | None = None) -> Store:
         inbox=MaskedInbox(engine, presence, masked),
         outbox=MaskedOutbox(engine, presence, masked),
         cursor=SqlCursor(engine),
+        watched=SqlWatchNotes(engine, masked),
         presence=presence,
         engine=engine,
     )

@@ -131,3 +131,20 @@ CURSORS = Table(
     Column("incident_id", String(32), primary_key=True),
     Column("seq", Integer, nullable=False),
 )
+
+WATCH_NOTES = Table(
+    "watch_notes",
+    METADATA,
+    Column(
+        "position",
+        BigInteger().with_variant(Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+        comment="Order of being added.",
+    ),
+    Column("key", String(300), nullable=False, unique=True),
+    Column("table_name", String(300), nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("ix_watch_notes_table_name", "table_name"),
+)

@@ -1,0 +1,146 @@
+"""What the watch saw of a table without an incident, and what it remembers of it: notes that are only ever added."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from bot.domain.ids import Severity, SnapshotId, TableName
+from bot.domain.record import Record, Utc
+
+BY_WATCH = "Waterline's watch"
+"""Who saw it, where no alert told."""
+
+
+class Sign(Record):
+    """One thing that is wrong, as one look saw it. Two signs of one code and subject are the same thing."""
+
+    code: str
+    """Of the failure mode, or a word: `blind`, `no-commit`."""
+    subject: str
+    """What it concerns: a run, a snapshot, the fingerprint of an alert."""
+    headline: str
+    """One sentence."""
+    reasons: tuple[str, ...]
+    """Each a full sentence, with the ids that show it."""
+    advice: str
+    """What to do, a clause."""
+    severity: Severity
+    runbook: str
+    """The symptom that an incident would be opened with."""
+    is_urgent: bool
+    """Whether it may wake somebody: rows are wrong, or are being lost, or nobody writes the table."""
+    rows: tuple[SnapshotId, ...] = ()
+    also: tuple[str, ...] = ()
+    """What else holds at the same time: code and headline of each."""
+    source: str = BY_WATCH
+    link: str | None = None
+    """Where an alert can be looked at."""
+
+
+class Sighted(Record):
+    """A sign that held at two looks, or that somebody else's alert told. One message each."""
+
+    kind: Literal["sighted"] = "sighted"
+    id: str
+    table: TableName
+    channel: str
+    sign: Sign
+    at: Utc
+    follows: str | None = None
+    """An earlier sighting about the same subject that goes on: this one is told in its thread."""
+
+
+class Ended(Record):
+    """It is seen no more."""
+
+    kind: Literal["ended"] = "ended"
+    sighting: str
+    table: TableName
+    at: Utc
+    why: str
+
+
+class Muted(Record):
+    """Somebody wants to hear no more of it for a while. `until` in the past takes an earlier one back."""
+
+    kind: Literal["muted"] = "muted"
+    id: str
+    table: TableName
+    code: str | None
+    """None: of the table as a whole."""
+    until: Utc
+    by: str
+    at: Utc
+
+
+WatchNote = Annotated[Sighted | Ended | Muted, Field(discriminator="kind")]
+NOTE: TypeAdapter[WatchNote] = TypeAdapter(WatchNote)
+
+
+def note_key(note: WatchNote) -> str:
+    """A note of one key is kept once, whoever writes it."""
+    match note:
+        case Sighted():
+            return f"sighted/{note.id}"
+        case Ended():
+            return f"ended/{note.sighting}"
+        case Muted():
+            return f"muted/{note.id}"
+
+
+def sighting_id(table: TableName, sign: Sign, occasion: int | str) -> str:
+    """The same for replicas that see the same thing at the same occasion."""
+    text = "\n".join((table, sign.code, sign.subject, str(occasion)))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass
+class Memory:
+    """What is remembered of one table; built only by `recall`."""
+
+    sighted: dict[str, Sighted] = field(default_factory=dict)
+    """By id, in the order in which they were seen."""
+    ended: dict[str, Ended] = field(default_factory=dict)
+    mutes: list[Muted] = field(default_factory=list)
+
+    @property
+    def lasting(self) -> tuple[Sighted, ...]:
+        """What has not ended, the first first."""
+        return tuple(each for each in self.sighted.values() if each.id not in self.ended)
+
+    def known(self, sign: Sign) -> Sighted | None:
+        """The sighting of this very thing that goes on."""
+        return next((s for s in self.lasting if _same(s.sign, sign)), None)
+
+    def occasions(self, sign: Sign) -> int:
+        """How often this very thing has been seen before."""
+        return sum(_same(each.sign, sign) for each in self.sighted.values())
+
+    def mute_of(self, code: str, at: Utc) -> Muted | None:
+        """What silences this code now: the newest word about it, and the newest about the table, if it still holds."""
+        for named in (code, None):
+            newest = next((mute for mute in reversed(self.mutes) if mute.code == named), None)
+            if newest is not None and newest.until > at:
+                return newest
+        return None
+
+
+def recall(notes: Iterable[WatchNote]) -> Memory:
+    """The memory that these notes make, oldest first."""
+    memory = Memory()
+    for note in notes:
+        match note:
+            case Sighted():
+                memory.sighted[note.id] = note
+            case Ended():
+                memory.ended[note.sighting] = note
+            case Muted():
+                memory.mutes.append(note)
+    return memory
+
+
+def _same(one: Sign, other: Sign) -> bool:
+    return (one.code, one.subject) == (other.code, other.subject)

@@ -1,0 +1,33 @@
+"""Signs as the watch sees them, for tests of what is made of them."""
+
+from datetime import UTC, datetime
+
+from bot.domain.ids import TableName
+from bot.domain.watch import Muted, Sighted, Sign, sighting_id
+
+ORDERS = TableName("sales.orders")
+NINE = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
+
+
+def sign(code: str = "F2", subject: str = "bbbbbb", *, urgent: bool = True) -> Sign:
+    """A fault of run bbbbbb."""
+    return Sign(
+        code=code,
+        subject=subject,
+        headline=f"Run {subject} was restored from checkpoint 3, although run aaaaaa had committed checkpoint 5.",
+        reasons=("Checkpoint 5 is on the table already.", "Its source reads everything in between again."),
+        advice="rewind table and job together",
+        severity="sev2",
+        runbook="duplicate-rows",
+        is_urgent=urgent,
+    )
+
+
+def sighted(of: Sign, occasion: int = 0, at: datetime = NINE) -> Sighted:
+    """The sign, seen twice."""
+    return Sighted(id=sighting_id(ORDERS, of, occasion), table=ORDERS, channel="C0INCIDENT1", sign=of, at=at)
+
+
+def muted(code: str | None, until: datetime, at: datetime = NINE) -> Muted:
+    """Ana wants to hear no more of it."""
+    return Muted(id=f"{code}-{until:%H%M}-{at:%H%M}", table=ORDERS, code=code, until=until, by="U0ANA00001", at=at)
