@@ -67,6 +67,10 @@ class TableCatalog(Protocol):
     def load(self, table: TableName) -> TableState:
         """The table now. Raises UnknownTable, CouldNotLook."""
 
+    def pointer(self, table: TableName) -> str:
+        """Where its newest metadata file is: while it is the same, nothing has changed. Raises UnknownTable,
+        CouldNotLook. Cost: one catalog call; no file is opened, however long the table's history."""
+
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """Apply `change` as one compare-and-swap, at most once; returns the table after it.
 

@@ -5,6 +5,7 @@ from threading import Lock
 from typing import Literal, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
 
 from bot.adapters.iceberg.change import commit_of
@@ -25,7 +26,7 @@ from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
 from bot.adapters.iceberg.locks import refuse_unlocked
-from bot.adapters.iceberg.lost import lost_location, newest_readable
+from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.storage import TableStorage
@@ -36,13 +37,15 @@ from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
 _SQLITE_PATIENCE_S = 15
-_AWS_TRIES: dict[Literal["read", "commit"], int] = {"read": 3, "commit": 0}
+_Purpose = Literal["read", "point", "commit"]
+_AWS_TRIES: dict[_Purpose, int] = {"read": 3, "point": 3, "commit": 0}
 """How often AWS's client repeats a request by itself."""
 
 
 class PyIcebergCatalog:
     """Loads tables and commits refs and properties. The connections are made at the first use: one for reading,
-    which leaves history to us, and one for commits, through which PyIceberg must see the whole metadata.
+    which leaves history to us, one that opens no file, and one for commits, through which PyIceberg must see the whole
+    metadata.
 
     Safe to use from several threads: every call works on a table object of its own.
     """
@@ -81,6 +84,17 @@ class PyIcebergCatalog:
                 return state
             if isinstance(error, MISSING):
                 raise unknown_table(table, self.name) from error
+            raise could_not_look(f"Table {table}", self.name, error) from error
+
+    def pointer(self, table: TableName) -> str:
+        """See the port. Only a REST catalog sends the metadata along, because it cannot but do so."""
+        try:
+            return self._catalog("point").load_table(table).metadata_location
+        except PointsTo as told:
+            return told.location
+        except MISSING as error:
+            raise unknown_table(table, self.name) from error
+        except UNREAD as error:
             raise could_not_look(f"Table {table}", self.name, error) from error
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
@@ -174,10 +188,12 @@ class PyIcebergCatalog:
         except UNREAD:
             return None
 
-    def _catalog(self, purpose: Literal["read", "commit"]) -> Catalog:
+    def _catalog(self, purpose: _Purpose) -> Catalog:
         with self._lock:
             if purpose not in self._made:
                 properties = lean(self._properties) if purpose == "read" else self._properties
+                if purpose == "point":
+                    properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
                 properties = {**properties, **_tries_of_aws(self._properties, _AWS_TRIES[purpose])}
                 try:
                     self._made[purpose] = load_catalog(self.name, **properties)

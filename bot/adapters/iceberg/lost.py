@@ -31,7 +31,7 @@ _TRIED = 20
 """So many files are opened before it is given up; in practice it is one."""
 
 
-class _PointsTo(Exception):
+class PointsTo(Exception):
     """Raised instead of reading, with the address that was asked for."""
 
     def __init__(self, location: str) -> None:
@@ -96,7 +96,7 @@ def _pointer(name: str, properties: Mapping[str, str], table: TableName) -> str 
     catalog = load_catalog(name, **{**properties, "py-io-impl": f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"})
     try:
         catalog.load_table(table)
-    except _PointsTo as told:
+    except PointsTo as told:
         return told.location
     finally:
         catalog.close()
@@ -132,4 +132,4 @@ def _read(location: str, properties: Mapping[str, str]) -> TableMetadata | None:
 
 
 def _tell(location: str) -> NoReturn:
-    raise _PointsTo(location)
+    raise PointsTo(location)
