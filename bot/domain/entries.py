@@ -16,7 +16,10 @@ from bot.domain.evidence import Evidence
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice
 from bot.domain.proposal import Proposal
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
+from bot.domain.review_entries import ContractPatch, EarlierIncident
+from bot.domain.review_entries import FindingAssigned as FindingAssigned
+from bot.domain.review_entries import FindingSettled as FindingSettled
 from bot.domain.runbook import Runbook
 from bot.domain.table import Window
 
@@ -211,11 +214,19 @@ class Finding(Record):
     observed: str
     holds: bool | None
     action: str
+    owner: UserId | None = None
+    """Who was to mend it when the review was opened; None: nobody has to."""
+    due: Utc | None = None
+    """Until when."""
 
 
 class ReviewOpened(Record):
     kind: Literal["review-opened"] = "review-opened"
     findings: tuple[Finding, ...]
+    patch: ContractPatch | None = None
+    """The proposed change of the table's data contract; None where it has no file, or nothing is to be changed."""
+    earlier: tuple[EarlierIncident, ...] = ()
+    """Of the same failure mode, the newest first."""
 
 
 class IncidentClosed(Record):
@@ -229,7 +240,8 @@ Body = Annotated[
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
-    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | IncidentClosed,
+    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | FindingAssigned
+    | FindingSettled | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -74,7 +74,12 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.NoticeEnded():
             incident.notices[body.key].ended = body
         case e.ReviewOpened():
-            incident.review = body.findings
+            incident.review, incident.patch, incident.earlier = body.findings, body.patch, body.earlier
+        case e.FindingAssigned():
+            incident.assigned[body.contract, body.term] = body
+            incident.settled.pop((body.contract, body.term), None)
+        case e.FindingSettled():
+            incident.settled[body.contract, body.term] = body
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason

@@ -10,6 +10,8 @@ from bot.domain.entries import (
     EvidenceRecorded,
     EvidenceRequested,
     Finding,
+    FindingAssigned,
+    FindingSettled,
     IncidentOpened,
     NoticeEnded,
     Verified,
@@ -20,6 +22,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, SnapshotId, StepId, UserId
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
+from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.runbook import StepOutcome
 from bot.domain.table import Window
 
@@ -81,6 +84,11 @@ class Incident:
     is_frozen: bool = False
     """Whether maintenance of the table waits for the end of this incident."""
     review: tuple[Finding, ...] | None = None
+    patch: ContractPatch | None = None
+    earlier: tuple[EarlierIncident, ...] = ()
+    assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)
+    """(contract, term) -> who mends it until when, as people have said."""
+    settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
     closed_at: datetime | None = None
     closed_by: str | None = None
     closed_reason: str | None = None

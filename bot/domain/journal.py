@@ -8,6 +8,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import TypeAdapter
 
 from bot.domain.entries import Body
 from bot.domain.ids import IncidentId
@@ -15,6 +18,7 @@ from bot.domain.record import Record, Utc
 
 GENESIS = "0" * 64
 """`prev_hash` of the first entry of each incident."""
+_BODY: TypeAdapter[Body] = TypeAdapter(Body)
 WATERLINE = "waterline"
 """`by` of entries that the bot makes on its own."""
 
@@ -71,6 +75,19 @@ class Anchor:
 
     seq: int
     hash: str
+
+
+def parsed(line: Line) -> Entry:
+    """The entry that a stored line is. ValueError if its text is none."""
+    return Entry(
+        incident_id=IncidentId(line.incident_id),
+        seq=line.seq,
+        at=datetime.fromisoformat(line.at),
+        by=line.by,
+        body=_BODY.validate_json(line.body),
+        prev_hash=line.prev_hash,
+        hash=line.hash,
+    )
 
 
 def body_text(body: Body) -> str:

@@ -56,6 +56,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.NoticeQueued
     | e.NoticeEnded
     | e.ReviewOpened
+    | e.FindingAssigned
+    | e.FindingSettled
     | e.IncidentClosed,
 ) -> str:
     match body:
@@ -87,6 +89,10 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
             return f"Contract review opened: {len(body.findings)} terms looked at, {broken} did not hold."
+        case e.FindingAssigned():
+            return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
+        case e.FindingSettled():
+            return f"The term “{_bare(body.term)}” is {body.how}: {_full(body.reason)}"
         case e.IncidentClosed():
             return f"Closed: {_full(body.reason)}"
         case _:

@@ -7,8 +7,9 @@ from bot.domain.errors import JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
-from bot.domain.journal import Entry
+from bot.domain.journal import Entry, Line
 from bot.domain.privacy import unknown
+from bot.domain.review_items import open_items
 from bot.ports import Clock, Journal
 
 _ATTEMPTS = 20
@@ -31,7 +32,7 @@ class IncidentStore:
         self._read: dict[IncidentId, tuple[Entry, ...]] = {}
         """What was read of the open incidents; entries never change, so only newer ones are read again."""
         self._closed: dict[IncidentId, Incident] = {}
-        """Closed incidents take no more entries, so they are folded once."""
+        """Nothing is owed to these any more, so they are folded once."""
 
     def on_change(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
@@ -52,7 +53,7 @@ class IncidentStore:
             raise unknown(incident_id)
         incident = fold(entries)
         is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
-        if not incident.is_open and is_done:
+        if not incident.is_open and is_done and not open_items(incident):
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)
         return incident
@@ -63,6 +64,13 @@ class IncidentStore:
         if newer:
             self._read[incident_id] = known = known + newer
         return known
+
+    def lines(self, incident_id: IncidentId) -> tuple[Line, ...]:
+        """Its entries as they are stored: what an export carries. Raises UnknownIncident."""
+        lines = self._journal.lines(incident_id)
+        if not lines:
+            raise unknown(incident_id)
+        return lines
 
     def all(self) -> tuple[Incident, ...]:
         """Every incident, oldest first."""
@@ -96,9 +104,11 @@ class IncidentStore:
             try:
                 self._journal.append(incident_id, incident.seq, bodies, by=by, at=self._clock.now())
             except JournalMoved:
+                self._closed.pop(incident_id, None)
                 if attempt == _ATTEMPTS - 1:
                     raise
                 continue
+            self._closed.pop(incident_id, None)
             self._tell(incident_id)
             return self.get(incident_id)
         raise AssertionError("unreachable")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -14,10 +13,9 @@ from bot.adapters.journal_sql.tied import count_with_delivery
 from bot.domain.entries import Body, IncidentOpened, once_key
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
-from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line, body_text, chain_fault
+from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
 
 _COLUMNS = [JOURNAL.c[name] for name in Line.__dataclass_fields__]
-_BODY: TypeAdapter[Body] = TypeAdapter(Body)
 _OPEN_ATTEMPTS = 50
 
 
@@ -117,6 +115,11 @@ class SqlJournal:
         with reading(self._engine) as connection:
             return tuple(_entry(line) for line in _lines(connection, incident, after_seq))
 
+    def lines(self, incident: IncidentId) -> tuple[Line, ...]:
+        """The entries of one incident as they are stored, by rising seq."""
+        with reading(self._engine) as connection:
+            return tuple(_lines(connection, incident))
+
     def incidents(self) -> tuple[IncidentId, ...]:
         """Every incident, oldest first."""
         with reading(self._engine) as connection:
@@ -166,15 +169,7 @@ def _line(incident: IncidentId, seq: int, body: Body, by: str, at: datetime, pre
 
 def _entry(line: Line) -> Entry:
     try:
-        return Entry(
-            incident_id=IncidentId(line.incident_id),
-            seq=line.seq,
-            at=datetime.fromisoformat(line.at),
-            by=line.by,
-            body=_BODY.validate_json(line.body),
-            prev_hash=line.prev_hash,
-            hash=line.hash,
-        )
+        return parsed(line)
     except ValueError as damage:
         raise CouldNotLook(
             f"Entry {line.seq} of {line.incident_id} cannot be read.",
