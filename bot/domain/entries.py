@@ -183,9 +183,6 @@ class MaintenanceMarked(Record):
     sentence: str
 
 
-class NoticeQueued(Record):
-    """Intent: this very text is to be sent. Unique per notice key in the database."""
-
 class NoticesPreviewed(Record):
     """A person was shown what each consumer would be sent: exactly this is sent if they agree, by any replica."""
 
@@ -194,6 +191,9 @@ class NoticesPreviewed(Record):
     """Follows from the notices: the same preview has the same name."""
     notices: tuple[Notice, ...]
 
+
+class NoticeQueued(Record):
+    """Intent: this very text is to be sent. Unique per notice key in the database."""
 
     kind: Literal["notice-queued"] = "notice-queued"
     notice: Notice

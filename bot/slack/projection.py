@@ -83,7 +83,7 @@ class Projection:
                 self._outbox.put(
                     Post(key=f"{incident.id}/{key}", incident=incident.id, channel=notice.channel, text=notice.text)
                 )
-            case e.EvidenceRequested() | e.StepDone():
+            case e.EvidenceRequested() | e.StepDone() | e.NoticesPreviewed():
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
