@@ -36,21 +36,21 @@ def examine(case: Case) -> Examined:
     missing = lacking(case, *_LOOKED, *(("missing_positions",) if case.contract.position else ()))
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(*missing, unseen(case.observation.jobs)))
-    standstill = _standstill(case)
-    if standstill is None:
+    why = standstill(case)
+    if why is None:
         return Excluded(reason=_who_runs(case))
     wrong = _wrong(case)
     if wrong is not None:
-        return Excluded(reason=f"{standstill} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
+        return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
     if missing:
         return CannotTell(missing=missing)
-    return _matches(case, standstill)
+    return _matches(case, why)
 
 
 _LOOKED = ("duplicate_rows", "leaked_manifests", "unreadable_files")
 
 
-def _standstill(case: Case) -> str | None:
+def standstill(case: Case) -> str | None:
     """Why nothing is committed, one sentence; None while a run is alive and does not loop."""
     runs = runs_of(case)
     if not runs:

@@ -42,12 +42,17 @@ class Examiner:
         self._collector.task(task)
         return self._run(task, self._ask(table, choose))
 
-    def examine(self, table: TableName, choose: ChooseWindow | None = None) -> Examination:
+    def examine(
+        self, table: TableName, choose: ChooseWindow | None = None, *, without_rows: bool = False
+    ) -> Examination:
         """All of it, two tasks at a time. A task that fails makes its modes say what is missing, no more.
 
+        `without_rows`: only what reads no rows and lists no folder, as a first look does.
         Raises Refused (window), UnknownTable, CouldNotLook (the table itself).
         """
         tasks = tasks_needed(self._modes)
+        if without_rows:
+            tasks = tuple(task for task in tasks if self._collector.task(task).reads in {"nothing", "metadata"})
         ask = self._ask(table, choose)
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="examine") as pool:
             evidence = tuple(pool.map(lambda task: self._answer(task, ask), tasks))

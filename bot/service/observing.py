@@ -65,7 +65,7 @@ class Observer:
             state = _seen_from(state, branch)
         since = readers_since(state, window)
         with ThreadPoolExecutor(max_workers=3) as pool:
-            jobs = pool.submit(self._runs, setup)
+            jobs = pool.submit(self.runs, setup)
             reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, since))
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
             runs = jobs.result()
@@ -78,7 +78,8 @@ class Observer:
                 flink_manifests=_typed(leaks.result(), FlinkManifest),
             )
 
-    def _runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
+    def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
+        """Only what Flink says of the table's job, and its history server if there is one."""
         job = setup.job
         if job is None:
             return _not_configured("Flink", f"No job is configured for {setup.name}.")

@@ -1,0 +1,185 @@
+"""What the watch and the alerts have seen: kept once, told once, muted, and known to be over."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ulid import ULID
+
+from bot.domain.errors import Refused, UnknownTable
+from bot.domain.ids import TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.quiet import QuietHours
+from bot.domain.watch import Ended, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.ports import Clock, Outbox, Post, WatchNotes
+from bot.service.incident_store import IncidentStore
+
+LONGEST_MUTE = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One sighting as it stands now."""
+
+    sighted: Sighted
+    ended: Ended | None
+    mute: Muted | None
+    """What silences its code now."""
+    incident: Incident | None
+    """The first one on its table that was open when it was seen, or was opened since."""
+
+
+class Sightings:
+    """Every table's memory, and the messages that come of it. What is put into the outbox twice is there once."""
+
+    def __init__(
+        self,
+        notes: WatchNotes,
+        outbox: Outbox,
+        store: IncidentStore,
+        clock: Clock,
+        channels: Mapping[TableName, str],
+        quiet: QuietHours | None = None,
+    ) -> None:
+        self._notes = notes
+        self._outbox = outbox
+        self._store = store
+        self._clock = clock
+        self._channels = channels
+        self._quiet = quiet
+        self._lock = threading.Lock()
+        self._posted: set[str] = set()
+        """Sightings that this process knows to be in the outbox."""
+
+    @property
+    def tables(self) -> tuple[TableName, ...]:
+        """Those that have a channel in which something can be told."""
+        return tuple(self._channels)
+
+    def memory(self, table: TableName) -> Memory:
+        """What is remembered of a table."""
+        return recall(self._notes.of(table))
+
+    def sight(self, sighting: str) -> Sight | None:
+        """One sighting by its id; None if there is none."""
+        found = self._notes.find(f"sighted/{sighting}")
+        if not isinstance(found, Sighted):
+            return None
+        memory = self.memory(found.table)
+        return Sight(
+            sighted=found,
+            ended=memory.ended.get(found.id),
+            mute=memory.mute_of(found.sign.code, self._clock.now()),
+            incident=self._incident_of(found),
+        )
+
+    def see(self, table: TableName, sign: Sign, *, occasion: str | None = None) -> bool:
+        """Keep a sign and tell it when its time has come; False if this very thing is known and goes on.
+
+        `occasion`: what sets it apart from earlier ones, where somebody else counts them (an alert its start).
+        """
+        memory = self.memory(table)
+        if occasion is None and memory.known(sign) is not None:
+            return False
+        earlier = next((s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None), None)
+        return self._notes.add(
+            Sighted(
+                id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
+                table=table,
+                channel=self._channels[table],
+                sign=sign,
+                at=self._clock.now(),
+                follows=earlier.id if earlier is not None else None,
+            )
+        )
+
+    def end(self, sighted: Sighted, why: str) -> None:
+        """It is over: said in its thread, if it was told at all."""
+        at = self._clock.now()
+        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why)):
+            return
+        root = post_key(sighted.id)
+        if self._outbox.find(root) is not None:
+            self._outbox.touch(root)
+            reply = f"Over since {at:%H:%M:%S} UTC: {why}"
+            self._outbox.put(
+                Post(key=f"{root}/over", incident=None, channel=sighted.channel, thread_of=_thread(sighted), text=reply)
+            )
+
+    def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
+        """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
+        if table not in self._channels:
+            raise UnknownTable(
+                f"Waterline does not watch a table {table}.",
+                f"It watches {', '.join(self._channels) or 'none'}.",
+                "Use one of these names.",
+            )
+        if not timedelta(0) <= span <= LONGEST_MUTE:
+            raise Refused(
+                f"{table} is not muted for so long.",
+                f"Expected at most {LONGEST_MUTE.days} days; found {span.days}.",
+                "Nothing is forgotten by a mute that ends: mute it again then.",
+            )
+        at = self._clock.now()
+        note = Muted(id=str(ULID()), table=table, code=code, until=at + span, by=by, at=at)
+        self._notes.add(note)
+        for sighted in self.memory(table).lasting:
+            self._outbox.touch(post_key(sighted.id))
+        return note
+
+    def settle(self, table: TableName) -> None:
+        """Put into the outbox what is to be told now: not what is muted, waits for the end of quiet hours, or has an
+        incident already."""
+        memory, now = self.memory(table), self._clock.now()
+        for sighted in memory.lasting:
+            if self._is_posted(sighted.id) or memory.mute_of(sighted.sign.code, now) is not None:
+                continue
+            if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
+                continue
+            if self._incident_of(sighted) is None:
+                self._post(sighted)
+
+    def incident_changed(self, incident: Incident) -> None:
+        """It was opened or has ended: what is told of its table shows it."""
+        for sighted in self.memory(incident.opened.table).lasting:
+            self._outbox.touch(post_key(sighted.id))
+
+    def _post(self, sighted: Sighted) -> None:
+        key = post_key(sighted.id)
+        thread = None if sighted.follows is None else post_key(sighted.follows)
+        is_there = thread is not None and self._outbox.find(thread) is not None
+        self._outbox.put(Post(key=key, incident=None, channel=sighted.channel, thread_of=thread if is_there else None))
+        with self._lock:
+            self._posted.add(sighted.id)
+
+    def _is_posted(self, sighting: str) -> bool:
+        with self._lock:
+            if sighting in self._posted:
+                return True
+        found = self._outbox.find(post_key(sighting)) is not None
+        if found:
+            with self._lock:
+                self._posted.add(sighting)
+        return found
+
+    def _incident_of(self, sighted: Sighted) -> Incident | None:
+        return next(
+            (
+                incident
+                for incident in self._store.all()
+                if incident.opened.table == sighted.table
+                and (incident.closed_at is None or incident.closed_at > sighted.at)
+            ),
+            None,
+        )
+
+
+def post_key(sighting: str) -> str:
+    """The key of its message."""
+    return f"watch/{sighting}"
+
+
+def _thread(sighted: Sighted) -> str:
+    """Where replies about it go: a reply to a reply belongs to the first message."""
+    return post_key(sighted.follows or sighted.id)

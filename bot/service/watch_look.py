@@ -1,0 +1,150 @@
+"""One look at one table: the pointer first, then only what it or the job gives reason for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import ModeModule
+from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.domain.evidence import Observation
+from bot.domain.flink import StoredCheckpoint
+from bot.domain.ids import TableName
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.reads import ReadRun
+from bot.domain.record import Record
+from bot.domain.suspicion import propose_window
+from bot.domain.table import TableState
+from bot.domain.watch import Sign
+from bot.ports import Clock
+from bot.service.diagnosing import build_case
+from bot.service.examining import Examiner
+from bot.service.observing import Observer
+from bot.service.watch_signs import signs_in, suspicion
+from bot.service.watch_unnamed import blind
+
+_SHARE = 20
+"""A table's metadata is read for at most one twentieth of the time: a long history makes looks rarer, not dearer."""
+_CLOSER_WHILE_WRONG = timedelta(minutes=1)
+_NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
+
+
+class WatchTerms(Record):
+    """How the watch goes about it."""
+
+    every: timedelta = timedelta(seconds=30)
+    """Between two looks at a table."""
+    again: timedelta = timedelta(seconds=5)
+    """After so long a new sign is looked at again; it is told only if it still holds."""
+    evidence_every: timedelta = timedelta(minutes=10)
+    """Evidence without rows is collected so often though nothing is suspicious."""
+    patience: timedelta = timedelta(minutes=2)
+    """How long a job may be down on purpose, a source silent, and a condition gone before it counts as over."""
+
+
+@dataclass
+class TableSeen:
+    """What this process has seen of one table so far. Nothing of it is needed after a restart."""
+
+    pointer: str = ""
+    state: TableState | None = None
+    read_again_at: datetime | None = None
+    suspicion: str = ""
+    closer_at: datetime | None = None
+    closer: tuple[Sign, ...] = ()
+    """Signs of the newest closer look."""
+    unseen: dict[str, datetime] = field(default_factory=dict)
+    """Source -> since when it could not be looked at."""
+
+
+class Look(Record):
+    """What one look saw."""
+
+    signs: tuple[Sign, ...]
+    is_whole: bool
+    """False where a source could not be looked at: then nothing is over because it was not seen."""
+
+
+class Eye:
+    """Looks. Pure reading; what it remembers of a table is handed to it."""
+
+    def __init__(
+        self,
+        observer: Observer,
+        examiner: Examiner,
+        modes: Mapping[str, ModeModule],
+        clock: Clock,
+        terms: WatchTerms,
+    ) -> None:
+        self._observer = observer
+        self._examiner = examiner
+        self._modes = modes
+        self._clock = clock
+        self._terms = terms
+
+    def look(self, table: TableName, seen: TableSeen) -> Look | None:
+        """None when there is nothing to be judged now: the table is empty, or was read too short a while ago."""
+        try:
+            state = self._state(table, seen)
+        except (CouldNotLook, UnknownTable) as error:
+            return Look(signs=self._unseen(seen, "the table in its catalog", error), is_whole=False)
+        seen.unseen.pop("the table in its catalog", None)
+        if state is None or state.head is None:
+            return None
+        setup = self._observer.setup(table)
+        jobs = self._observer.runs(setup)
+        missing = self._unseen_jobs(seen, jobs) if isinstance(jobs, NotSeen) and setup.job is not None else ()
+        if not isinstance(jobs, NotSeen):
+            seen.unseen.pop("Flink", None)
+        quick = Observation(
+            table=state,
+            jobs=jobs,
+            checkpoints=Seen[StoredCheckpoint](source=_NOT_ASKED.source, values=())
+            if setup.job is None
+            else _NOT_ASKED,
+            reads=Seen[ReadRun](source=_NOT_ASKED.source, values=()),
+        )
+        case = build_case(setup, quick, propose_window(state, jobs).window, ())
+        found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
+        told = suspicion(case)
+        if told != seen.suspicion or seen.closer_at is None or self._clock.now() >= seen.closer_at:
+            self._look_closer(table, seen, told)
+        known = {(sign.code, sign.subject) for sign in seen.closer}
+        is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
+        both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
+        return Look(signs=(*both, *missing), is_whole=not seen.unseen)
+
+    def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
+        """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
+        pointer = self._observer.catalog.pointer(table)
+        began = self._clock.now()
+        if seen.state is not None and pointer == seen.pointer:
+            return seen.state.model_copy(update={"read_at": began})
+        if seen.read_again_at is not None and began < seen.read_again_at:
+            return None
+        seen.state = self._observer.table(table)
+        seen.pointer = seen.state.metadata_location
+        seen.read_again_at = began + _SHARE * (self._clock.now() - began)
+        return seen.state
+
+    def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
+        """Collect evidence that reads no rows, and diagnose."""
+        before = {(sign.code, sign.subject) for sign in seen.closer}
+        examined = self._examiner.examine(table, without_rows=True)
+        seen.closer = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        seen.suspicion = told
+        is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
+        wait = self._terms.again if is_new else _CLOSER_WHILE_WRONG if seen.closer else self._terms.evidence_every
+        seen.closer_at = self._clock.now() + wait
+
+    def _unseen_jobs(self, seen: TableSeen, jobs: NotSeen) -> tuple[Sign, ...]:
+        since = seen.unseen.setdefault("Flink", self._clock.now())
+        is_long = self._clock.now() - since >= self._terms.patience
+        return (blind(jobs, since),) if is_long else ()
+
+    def _unseen(self, seen: TableSeen, source: str, error: WaterlineError) -> tuple[Sign, ...]:
+        since = seen.unseen.setdefault(source, self._clock.now())
+        if self._clock.now() - since < self._terms.patience:
+            return ()
+        reason = f"{error.happened} {error.found}".strip()
+        return (blind(NotSeen(source=source, reason=reason, remedy=error.remedy), since),)

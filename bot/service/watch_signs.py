@@ -1,0 +1,82 @@
+"""What of a case is worth telling people who look at nothing: the diagnosis first, then what no failure mode names."""
+
+from datetime import timedelta
+
+from bot.diagnosis._case import living
+from bot.diagnosis._turns import writing
+from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis.checkpoints_failed import fails_in_a_row
+from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
+from bot.domain.ids import Severity
+from bot.domain.watch import Sign
+from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
+
+CONDITIONS = frozenset(
+    {"blind", "no-advance", "no-commit", "stale", "restarts", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
+)
+"""Codes of what is over when it is seen no more. Anything else is damage, and does not go by not being looked at."""
+_RUNBOOKS = {
+    "F1": "duplicate-rows", "F2": "wrong-savepoint", "F3": "nothing-commits", "F4": "data-loss-after-restart",
+    "F5": "nothing-commits", "F6": "missing-rows", "F7": "job-will-not-restore", "F8": "job-will-not-restore",
+    "F9": "job-will-not-restore", "F11": "nothing-commits", "F12": "data-loss-after-restart", "F13": "two-writers",
+    "F15": "duplicate-rows", "F16": "duplicate-rows", "F17": "duplicate-rows", "F18": "missing-rows",
+    "F20": "failed-checkpoints", "F21": "missing-rows", "F23": "schema-change", "F24": "table-behind",
+    "F25": "failed-checkpoints",
+}  # fmt: skip
+_OTHERWISE = "job-restarted"
+
+
+def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> tuple[Sign, ...]:
+    """Every sign of this case, the gravest first. `patience`: how long a job may be down on purpose.
+
+    What a failure mode explains is not told a second time as a mere silence.
+    """
+    named = _named(case, diagnosis)
+    if named is not None and named.is_urgent:
+        return (named,)
+    return (*((named,) if named else ()), *unnamed_signs(case, patience))
+
+
+def suspicion(case: Case) -> str:
+    """What would be worth a closer look, as one text: while it stays the same, nothing new has happened."""
+    alive = (
+        (r.job_id, r.restored.at if r.restored else None, fails_in_a_row(r), is_looping(case)) for r in living(case)
+    )
+    columns = tuple(column.field_id for column in case.observation.table.columns)
+    told = (break_in_chain(case), *alive, len(writing(case)) > 1, columns, silent_for(case))
+    return repr(told)
+
+
+def _named(case: Case, diagnosis: Diagnosis) -> Sign | None:
+    """The match to act on first, with the others beside it. What asks for nothing, or only for patience, is none."""
+    asking = [each for each in diagnosis.matches if each[1].remedy not in {Remedy.NOTHING, Remedy.WAIT}]
+    if not asking:
+        return None
+    mode, match = asking[0]
+    return Sign(
+        code=mode.code,
+        subject=_subject(case, match),
+        headline=match.headline,
+        reasons=match.reasons,
+        advice=match.remedy.words,
+        severity=_severity(mode),
+        runbook=_RUNBOOKS.get(mode.code, _OTHERWISE),
+        is_urgent=mode.act <= Act.REPAIR,
+        rows=match.rows[:3],
+        also=tuple(f"{other.code}: {found.headline}" for other, found in asking[1:]),
+    )
+
+
+def _subject(case: Case, match: Matches) -> str:
+    """What stays the same while the fault lasts: the wrong run, else the last good snapshot, else who writes now."""
+    if match.wrong_run is not None:
+        return match.wrong_run
+    if match.last_good is not None and match.last_good != case.observation.table.head:
+        return str(match.last_good)
+    return newest_run(case)
+
+
+def _severity(mode: Mode) -> Severity:
+    if mode.act is Act.CONTAIN:
+        return "sev1"
+    return "sev2" if mode.act <= Act.REPAIR else "sev3"

@@ -1,0 +1,205 @@
+"""What no failure mode names and somebody should hear of all the same: silence, standstill, age, and being blind."""
+
+from datetime import datetime, timedelta
+
+from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of
+from bot.diagnosis.no_snapshot_advanced import standstill
+from bot.domain.diagnosis import Case, Remedy
+from bot.domain.flink import JobRun
+from bot.domain.ids import Severity, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.rewinds import flink_commits
+from bot.domain.watch import Sign
+
+RESTARTS = 5
+"""So many failures within an hour are told although Flink recovered from each."""
+SOON = timedelta(hours=24)
+"""A run's last snapshot that may expire so soon is told."""
+_RUNBOOKS = {
+    "no-advance": "no-new-data",
+    "no-commit": "nothing-commits",
+    "stale": "table-behind",
+    "restarts": "job-restarted",
+    "expiring": "job-will-not-restore",
+    "blind": "no-new-data",
+}
+
+
+def unnamed_signs(case: Case, patience: timedelta) -> tuple[Sign, ...]:
+    """All that hold. `patience`: how long a job may be down on purpose."""
+    found = (_down(case, patience), _no_commit(case), _stale(case), _restarts(case), _expiring(case))
+    return tuple(each for each in found if each is not None)
+
+
+def blind(what: NotSeen, since: datetime) -> Sign:
+    """The watch itself cannot see: that nothing is told then means nothing."""
+    return _bare(
+        "blind",
+        what.source,
+        f"Waterline has not been able to look at {what.source} since {since:%H:%M:%S} UTC.",
+        (what.reason, "Until then nothing that happens there is told: no message is no all-clear."),
+        what.remedy[:1].lower() + what.remedy[1:].rstrip("."),
+        "sev3",
+        is_urgent=False,
+    )
+
+
+def is_looping(case: Case) -> bool:
+    """Whether a living run only fails."""
+    return bool(living(case)) and standstill(case) is not None
+
+
+def newest_run(case: Case) -> str:
+    """Who writes now, or wrote last."""
+    runs = living(case) or runs_of(case)
+    return runs[-1].job_id if runs else "nobody"
+
+
+def _down(case: Case, patience: timedelta) -> Sign | None:
+    """Nobody writes the table any more, and not just for a moment; or a run only fails."""
+    why = None if isinstance(case.observation.jobs, NotSeen) else standstill(case)
+    if why is None:
+        return None
+    runs, now = runs_of(case), case.observation.table.read_at
+    commits = flink_commits(case.observation.table)
+    since = max([r.ended_at for r in runs if r.ended_at] + [s.committed_at for s in commits[-1:]], default=None)
+    is_fault = is_looping(case) or bool(runs and runs[-1].state == "FAILED")
+    if not is_fault and since is not None and now - since < patience:
+        return None
+    last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {commits[-1].committed_at:%H:%M:%S} UTC."
+    failure = next((f for r in runs[-1:] for f in sorted(r.failures, key=lambda f: f.at, reverse=True)), None)
+    cause = (f"Its last failure was {failure.exception}: {failure.message}",) if failure and is_fault else ()
+    return _bare(
+        "no-advance",
+        newest_run(case),
+        f"Nobody writes the table. {why}" if not is_looping(case) else why,
+        (*((last,) if commits else ()), *cause),
+        "find out whether it was stopped on purpose; else restore the job, after its restore point was looked at",
+        "sev2",
+        is_urgent=True,
+    )
+
+
+def silent_for(case: Case) -> str | None:
+    """A sentence when a run that is well commits nothing for longer than a healthy one can; None otherwise."""
+    alive = living(case)
+    if len(alive) != 1 or not alive[0].is_settled:
+        return None
+    run, table = alive[0], case.observation.table
+    commits = flink_commits(table)
+    allowed = _allowed_silence(case, run)
+    began = max([run.started_at, *([run.restored.at] if run.restored else [])])
+    since = max([began, *(s.committed_at for s in commits[-1:])])
+    if allowed is None or table.read_at - since <= allowed:
+        return None
+    return f"Run {short_job(run.job_id)} is RUNNING, and has committed nothing since {since:%H:%M:%S} UTC."
+
+
+def _allowed_silence(case: Case, run: JobRun) -> timedelta | None:
+    """Three times the promised cadence, and no less than what a sink without rows may take; None: nobody knows."""
+    every = case.contract.checkpoint_every or (
+        timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
+    )
+    promised = case.contract.commit_every
+    spans = [
+        *([3 * promised] if promised else []),
+        *([(longest_silence(case.observation.table) + 1) * every] if every else []),
+    ]
+    return max(spans, default=None)
+
+
+def _no_commit(case: Case) -> Sign | None:
+    silent = silent_for(case)
+    if silent is None:
+        return None
+    run = living(case)[0]
+    completed = [c for c in run.checkpoints if c.status == "COMPLETED"]
+    said = (
+        f"Flink completed checkpoint {completed[0].checkpoint_id} at {completed[0].triggered_at:%H:%M:%S} UTC; even "
+        "without rows a commit would have come by now."
+        if completed
+        else "Flink lists no completed checkpoint of it."
+    )
+    advice = "look at its checkpoints and at the Flink manifests that wait"
+    return _bare("no-commit", run.job_id, silent, (said,), advice, "sev2", is_urgent=True)
+
+
+def _stale(case: Case) -> Sign | None:
+    """The newest rows are older than the contract allows the newest event to be."""
+    table, promised = case.observation.table, case.contract.freshness
+    newest = next((s for s in table.chain if s.counted("added-records")), None)
+    if promised is None or newest is None or table.read_at - newest.committed_at <= promised:
+        return None
+    headline = f"The newest rows came at {newest.committed_at:%H:%M:%S} UTC; {_span(promised)} are promised."
+    reason = f"{short(newest.snapshot_id)} is the newest commit that added rows; what it holds is older still."
+    advice = "look at the job, then at its source; tell the consumers if it lasts"
+    return _bare("stale", str(newest.snapshot_id), headline, (reason,), advice, "sev3", is_urgent=False)
+
+
+def _restarts(case: Case) -> Sign | None:
+    runs, now = living(case), case.observation.table.read_at
+    recent = sorted((f for r in runs[-1:] for f in r.failures if now - f.at < timedelta(hours=1)), key=lambda f: f.at)
+    if len(recent) < RESTARTS:
+        return None
+    run = runs[-1]
+    return _bare(
+        "restarts",
+        run.job_id,
+        f"Run {short_job(run.job_id)} failed {len(recent)} times within the last hour, and recovered so far.",
+        (f"The last time at {recent[-1].at:%H:%M:%S} UTC, with {recent[-1].exception}: {recent[-1].message}",),
+        "find the cause before one of its restarts does not end well",
+        "sev3",
+        is_urgent=False,
+    )
+
+
+def _expiring(case: Case) -> Sign | None:
+    """The last snapshot of a living run may be expired before long: its next restart would fail (F8)."""
+    alive = {run.job_id: run for run in living(case)}
+    commits = case.table_health.last_commits if case.table_health else ()
+    near = [c for c in commits if c.job_id in alive and c.snapshot_id is not None]
+    near = [c for c in near if c.expires_within_s is not None and c.expires_within_s < SOON.total_seconds()]
+    near = [c for c in near if not (ids := committer_ids(case, alive[c.job_id])) or c.operator_id in ids]
+    if not near:
+        return None
+    first = min(near, key=lambda c: c.expires_within_s or 0)
+    when = _span(timedelta(seconds=first.expires_within_s)) if first.expires_within_s else "now"
+    return _bare(
+        "expiring",
+        f"{first.job_id}/{first.operator_id}",
+        f"The last snapshot of run {short_job(first.job_id)}, {short(first.snapshot_id)}, may be expired "
+        f"{'in ' if first.expires_within_s else ''}{when}.",
+        ("No branch or tag keeps it. Without it a restart of the job takes its checkpoint for uncommitted and fails.",),
+        Remedy.PROTECT_LAST_COMMIT.words,
+        "sev3",
+        is_urgent=False,
+    )
+
+
+def _bare(
+    code: str,
+    subject: str,
+    headline: str,
+    reasons: tuple[str, ...],
+    advice: str,
+    severity: Severity,
+    *,
+    is_urgent: bool,
+) -> Sign:
+    return Sign(
+        code=code,
+        subject=subject,
+        headline=headline,
+        reasons=reasons,
+        advice=advice,
+        severity=severity,
+        runbook=_RUNBOOKS[code],
+        is_urgent=is_urgent,
+    )
+
+
+def _span(span: timedelta) -> str:
+    minutes = round(span.total_seconds() / 60)
+    if minutes < 1:
+        return f"{span.total_seconds():.0f} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"

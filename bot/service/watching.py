@@ -1,0 +1,147 @@
+"""Follows each table and its job while no incident is open on it, and has told what it sees twice in a row."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from bot.domain.errors import WaterlineError
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.watch import BY_WATCH
+from bot.ports import Clock, Timers
+from bot.service.background import AloneWith
+from bot.service.incident_store import IncidentStore
+from bot.service.sightings import Sightings
+from bot.service.watch_look import Eye, Look, TableSeen, WatchTerms
+from bot.service.watch_signs import CONDITIONS
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class _Followed:
+    """One table, as this process follows it."""
+
+    seen: TableSeen = field(default_factory=TableSeen)
+    candidates: frozenset[tuple[str, str]] = frozenset()
+    """What the look before saw: code and subject."""
+    last: dict[str, datetime] = field(default_factory=dict)
+    """Sighting -> when it was last seen."""
+    looked_at: datetime | None = None
+    incident: IncidentId | None = None
+
+
+class Watch:
+    """Looks at one table after another, in threads of its own. Replicas take turns, and a thing is told once."""
+
+    def __init__(
+        self,
+        eye: Eye,
+        sightings: Sightings,
+        store: IncidentStore,
+        clock: Clock,
+        alone_with: AloneWith,
+        terms: WatchTerms,
+        tables: tuple[TableName, ...],
+    ) -> None:
+        self._eye = eye
+        self._sightings = sightings
+        self._store = store
+        self._clock = clock
+        self._alone_with = alone_with
+        self.terms = terms
+        self._followed = {table: _Followed() for table in tables}
+        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="watch")
+        self._lock = threading.Lock()
+        self._under_way: set[TableName] = set()
+        self._look_again: Callable[[TableName], None] = lambda _table: None
+
+    def start(self, timers: Timers) -> None:
+        """Look from now on. A look that hangs holds up no timer of others."""
+
+        def again(table: TableName) -> None:
+            timers.at(f"watch-again/{table}", self._clock.now() + self.terms.again, partial(self.look_soon, table))
+
+        self._look_again = again
+        for table in self._followed:
+            timers.every(f"watch/{table}", self.terms.every.total_seconds(), partial(self.look_soon, table))
+            self.look_soon(table)
+
+    def close(self) -> None:
+        """End after the looks that are under way."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def looked_at(self, table: TableName) -> datetime | None:
+        """When this process last looked; None: not yet, or the table is not followed."""
+        followed = self._followed.get(table)
+        return followed.looked_at if followed is not None else None
+
+    def look_soon(self, table: TableName) -> None:
+        """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
+        with self._lock:
+            if table in self._under_way or table not in self._followed:
+                return
+            self._under_way.add(table)
+        try:
+            self._pool.submit(self._guarded, table)
+        except RuntimeError:  # it has been closed
+            return
+
+    def look(self, table: TableName) -> None:
+        """Once, now. Cost: one catalog call and what Flink tells; metadata where the pointer moved; evidence without
+        rows where something looks suspicious, or has not been collected for long."""
+        with self._alone_with(f"watch/{table}") as is_mine:
+            if not is_mine:
+                return
+            followed = self._followed[table]
+            incident = self._store.open_on(table)
+            if incident is not None or followed.incident is not None:
+                self._tell_of_incident(followed, incident.id if incident is not None else None)
+            if incident is None and (look := self._eye.look(table, followed.seen)) is not None:
+                self._judge(table, followed, look)
+            followed.looked_at = self._clock.now()
+            self._sightings.settle(table)
+
+    def _guarded(self, table: TableName) -> None:
+        try:
+            self.look(table)
+        except WaterlineError as error:
+            log.warning("table not looked at", table=table, problem=str(error))
+        except Exception:
+            log.exception("watch failed", table=table)  # the next look may succeed; a dead watch would be silence
+        finally:
+            with self._lock:
+                self._under_way.discard(table)
+
+    def _judge(self, table: TableName, followed: _Followed, look: Look) -> None:
+        memory, now = self._sightings.memory(table), self._clock.now()
+        found = {(sign.code, sign.subject): sign for sign in look.signs}
+        for identity, sign in found.items():
+            known = memory.known(sign)
+            if known is not None:
+                followed.last[known.id] = now
+            elif identity in followed.candidates:
+                self._sightings.see(table, sign)
+            else:
+                self._look_again(table)
+        followed.candidates = frozenset(found)
+        for sighted in memory.lasting:
+            identity = (sighted.sign.code, sighted.sign.subject)
+            is_condition = sighted.sign.code in CONDITIONS and sighted.sign.source == BY_WATCH
+            if not look.is_whole or not is_condition or identity in found:
+                continue
+            if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
+                self._sightings.end(sighted, "it is seen no more.")
+
+    def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None) -> None:
+        """People look themselves while one is open; what was told of the table shows that, and begins anew then."""
+        if now_open == followed.incident:
+            return
+        changed = now_open or followed.incident
+        followed.incident, followed.seen, followed.candidates = now_open, TableSeen(), frozenset()
+        if changed is not None:
+            self._sightings.incident_changed(self._store.get(changed))
