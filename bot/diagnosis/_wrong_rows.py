@@ -1,7 +1,7 @@
 """What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding, RepeatedCommit
@@ -12,7 +12,7 @@ def wrong_rows(case: Case) -> str | None:
     """The first thing that was counted wrong among rows; None also where nobody counted."""
     if case.duplicates is not None and case.duplicates.keys:
         return f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many."
-    if case.gaps is not None and case.gaps.missing:
+    if case.gaps is not None and case.gaps.missing and may_be_replaced(case) is None:
         return f"{case.gaps.missing} source positions between {case.gaps.lowest} and {case.gaps.highest} are missing."
     if case.gaps is not None and case.gaps.to_come:
         return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."

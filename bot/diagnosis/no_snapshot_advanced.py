@@ -5,6 +5,7 @@ from bot.diagnosis._case import living, runs_of, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import wrong_files, wrong_rows
 from bot.diagnosis.flink_is_recovering import LOOP
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -129,6 +130,8 @@ def _matches(case: Case, standstill: str) -> Matches:
 
 
 def _gaps_said(case: Case) -> str:
+    if may_be_replaced(case) is not None:
+        return "source positions could not be counted where newer rows replaced older ones"
     return "no source position is missing" if case.gaps is not None else "source positions were not counted"
 
 

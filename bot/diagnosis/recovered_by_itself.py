@@ -12,6 +12,7 @@ from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import checked_until, lacking
 from bot.diagnosis._case import in_window, living, unseen
 from bot.diagnosis._origins import unknown_origin
+from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
@@ -52,6 +53,8 @@ def examine(case: Case) -> Examined:
         missing.append(
             "contract.position: without a column of source positions nobody can show that no row is missing; name one"
         )
+    if (unknown := may_be_replaced(case)) is not None:
+        missing.append(unknown)
     if isinstance(case.observation.jobs, NotSeen):
         missing.append(unseen(case.observation.jobs))
     alive = living(case)

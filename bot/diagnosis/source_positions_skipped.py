@@ -9,6 +9,7 @@ from itertools import pairwise
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others, name_of
+from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import SnapshotId, short, short_job
@@ -23,6 +24,7 @@ MODE = Mode(
     false_positives=(
         "A compacted topic, tombstones and transaction markers: positions without a record.",
         "A job that filters records on purpose.",
+        "An upsert table: a row that was replaced takes its position along.",
     ),
     neighbours=("F4", "F6", "F15", "F21"),
     act=Act.REPAIR,
@@ -53,6 +55,12 @@ def examine(case: Case) -> Examined:
             reason=f"{len(dropped)} Flink manifests with {case.leaked.lost_rows} rows were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
         )
+    if (unknown := may_be_replaced(case)) is not None:
+        return CannotTell(missing=(unknown,))
+    if why_upsert(case) is not None:
+        skipped = skipped_between_commits(case)
+        missing_rows = sum(gap.last - gap.first + 1 for gap in skipped)
+        found = found.model_copy(update={"gaps": skipped, "missing": missing_rows})
     return _matches(case, found)
 
 

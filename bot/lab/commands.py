@@ -46,13 +46,15 @@ def up(
     flink: _FlinkOption = "2.1",
     format_version: Annotated[int, typer.Option("--format", min=2, max=3, help="The table's format.")] = 2,
     upsert: Annotated[bool, typer.Option(help="Let a row replace the one with its key.")] = False,
+    taskmanagers: Annotated[int, typer.Option(min=1, max=2, help="How many TaskManagers.")] = 1,
+    wire: Annotated[bool, typer.Option("--wire", help="Let a story lose messages to the TaskManagers.")] = False,
 ) -> None:
     """Starts Flink, Spark, the table and the job; runs until Ctrl-C, then everything is gone."""
     asked_to_end = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked_to_end.set())
     try:
-        with Lab(home, sink, _say, flink=flink) as lab:
+        with Lab(home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire) as lab:
             state = lab.start(format_version=cast("Format", format_version), upsert=upsert)
             _say(f"Flink {state.flink_url}  Spark {state.spark_remote}  state {lab.home.state_file}")
             _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")

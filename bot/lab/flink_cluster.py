@@ -1,14 +1,17 @@
 """The Flink session cluster: one JobManager, one TaskManager, one SQL gateway, on loopback.
 
-The same settings serve Flink 2.1 and 1.20.
+The same settings serve Flink 2.1 and 1.20. Where a story needs it: a second TaskManager (each then has one slot), or
+a wire between the JobManager and its TaskManagers that can lose messages.
 """
 
+import sys
 from datetime import timedelta
 
 from bot.lab.home import Home, free_ports
 from bot.lab.jars import Flink, flink_jars, pyspark_jars
 from bot.lab.java import LEAN, OPENS, java
 from bot.lab.process import Kept
+from bot.lab.wire import LOSE_FILE, PROGRAM
 
 _LOG4J = """\
 rootLogger.level = INFO
@@ -22,6 +25,8 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%
 _JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 _GATEWAY = "org.apache.flink.table.gateway.SqlGateway"
+TASKMANAGERS = ("taskmanager", "taskmanager-2")
+"""Their processes' names, which Flink knows them by too."""
 _TASKMANAGER_SIZES = {
     "taskmanager.cpu.cores": "2",
     "taskmanager.memory.task.heap.size": "256m",
@@ -40,12 +45,15 @@ _TASKMANAGER_SIZES = {
 class FlinkCluster:
     """Starts the three processes at once; whoever uses it polls `flink_url` and `gateway_url`."""
 
-    def __init__(self, home: Home, checkpoint_every: timedelta, version: Flink) -> None:
-        rest, rpc, blob, gateway = free_ports(4)
+    def __init__(
+        self, home: Home, checkpoint_every: timedelta, version: Flink, taskmanagers: int = 1, wired: bool = False
+    ) -> None:
+        rest, rpc, blob, gateway, behind = free_ports(5)
         self.flink_url = f"http://127.0.0.1:{rest}"
         self.gateway_url = f"http://127.0.0.1:{gateway}"
         conf = home / "conf"
         settings = _settings(home, checkpoint_every, rest, rpc, blob, gateway)
+        settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
         lines = [f"{key}: {value}" for key, value in settings.items()]
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (conf / "log4j.properties").write_text(_LOG4J, encoding="utf-8")
@@ -56,14 +64,26 @@ class FlinkCluster:
         sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]
         jobmanager = ["-Xmx512m", *shared, _JOBMANAGER, *given, "-D", "jobmanager.memory.off-heap.size=128m"]
         taskmanager = ["-Xmx384m", "-XX:MaxDirectMemorySize=320m", *shared, _TASKMANAGER, *given, *sizes]
+        if wired:
+            jobmanager += ["-D", f"jobmanager.rpc.bind-port={behind}"]
         gateway_command = ["-Xmx384m", *shared, _GATEWAY, "-Dsql-gateway.endpoint.rest.address=127.0.0.1"]
         program = str(java())
         env = {"FLINK_CONF_DIR": str(conf)}
         self.processes = [
             Kept("jobmanager", [program, *jobmanager], home.folder, env, restarts="killed"),
-            Kept("taskmanager", [program, *taskmanager], home.folder, env, restarts="always"),
+            *(
+                Kept(name, [program, *taskmanager, *_named(name)], home.folder, env, restarts="always")
+                for name in TASKMANAGERS[:taskmanagers]
+            ),
             Kept("gateway", [program, *gateway_command], home.folder, env, restarts="never"),
         ]
+        if wired:
+            wire = [sys.executable, str(PROGRAM), str(rpc), str(behind), str(home / "scratch" / LOSE_FILE)]
+            self.processes.append(Kept("wire", wire, home.folder, {}, restarts="never"))
+
+
+def _named(taskmanager: str) -> list[str]:
+    return ["-D", f"taskmanager.resource-id={taskmanager}"]
 
 
 def _settings(
@@ -78,7 +98,6 @@ def _settings(
         "blob.server.port": blob,
         "taskmanager.host": "127.0.0.1",
         "taskmanager.bind-host": "127.0.0.1",
-        "taskmanager.numberOfTaskSlots": 4,
         "rest.address": "127.0.0.1",
         "rest.bind-address": "127.0.0.1",
         "rest.port": rest,

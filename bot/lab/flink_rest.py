@@ -63,6 +63,20 @@ class _Overview(BaseModel):
     taskmanagers: int
 
 
+class _Subtask(BaseModel):
+    taskmanager: str = Field(alias="taskmanager-id")
+
+
+class _Vertex(BaseModel):
+    id: str
+    name: str = ""
+    subtasks: tuple[_Subtask, ...] = ()
+
+
+class _Graph(BaseModel):
+    vertices: tuple[_Vertex, ...]
+
+
 class Savepoint(BaseModel):
     """A savepoint that exists: where, and the checkpoint id that it carries."""
 
@@ -114,6 +128,16 @@ class FlinkRest:
         """Stack traces of the job's failures that Flink still lists, newest first."""
         answer = self._http.get(f"/jobs/{job_id}/exceptions").raise_for_status()
         return [each.stacktrace for each in _Exceptions.model_validate_json(answer.content).history.entries]
+
+    def places(self, job_id: str) -> dict[str, tuple[str, ...]]:
+        """Name of each vertex of the job -> the TaskManagers of its subtasks, in their order."""
+        answer = self._http.get(f"/jobs/{job_id}").raise_for_status()
+        placed = {}
+        for vertex in _Graph.model_validate_json(answer.content).vertices:
+            told = self._http.get(f"/jobs/{job_id}/vertices/{vertex.id}").raise_for_status()
+            subtasks = _Vertex.model_validate_json(told.content).subtasks
+            placed[vertex.name] = tuple(subtask.taskmanager for subtask in subtasks)
+        return placed
 
     def savepoint(self, job_id: str, folder: Path, then_cancel: bool = False) -> Savepoint:
         """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""

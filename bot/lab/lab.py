@@ -22,6 +22,7 @@ from bot.lab.spark_server import SparkServer
 from bot.lab.sql_gateway import SqlGateway
 from bot.lab.stories import story_named
 from bot.lab.waiting import until
+from bot.lab.wire import mend
 from bot.lab.world import Say, Told, World
 
 Sink = Literal["v1", "v2"]
@@ -43,11 +44,16 @@ class Lab:
         checkpoint_every: timedelta = CHECKPOINT_EVERY,
         flink: Flink = "2.1",
         last_position: int = orders.LAST_POSITION,
+        taskmanagers: int = 1,
+        wired: bool = False,
     ) -> None:
+        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`."""
         self.home = Home(home)
         self._sink: Sink = sink
         self._flink: Flink = flink
         self._last_position = last_position
+        self._taskmanagers = taskmanagers
+        self._wired = wired
         self._format: Format = 2
         self._upsert = False
         self._checkpoint_every = checkpoint_every
@@ -79,14 +85,14 @@ class Lab:
         self._choose(sink, format_version, upsert)
         self.home.prepare()
         self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
-        self._cluster = FlinkCluster(self.home, self._checkpoint_every, self._flink)
+        self._cluster = FlinkCluster(self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired)
         self._processes += self._cluster.processes
         self._spark = SparkServer(self.home, orders.CATALOG, self._jdbc_uri, self._warehouse)
         self._processes.append(self._spark.process)
         with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
             self._await("the SQL gateway", gateway.is_ready)
         with contextlib.closing(FlinkRest(self._cluster.flink_url)) as flink:
-            self._await("the TaskManager", lambda: flink.taskmanagers() or None)
+            self._await("the TaskManager", lambda: flink.taskmanagers() == self._taskmanagers or None)
         self._say("Flink is ready")
         return self._begin()
 
@@ -100,6 +106,7 @@ class Lab:
         self._choose(sink, format_version, upsert)
         if self._readers is not None:
             self._readers.close()
+        mend(self.home / "scratch")
         with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
             for job in flink.running():
                 flink.cancel(job)

@@ -4,10 +4,12 @@ import os
 import signal
 import time
 
+from bot.lab.errors import LabError
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home
 from bot.lab.process import pid_in
 from bot.lab.waiting import until
+from bot.lab.wire import NOTIFICATION, lose
 
 
 class Machines:
@@ -25,14 +27,24 @@ class Machines:
         """The process id of the TaskManager that took the place of `old`."""
         return self._await_another("taskmanager", old)
 
-    def freeze_taskmanager(self, seconds: float) -> None:
-        """Stops the TaskManager for a while, as a long garbage collection or a stuck disk would."""
-        pid = self._pid_of("taskmanager")
+    def freeze_taskmanager(self, seconds: float, name: str = "taskmanager") -> None:
+        """Stops a TaskManager for a while, as a long garbage collection or a stuck disk would."""
+        pid = self._pid_of(name)
         os.kill(pid, signal.SIGSTOP)
         try:
             time.sleep(seconds)
         finally:
             os.kill(pid, signal.SIGCONT)
+
+    def lose_notifications(self) -> None:
+        """From now on no TaskManager hears that a checkpoint is complete; needs a lab with a wire."""
+        if pid_in(self._home / "run" / "wire.pid") is None:
+            raise LabError(
+                "This lab has no wire that could lose a message.",
+                "Expected a lab that was started with --wire.",
+                "Start one: waterline lab up --wire.",
+            )
+        lose(self._home / "scratch", NOTIFICATION)
 
     def restart_jobmanager(self) -> None:
         """Kills the JobManager; without high availability the new one knows no job, so any job id may be used again.

@@ -4,7 +4,8 @@ Each row is a function of its source position, so a replay writes the same rows 
 position in operator state and goes back to it on a restore.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from pyiceberg.catalog import Catalog
@@ -22,6 +23,9 @@ CODE_VERSION = "orders-etl-2.4.1+8f3c1d2"
 ROWS_PER_SECOND = 10
 LAST_POSITION = 50_000
 """The source usually ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
+
+FEW_KEYS = 40
+"""So many keys are written over and over where a story asks for it."""
 
 RECOVERY_PROPERTY = "execution.state-recovery.path"
 IGNORE_UNCLAIMED_PROPERTY = "execution.state-recovery.ignore-unclaimed-state"
@@ -99,6 +103,33 @@ def with_sink_options(insert: str, options: Mapping[str, str]) -> str:
     target, _, rest = insert.partition("\n")
     told = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
     return f"{target} /*+ OPTIONS({told}) */\n{rest}"
+
+
+def with_column(insert: str, name: str, rewritten: Callable[[str], str]) -> str:
+    """The same statement with another expression for this column: `rewritten` is given the present one."""
+    lines = insert.split("\n")
+    place = next(place for place, line in enumerate(lines) if line.rstrip(",").endswith(f" AS {name}"))
+    expression, _, rest = lines[place].strip().rpartition(" AS ")
+    lines[place] = f"  {rewritten(expression)} AS {rest}"
+    return "\n".join(lines)
+
+
+def few_keys(order_id: str) -> str:
+    """The id of an order that comes again and again: so a keyed table has rows to replace."""
+    return order_id.replace("source_position", f"MOD(source_position, {FEW_KEYS})")
+
+
+def beginning_at(source: str, position: int) -> str:
+    """The same source, whose first position is this one."""
+    return source.replace("'fields.source_position.start' = '1'", f"'fields.source_position.start' = '{position}'")
+
+
+def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
+    """A SELECT of Spark that makes the very rows of this INSERT once more: a row is a function of its position."""
+    select = insert[insert.index("SELECT") :]
+    event_time = re.compile(r"CAST\(TO_TIMESTAMP_LTZ\((.+), 3\) AS TIMESTAMP_LTZ\(6\)\)")
+    positions = f"(SELECT id AS source_position FROM range(1, {last_position + 1}))"
+    return event_time.sub(r"TIMESTAMP_MILLIS(\1)", select).replace("FROM order_events", f"FROM {positions}")
 
 
 def session_properties(sink: str, code_version: str) -> dict[str, str]:

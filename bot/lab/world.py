@@ -19,7 +19,7 @@ from bot.lab.flink_rest import FlinkRest, Savepoint
 from bot.lab.home import Home
 from bot.lab.lineage import latest_reads
 from bot.lab.machines import Machines
-from bot.lab.orders import with_sink_options
+from bot.lab.orders import beginning_at, with_column, with_sink_options
 from bot.lab.other_hands import OtherHands
 from bot.lab.proof import Link, chain_of
 from bot.lab.sql_gateway import SqlGateway
@@ -108,9 +108,17 @@ class World:
         job_id: str | None = None,
         sink_options: Mapping[str, str] | None = None,
         properties: Mapping[str, str] | None = None,
+        columns: Mapping[str, Callable[[str], str]] | None = None,
+        first_position: int = 1,
     ) -> str:
-        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id."""
+        """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id.
+
+        `columns`: what becomes of the expressions of these columns, where another version of the job is deployed.
+        """
         statements = list(self.state.start_statements)
+        statements[1] = beginning_at(statements[1], first_position)
+        for name, rewritten in (columns or {}).items():
+            statements[-1] = with_column(statements[-1], name, rewritten)
         properties = {**self.state.session_properties, **(properties or {})}
         if sink_options is not None:
             statements[-1] = with_sink_options(statements[-1], sink_options)

@@ -1,6 +1,6 @@
 """F18: positions that nobody ever wrote, apart from those that were written and taken away again."""
 
-from bot.diagnosis import source_positions_skipped
+from bot.diagnosis import recovered_by_itself, source_positions_skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ledger import Ledger
@@ -93,3 +93,58 @@ def test_complete_positions_exclude_it() -> None:
     found = source_positions_skipped.examine(jumped().looked_at(gaps=hole(0)))
 
     assert isinstance(found, Excluded)
+
+
+def by_key(case: Case, starts: tuple[int, ...]) -> Case:
+    """The same of an upsert table whose commits begin at these positions, 25 in each."""
+    assert case.ledger is not None
+    rows = tuple(
+        row.model_copy(update={"position_from": start, "position_until": start + 24})
+        for row, start in zip(case.ledger.rows, starts, strict=True)
+    )
+    world = case.observation
+    table = world.table.model_copy(update={"properties": {**world.table.properties, "write.upsert.enabled": "true"}})
+    told = {"ledger": Ledger(rows=rows, readers_known=False), "observation": world.model_copy(update={"table": table})}
+    return case.model_copy(update=told)
+
+
+def test_a_row_that_was_replaced_takes_its_position_along() -> None:
+    """Seen on a real upsert table: every position of a replaced row is missing, and no row is."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 50, 75))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "replaced by a newer row" in found.missing[0]
+
+
+def test_replaced_rows_are_no_wrong_rows_and_no_all_clear() -> None:
+    """They neither speak against the table, nor let it be called complete."""
+    going_on = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
+    case = by_key(going_on.looked_at(gaps=GAP), (0, 25, 50, 75))
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "replaced by a newer row" in " ".join(found.missing)
+
+
+def test_a_jump_shows_in_an_upsert_table_too() -> None:
+    """What lies between all commits was written by none: only these positions count."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("10 source positions")
+    assert "the first gap is 50 to 59" in found.reasons[0]
+
+
+def test_bounds_of_several_source_partitions_show_no_jump() -> None:
+    """The bounds of a file are of all partitions together."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+
+    found = source_positions_skipped.examine(case.model_copy(update={"contract": contract}))
+
+    assert isinstance(found, CannotTell)

@@ -30,13 +30,22 @@ def say(text: str) -> None:
 
 
 def main(names: list[str]) -> int:
-    """One lab for each version of Flink; each run has a new table, a new job and a Flink that lists no other."""
+    """One lab for each kind of Flink; each run has a new table, a new job and a Flink that lists no other."""
     if names == ["--again"]:
         return again()
     wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
     disagreeing = []
-    for version, runs in groupby(wanted, key=lambda run: run.flink):
-        with Lab(HOME / "lab", say=lambda _: None, flink=version, last_position=LAST_POSITION) as lab:
+    for (version, taskmanagers, wired), runs in groupby(
+        wanted, key=lambda run: (run.flink, run.taskmanagers, run.wired)
+    ):
+        with Lab(
+            HOME / "lab",
+            say=lambda _: None,
+            flink=version,
+            last_position=LAST_POSITION,
+            taskmanagers=taskmanagers,
+            wired=wired,
+        ) as lab:
             is_up = False
             for run in runs:
                 told = one(lab, run, is_up)

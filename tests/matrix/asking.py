@@ -12,6 +12,7 @@ from bot.cli.demo_config import write_config
 from bot.lab.errors import LabError
 from bot.lab.home import LabState
 from bot.lab.lab import Lab
+from bot.lab.other_hands import OtherHands
 from bot.workspace import default_cast
 from tests.matrix.plan import Run
 from tests.matrix.told import Told
@@ -79,15 +80,24 @@ def configured(folder: Path, state: LabState) -> Path:
 
 
 def counted(lab: Lab) -> str:
-    """What the table holds, read from outside the bot; PyIceberg reads no equality deletes, so upserts are not."""
+    """What the table holds, read from outside the bot: by PyIceberg, and where rows replace others by the lab's Spark,
+    because PyIceberg reads no equality deletes."""
     if lab.state.upsert:
-        return "an upsert table; not counted"
+        return counted_by_key(lab)
     try:
         proof = lab.proof()
     except (LabError, FileNotFoundError) as error:
         return f"cannot be read ({type(error).__name__})"
     missing = f"{proof.missing_positions} missing" if proof.missing else "none missing"
     return f"{proof.rows} rows, {proof.duplicates} duplicates, {missing}"
+
+
+def counted_by_key(lab: Lab) -> str:
+    """Live rows and keys of a table in which a row replaces the one with its key."""
+    question = "SELECT count(*) AS live, count(DISTINCT order_id) AS keys FROM {table}"
+    (row,) = OtherHands(lab.home, lab.state).sql(question)
+    live, keys = int(str(row["live"])), int(str(row["keys"]))
+    return f"{live} rows of {keys} keys, {live - keys} rows too many"
 
 
 def _waterline(*arguments: str) -> str:

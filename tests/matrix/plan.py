@@ -23,6 +23,9 @@ class Run(BaseModel):
     flink: Flink = "2.1"
     format_version: Format = 2
     upsert: bool = False
+    taskmanagers: int = 1
+    wired: bool = False
+    """With a wire between JobManager and TaskManagers, which the story cuts."""
     made: Literal["real", "constructed"] = "real"
     """Constructed: one thing was done by hand that no program of this lab does."""
 
@@ -81,6 +84,18 @@ RUNS: tuple[Run, ...] = (
     _one("column-added", "v2", "F23", besides=("healthy",)),
     _one("checkpoint-folder-taken", "v2", "F25", besides=("F2", "F3", "F14")),
     _one("job-failed", "v2", "no-advance"),
+    *_both("source-began-too-late", v1=("F18",), v2=("F18",), besides=("F15",)),
+    *_both("attempt-left-a-file", v1=("F22",), v2=("F22",), besides=("healthy",)),
+    *_both("event-time-stands-still", v1=("F24",), v2=("F24",), besides=("healthy",)),
+    *(
+        run.model_copy(update={"upsert": True})
+        for run in _both("upsert-partitioning-changed", v1=("F17",), v2=("F17",))
+    ),
+    _one("upsert-writer-stuck", "v2", "F16").model_copy(update={"upsert": True, "taskmanagers": 2}),
+    *(
+        run.model_copy(update={"made": "constructed", "wired": True})
+        for run in _both("notification-lost", v1=("F11",), v2=("F11",))
+    ),
     Run(story="planned-restart", sink="v2", expected=("healthy",), besides=_TOLD_ONLY, upsert=True),
     Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, upsert=True),
     Run(story="restored-from-older-savepoint", sink="v2", expected=("F2",), besides=_TOLD_ONLY, format_version=3),
