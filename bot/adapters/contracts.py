@@ -52,15 +52,15 @@ _OPEN = frozenset({"public", "open", "unclassified", "internal"})
 def contract_of(file: Path, table: TableName) -> TableContract:
     """What the contract in `file` says of `table`. Raises BadConfiguration."""
     contract = _read(file)
-    described = _schema_of(contract, table, file)
+    described = schema_of(contract, table, file)
     columns = described.properties or []
     for column in columns:
         if not column.name:
             raise _bad(file, "a property has no name.", "Expected a name for each column; found none.", "Name it.")
     promised: dict[str, object] = {
-        "key": tuple(_name(c) for c in sorted(columns, key=_key_place) if c.primaryKey),
-        "redacted": tuple(_name(c) for c in columns if _is_redacted(c)),
-        "columns": tuple(ContractColumn(name=_name(c), type=_type(c), required=bool(c.required)) for c in columns),
+        "key": tuple(name_of(c) for c in sorted(columns, key=_key_place) if c.primaryKey),
+        "redacted": tuple(name_of(c) for c in columns if _is_redacted(c)),
+        "columns": tuple(ContractColumn(name=name_of(c), type=_type(c), required=bool(c.required)) for c in columns),
     }
     promised |= _service_levels(contract, described, file)
     promised |= _durations(described, file)
@@ -104,7 +104,7 @@ def _read(file: Path) -> OpenDataContractStandard:
     return contract
 
 
-def _schema_of(contract: OpenDataContractStandard, table: TableName, file: Path) -> SchemaObject:
+def schema_of(contract: OpenDataContractStandard, table: TableName, file: Path) -> SchemaObject:
     """By physical name (with or without the catalog), else by name, else the only one."""
     objects = contract.schema_ or []
     tail = table.rsplit(".", 1)[-1]
@@ -131,7 +131,7 @@ def _columns_with_a_part(described: SchemaObject, columns: Iterable[SchemaProper
     for column in columns:
         for prop in column.customProperties or []:
             if prop.property in _OF_COLUMN and _is_true(prop):
-                parts[_OF_COLUMN[prop.property]] = _name(column)
+                parts[_OF_COLUMN[prop.property]] = name_of(column)
     return parts
 
 
@@ -207,7 +207,7 @@ def _type(column: SchemaProperty) -> str | None:
     return _TYPES.get(words.split("(")[0].strip())
 
 
-def _name(column: SchemaProperty) -> str:
+def name_of(column: SchemaProperty) -> str:
     """As the table has it."""
     return column.physicalName or column.name or ""
 

@@ -11,6 +11,7 @@ import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
 from bot.adapters.clock import SystemClock
+from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.storage import Opened
@@ -27,6 +28,7 @@ from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
+from bot.ports.contracts import Contracts
 from bot.runbook.parse import read_all
 from bot.service.approval_timers import ApprovalTimers
 from bot.service.approving import Approvals
@@ -43,6 +45,7 @@ from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
+from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
@@ -104,7 +107,12 @@ def build(
             reads=lineage(settings, stack),
             files=FolderOfTable(catalog.storage),
         )
-        services = assemble(incidents, observer, collector, directory, now, store.presence.alone_with)
+        contracts = ContractFiles(
+            {n: t.contract_file for n, t in settings.tables.items() if t.contract_file is not None}
+        )
+        services = assemble(
+            incidents, observer, collector, directory, now, store.presence.alone_with, contracts=contracts
+        )
         stack.callback(services.background.close)
         stack.callback(services.desk.close)
         timers = SchedulerTimers(now)
@@ -156,6 +164,7 @@ def assemble(
     alone_with: AloneWith,
     *,
     look_first: bool = True,
+    contracts: Contracts | None = None,
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected."""
     modes = failure_modes()
@@ -177,6 +186,7 @@ def assemble(
     duties = Duties(
         incidents, background, desk, walker, proposals, approvals, executions, verifier, waterline, maintenance, telling
     )
+    reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
     return Services(
         clock=clock,
         store=incidents,
@@ -194,7 +204,8 @@ def assemble(
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,
         maintenance=maintenance,
-        closing=Closing(incidents, observer),
+        reviews=reviews,
+        closing=Closing(incidents, reviews),
         duties=duties,
         background=background,
         tasks=collector.tasks,

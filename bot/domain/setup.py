@@ -4,9 +4,10 @@ from datetime import timedelta
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
-from bot.domain.ids import Severity, TableName
+from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
+from bot.domain.review_entries import Contract
 
 
 class TableSetup(Record):
@@ -27,6 +28,10 @@ class TableSetup(Record):
     """Younger files are never taken for orphans."""
     keep_repair_branch: bool = False
     """Whether the branch of a repair stays after it was published."""
+    review_due: timedelta = timedelta(days=14)
+    """What a review finds is to be mended within this time."""
+    review_owners: dict[Contract, UserId] = {}
+    """Contract -> who mends what is found in it; otherwise the incident's responder."""
 
     def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
         """The most specific policy: of the action, else of destructive actions, else the default; each first for the

@@ -1,13 +1,12 @@
-"""Ends an incident: the contract review is filled from evidence, then the record is closed."""
+"""Ends an incident: the record is closed with a reason, and with the contract review that nobody has opened yet."""
 
-from bot.domain.entries import Body, IncidentClosed, ReviewOpened, StepDone
-from bot.domain.errors import Refused
+from bot.domain.entries import Body, IncidentClosed, ReviewOpened
+from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
-from bot.domain.review import review
 from bot.service.incident_store import IncidentStore
-from bot.service.observing import Observer
+from bot.service.reviewing import Reviews
 
 _BUSY = {
     ProposalState.PROPOSED,
@@ -19,43 +18,46 @@ _BUSY = {
 
 
 class Closing:
-    """Review and close."""
+    """Close."""
 
-    def __init__(self, store: IncidentStore, observer: Observer) -> None:
+    def __init__(self, store: IncidentStore, reviews: Reviews) -> None:
         self._store = store
-        self._observer = observer
+        self._reviews = reviews
 
-    def open_review(self, incident_id: IncidentId, *, by: UserId, step: StepId | None) -> None:
-        """Fill the first contract review from what was observed."""
-        incident = self._store.get(incident_id)
-        observation = self._observer.observe(incident.opened.table, window=incident.window)
-        contract = self._observer.setup(incident.opened.table).contract
-
-        def decide(now: Incident) -> list[Body]:
-            bodies: list[Body] = [ReviewOpened(findings=review(now, observation, contract))]
-            if step is not None:
-                bodies.append(StepDone(step=step, key="done", why="the contract review is open"))
-            return bodies
-
-        self._store.write(incident_id, by=by, decide=decide)
-
-    def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> None:
-        """End it. Raises Refused without a reason, twice, or while a proposal is undecided or under way."""
+    def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
+        """End it; returns it as it is then. Raises Refused without a reason, twice, or while a proposal is undecided
+        or under way. A world that cannot be looked at keeps nobody from closing: the review can be opened later."""
         if not reason.strip():
             raise Refused(
                 "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
             )
+        _may_close(self._store.get(incident_id))
+        opened = self._review_if_missing(incident_id)
 
         def decide(now: Incident) -> list[Body]:
-            if not now.is_open:
-                raise Refused(f"{incident_id} was closed at {now.closed_at:%H:%M} UTC by <@{now.closed_by}>.", "", "")
-            busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
-            if busy is not None:
-                raise Refused(
-                    f"“{busy.proposal.title}” is {busy.state.value}.",
-                    "An incident is not closed over an undecided or unfinished proposal.",
-                    "Decide it, or wait for its end.",
-                )
-            return [IncidentClosed(reason=reason.strip())]
+            _may_close(now)
+            missing = [opened] if opened is not None and now.review is None else []
+            return [*missing, IncidentClosed(reason=reason.strip())]
 
-        self._store.write(incident_id, by=by, decide=decide)
+        return self._store.write(incident_id, by=by, decide=decide)
+
+    def _review_if_missing(self, incident_id: IncidentId) -> ReviewOpened | None:
+        incident = self._store.get(incident_id)
+        if incident.review is not None:
+            return None
+        try:
+            return self._reviews.filled(incident)
+        except (CouldNotLook, UnknownTable):
+            return None
+
+
+def _may_close(now: Incident) -> None:
+    if not now.is_open:
+        raise Refused(f"{now.id} was closed at {now.closed_at:%H:%M} UTC by <@{now.closed_by}>.", "", "")
+    busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
+    if busy is not None:
+        raise Refused(
+            f"“{busy.proposal.title}” is {busy.state.value}.",
+            "An incident is not closed over an undecided or unfinished proposal.",
+            "Decide it, or wait for its end.",
+        )

@@ -19,6 +19,7 @@ from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
+from bot.service.reviewing import Reviews
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
@@ -46,6 +47,7 @@ class Services:
     trust: TrustDesk
     waterline: Waterline
     maintenance: Maintenance
+    reviews: Reviews
     closing: Closing
     duties: Duties
     background: Background

@@ -7,9 +7,10 @@ from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
-from bot.domain.ids import TableName
+from bot.domain.ids import TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
+from bot.domain.review_entries import Contract
 from bot.domain.setup import TableSetup
 
 
@@ -66,6 +67,20 @@ class TableSettings(Record):
         json_schema_extra={"unit": "minutes"},
     )
 
+    review_due_days: int = Field(
+        default=14,
+        ge=1,
+        description="What a review finds is to be mended within this time, until somebody says another day.",
+        examples=[14],
+        json_schema_extra={"unit": "days"},
+    )
+    review_owners: dict[Contract, UserId] = Field(
+        default={},
+        description="Who mends what a review finds, by contract (`state`, `checkpoint`, `table`, `approval`); without "
+        "it the incident's responder, who may hand it on.",
+        examples=[{"table": "U0DANA0001"}],
+    )
+
     def beside(self, folder: Path) -> "TableSettings":
         """The same, its contract's file in that folder unless its path is absolute."""
         file = self.contract_file
@@ -83,4 +98,6 @@ class TableSettings(Record):
             orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
             keep_repair_branch=self.keep_repair_branch,
             next_update_minutes=self.next_update_minutes,
+            review_due=timedelta(days=self.review_due_days),
+            review_owners=self.review_owners,
         )

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 from bot.domain.approval_answers import approval_counts
+from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
 from bot.service.services import Services
+from bot.slack.blocks.review import term_form
 from bot.slack.commands import Commands
-from bot.slack.forms import open_form_id
+from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
 from bot.slack.previews import preview_of
 from bot.slack.requests import Clicked
@@ -79,7 +81,14 @@ class Clicks:
         self._views.fill(open_form_id(click.trigger), view)
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:
-        self._services.closing.open_review(IncidentId(incident), by=click.user, step=StepId(step))
+        self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step))
+
+    def _term(self, click: Clicked, incident: str, number: str) -> None:
+        try:
+            form = term_form(self._services.store.get(IncidentId(incident)), int(number), click.channel)
+        except Refused as error:
+            form = problem_form("A term of the review", str(error))
+        self._views.fill(open_form_id(click.trigger), form)
 
     def _open(self, click: Clicked, *table: str) -> None:
         self._commands.fill_open_form(click, table[0] if table else "")
@@ -106,6 +115,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.UNDO: Clicks._undo,
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
     Click.REVIEW: Clicks._review,
+    Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.EXPORT: Clicks._export,
     Click.SKIP: Clicks._form,

@@ -59,6 +59,8 @@ def form_for(request: Request) -> View | None:
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
         case Clicked(action=Click.OPEN):
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
+        case Clicked(action=Click.TERM):
+            return placeholder("A term of the review", open_form_id(request.trigger), "Reading the review…")
         case Clicked(action=Click.PREVIEW_NOTICE):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
         case Clicked() if request.action in _REASONS:

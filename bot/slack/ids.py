@@ -29,6 +29,8 @@ class Click(StrEnum):
     UNDO = "undo"
     PREVIEW_NOTICE = "preview-notice"
     REVIEW = "open-review"
+    TERM = "review-term"
+    """Value: incident/number of the finding."""
     CLOSE = "close-incident"
     OPEN = "open-incident"
     EXPORT = "export-record"
@@ -45,6 +47,7 @@ class Form(StrEnum):
     BREAK_GLASS = "form-break-glass"
     CLOSE = "form-close"
     NOTICE = "form-notice"
+    TERM = "form-term"
 
 
 def value_of(*parts: str) -> str:

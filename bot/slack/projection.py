@@ -77,6 +77,10 @@ class Projection:
             case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
                 self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
                 self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
+            case e.FindingAssigned() | e.FindingSettled():
+                self._in_thread(incident, f"line/{entry.seq}")
+                opened = [each.seq for each in incident.entries if isinstance(each.body, e.ReviewOpened)]
+                self._outbox.touch(f"{incident.id}/line/{opened[-1]}")
             case e.NoticeQueued():
                 notice = body.notice
                 key = f"notice/{notice.key(incident.id)}"

@@ -77,7 +77,7 @@ def _page(incident: Incident, _services: Services, name: str) -> tuple[str, list
 def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
     entry = incident.entries[int(name) - 1]
     if isinstance(entry.body, ReviewOpened):
-        return review_message(entry.body.findings)
+        return review_message(incident)
     told = sentence(entry)
     return told, [context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")]
 

@@ -123,7 +123,8 @@ def _entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
         for element in elements.values():
             chosen = (element.get("selected_option") or {}).get("value")
             ticked = ",".join(option["value"] for option in element.get("selected_options") or [])
-            value = element.get("value") or chosen or element.get("selected_user") or ticked
+            picked = element.get("selected_user") or element.get("selected_date")
+            value = element.get("value") or chosen or picked or ticked
             if value:
                 entered[block_id] = value
     return entered

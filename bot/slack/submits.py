@@ -12,6 +12,7 @@ from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Submitted
+from bot.slack.review_terms import answer_term
 from bot.slack.views import Views
 
 
@@ -45,6 +46,8 @@ class Submits:
                 return approval_counts(view)
             case Form.CLOSE:
                 self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
+            case Form.TERM:
+                return answer_term(self._services.reviews, form)
             case Form.NOTICE:
                 return self._send(form, *ids)
             case _:

@@ -1,33 +1,125 @@
-"""The contract review: what did not hold first, then what nobody could tell, then how much is in order."""
+"""The contract review: what did not hold, with who mends it until when; what nobody could tell; the proposed change."""
 
-from slack_sdk.models.blocks import Block
+from datetime import timedelta
 
-from bot.domain.entries import Finding
-from bot.slack.blocks.parts import context, counted, section
-from bot.slack.text import as_sentence, mrkdwn, short_paths
+from slack_sdk.models.blocks import (
+    Block,
+    DatePickerElement,
+    InputBlock,
+    Option,
+    PlainTextInputElement,
+    SectionBlock,
+    StaticSelectElement,
+    UserSelectElement,
+)
+from slack_sdk.models.views import View
+
+from bot.domain.errors import Refused
+from bot.domain.incident import Incident
+from bot.domain.review_comparison import comparison
+from bot.domain.review_items import ReviewItem, review_items
+from bot.domain.review_metrics import metrics
+from bot.slack.blocks.parts import button, context, counted, section
+from bot.slack.ids import Click, Form
+from bot.slack.text import as_sentence, clipped, code, mrkdwn, person, short_paths, written
 
 _SHOWN = 10
+_KEEP, _MENDED, _ACCEPTED = "assign", "mended", "accepted"
 
 
-def review_message(findings: tuple[Finding, ...]) -> tuple[str, list[Block]]:
-    """(notification text, blocks)."""
-    broken = [finding for finding in findings if finding.holds is False]
-    untold = [finding for finding in findings if finding.holds is None]
-    holding = len(findings) - len(broken) - len(untold)
+def review_message(incident: Incident) -> tuple[str, list[Block]]:
+    """(notification text, blocks) of the newest review, as it stands now."""
+    findings, items = incident.review or (), review_items(incident)
+    broken = [item for item in items if item.finding.holds is False]
+    untold = [item for item in items if item.finding.holds is None]
+    holding = len(findings) - len(items)
     text = f"Contract review: {len(broken)} of {counted(len(findings), 'term')} did not hold"
     blocks: list[Block] = [section(f":clipboard: *{text}*")]
-    if broken:
-        blocks.append(section("*Did not hold*\n" + "\n".join(_line(finding) for finding in broken[:_SHOWN])))
+    blocks += [_broken(incident, item) for item in broken[:_SHOWN]]
     if untold:
-        blocks.append(section("*Could not be told*\n" + "\n".join(_line(finding) for finding in untold[:_SHOWN])))
+        blocks.append(section("*Could not be told*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
+    if incident.patch is not None:
+        blocks.append(section(_patch(incident)))
+    told = comparison(incident)
+    if told:
+        blocks.append(section("*Beside earlier incidents*\n" + "\n".join(f"• {mrkdwn(line)}" for line in told)))
+    took = " · ".join(f"to {each.name} *{each.words}*" for each in metrics(incident) if each.took is not None)
     hidden = max(0, len(broken) - _SHOWN) + max(0, len(untold) - _SHOWN)
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
-    blocks.append(context(f"{counted(holding, 'term')} held. The record has all of them.{more}"))
+    small = [f"{counted(holding, 'term')} held. The record has all of them.{more}"]
+    blocks.append(context(*([f":stopwatch: {took}"] if took else []), *small))
     return text, blocks
 
 
-def _line(finding: Finding) -> str:
-    term, observed, action = (
-        mrkdwn(short_paths(as_sentence(part))) for part in (finding.term, finding.observed, finding.action)
-    )
-    return f"• *{term}* {observed}" + (f" _{action}_" if action else "")
+def term_form(incident: Incident, number: int, channel: str) -> View:
+    """Hand one term on, or settle it. Raises Refused when the newest review has no such term."""
+    item = next((item for item in review_items(incident) if item.number == number), None)
+    if item is None:
+        raise Refused("This term is not part of the newest review.", "", "Use the newest review message.")
+    ways = [
+        Option(value=_KEEP, text="Hand it to this person, until this day"),
+        Option(value=_MENDED, text="It is mended"),
+        Option(value=_ACCEPTED, text="It is accepted as it is"),
+    ]
+    due = item.due or incident.entries[-1].at + timedelta(days=14)
+    return View(
+        type="modal",
+        callback_id=Form.TERM,
+        title="A term of the review",
+        submit="Save",
+        close="Cancel",
+        private_metadata=f"{incident.id}/{number}/{channel}",
+        blocks=[
+            section(_line(item)),
+            InputBlock(
+                block_id="way",
+                label="What becomes of it?",
+                element=StaticSelectElement(action_id="way", options=ways, initial_option=ways[0]),
+            ),
+            InputBlock(
+                block_id="owner", label="Who mends it?", element=UserSelectElement(
+                    action_id="owner", initial_user=item.owner or incident.responder
+                ),
+            ),
+            InputBlock(
+                block_id="due", label="Until when?", element=DatePickerElement(
+                    action_id="due", initial_date=f"{due:%Y-%m-%d}"
+                ),
+            ),
+            InputBlock(
+                block_id="reason",
+                label="What was done, or why is it accepted?",
+                optional=True,
+                element=PlainTextInputElement(action_id="reason", multiline=True),
+            ),
+        ],
+    )  # fmt: skip
+
+
+def _broken(incident: Incident, item: ReviewItem) -> SectionBlock:
+    edit = button("Change…", Click.TERM, incident.id, str(item.number))
+    return SectionBlock(text=written(clipped(f":x: {_line(item)}\n{_charge(item)}", 2900)), accessory=edit)
+
+
+def _line(item: ReviewItem) -> str:
+    parts = (item.finding.term, item.finding.observed, item.finding.action)
+    term, observed, action = (mrkdwn(short_paths(as_sentence(part))) for part in parts)
+    return f"*{term}* {observed}" + (f" _{action}_" if action else "")
+
+
+def _charge(item: ReviewItem) -> str:
+    if item.settled is not None:
+        return f":white_check_mark: {item.settled.how}: {mrkdwn(item.settled.reason)}"
+    until = f", until {item.due:%Y-%m-%d}" if item.due is not None else ""
+    return f":bust_in_silhouette: {person(item.owner)}{until}"
+
+
+def _patch(incident: Incident) -> str:
+    patch = incident.patch
+    assert patch is not None
+    lines = [f"*Proposed change of* {code(patch.file)}"]
+    lines += [f"• {mrkdwn(change)}" for change in patch.changes]
+    lines += [f"• By hand: {mrkdwn(change)}" for change in patch.left_out]
+    if patch.diff:
+        lines.append("The export has it as a patch.")
+    return "\n".join(lines)

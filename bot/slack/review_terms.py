@@ -1,0 +1,31 @@
+"""The form of one term of a review -> one call of the service, and the sentence that answers."""
+
+from datetime import UTC, date, datetime, time
+
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.review_items import ReviewItem
+from bot.service.reviewing import Reviews
+from bot.slack.requests import Submitted
+
+_END_OF_DAY = time(23, 59, 59, tzinfo=UTC)
+
+
+def answer_term(reviews: Reviews, form: Submitted) -> str:
+    """Hand it on or settle it, as the form says; a day ends at its last second in UTC. Raises Refused."""
+    incident, number = IncidentId(form.about.split("/")[0]), int(form.about.split("/")[1])
+    match form.values["way"]:
+        case "mended":
+            item = reviews.settle(incident, number, "mended", form.values.get("reason", ""), by=form.user)
+        case "accepted":
+            item = reviews.settle(incident, number, "accepted", form.values.get("reason", ""), by=form.user)
+        case _:
+            due = datetime.combine(date.fromisoformat(form.values["due"]), _END_OF_DAY)
+            item = reviews.assign(incident, number, owner=UserId(form.values["owner"]), due=due, by=form.user)
+    return _answer(item)
+
+
+def _answer(item: ReviewItem) -> str:
+    term = item.finding.term.rstrip(".")
+    if item.settled is not None:
+        return f"“{term}” is {item.settled.how}."
+    return f"“{term}” is with <@{item.owner}> until {item.due:%Y-%m-%d}."
