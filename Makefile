@@ -24,7 +24,7 @@ walk: install ## The same story, walked by scripted people and printed as a tran
 	$(BIN)/waterline demo --walk
 
 test: install check ## Check the code and run the fast tests
-	$(BIN)/pytest -m "not slow and not long and not chaos"
+	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile
 
 test-slow: install ## Run the scenarios on a real Flink cluster
 	$(BIN)/pytest -m slow --timeout=600

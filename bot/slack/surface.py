@@ -100,9 +100,13 @@ class SlackSurface:
         self._socket.connect()  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """Stop taking, finish what is under way."""
+        """Stop taking, finish what is under way.
+
+        slack_sdk's own reader can end the connection between its question whether there is one and its close of it:
+        an AttributeError (seen on 3.47, under load).
+        """
         if self._socket is not None:
-            with suppress(OSError):
+            with suppress(OSError, AttributeError):
                 self._socket.close()  # type: ignore[no-untyped-call]
         self._worker.close()
         self._sender.close()
