@@ -161,6 +161,9 @@ class _NoReads:
     def reads(self, table: object, since: datetime) -> tuple[()]:
         return ()
 
+    def downstream(self, table: object, since: datetime) -> tuple[()]:
+        return ()
+
 
 class PowerCut:
     """A journal that kills its process right after the N-th append, or right before it when N is negative."""

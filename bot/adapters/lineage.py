@@ -7,10 +7,11 @@ from pathlib import Path
 import structlog
 from pydantic import ValidationError
 
+from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, reads_in
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import SnapshotId
-from bot.domain.reads import ReadRun
+from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 from bot.ports import ReadEvents
 
@@ -51,6 +52,11 @@ class AllLineage:
             )
         return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
 
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """See the port. A way that leads through runs of two sources is not seen; one source that fails fails all."""
+        found = [far for source in self._sources for far in source.downstream(table, since)]
+        return tuple(dict.fromkeys(sorted(found, key=lambda far: (far.distance, far.at, far.run_id))))
+
 
 class OpenLineageFile:
     """Reads the whole file at each look.
@@ -78,6 +84,10 @@ class OpenLineageFile:
                     "Repair or remove these lines, then look again.",
                 )
         return told
+
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """See the port. Lines that cannot be read hide no others. Raises CouldNotLook."""
+        return downstream_in(self._events()[0], table, self._catalog, since)
 
     def _events(self) -> tuple[list[LineageEvent], list[int]]:
         """The readable events, and the numbers of the lines that are none."""

@@ -40,8 +40,16 @@ class _InputFacets(BaseModel):
 
 
 class _Input(_Named):
+    """A dataset that was read or written; `inputFacets` are of reads only."""
+
     facets: _DatasetFacets | None = None
     input_facets: _InputFacets | None = Field(default=None, alias="inputFacets")
+
+    @property
+    def places(self) -> frozenset[str]:
+        """By which it is known again: its location and every name; two that share one are the same dataset."""
+        symlinks = self.facets.symlinks.identifiers if self.facets and self.facets.symlinks else ()
+        return frozenset(_place(f"{each.namespace}/{each.name}") for each in (self, *symlinks))
 
     @property
     def snapshot_id(self) -> SnapshotId | None:
@@ -72,6 +80,16 @@ class LineageEvent(BaseModel):
     run: _Run | None = None
     job: _Named | None = None
     inputs: tuple[_Input, ...] = ()
+    outputs: tuple[_Input, ...] = ()
+
+    @property
+    def consumer(self) -> str | None:
+        """Spark names a job after its application and the plan's node; the consumer is the application."""
+        if self.run is None or self.job is None:
+            return None
+        parent = self.run.facets.parent if self.run.facets else None
+        is_part = parent is not None and self.job.name.startswith(f"{parent.job.name}.")
+        return parent.job.name if parent is not None and is_part else self.job.name
 
 
 def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime) -> tuple[ReadRun, ...]:
@@ -92,12 +110,13 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
 
 
 def _reads_of(event: LineageEvent, table: TableState, catalog: str) -> Iterator[ReadRun]:
-    if event.run is None or event.job is None:
+    consumer = event.consumer
+    if event.run is None or consumer is None:
         return
     for dataset in event.inputs:
         if _is(dataset, table, catalog):
             yield ReadRun(
-                consumer=_consumer(event.job.name, event.run),
+                consumer=consumer,
                 run_id=event.run.run_id,
                 at=event.at,
                 snapshot_id=dataset.snapshot_id,
@@ -117,9 +136,3 @@ def _place(location: str) -> str:
     """A location without scheme: `s3a://b/t` and (`s3://b`, `t`) are one, `file:/t` and (`file`, `/t`) too."""
     bare = _SCHEME.sub("", location.removeprefix("file/"))
     return re.sub(r"/+", "/", bare).strip("/")
-
-
-def _consumer(job: str, run: _Run) -> str:
-    """Spark names a job after its application and the plan's node; the consumer is the application."""
-    parent = run.facets.parent if run.facets else None
-    return parent.job.name if parent is not None and job.startswith(f"{parent.job.name}.") else job

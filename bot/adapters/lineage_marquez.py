@@ -12,9 +12,10 @@ import stamina
 import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
+from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, reads_in
 from bot.domain.errors import CouldNotLook
-from bot.domain.reads import ReadRun
+from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 
 _log = structlog.get_logger(__name__)
@@ -55,13 +56,7 @@ class Marquez:
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
         "could not look"."""
-        events: list[LineageEvent] = []
-        bad = 0
-        for body in self._events(since):
-            try:
-                events.append(LineageEvent.model_validate(body))
-            except ValidationError:
-                bad += 1
+        events, bad = self._readable(since)
         told = reads_in(events, table, self._catalog, since)
         if bad:
             _log.warning("lineage events could not be read", url=self.url, count=bad)
@@ -72,6 +67,21 @@ class Marquez:
                     "Look which producer sends them, then look again.",
                 )
         return told
+
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """See the port. Raises CouldNotLook."""
+        return downstream_in(self._readable(since)[0], table, self._catalog, since)
+
+    def _readable(self, since: datetime) -> tuple[list[LineageEvent], int]:
+        """The readable events, and how many are not."""
+        events: list[LineageEvent] = []
+        bad = 0
+        for body in self._events(since):
+            try:
+                events.append(LineageEvent.model_validate(body))
+            except ValidationError:
+                bad += 1
+        return events, bad
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
         """Every event at or after `since`, oldest first: what arrives while we read comes last and is not skipped.

@@ -14,7 +14,17 @@ from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.evidence import Evidence
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
-from bot.domain.notice import Notice
+from bot.domain.notice import Notice, sending_key
+from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
+from bot.domain.notice_entries import DeliveryTried as DeliveryTried
+from bot.domain.notice_entries import NoticeAnswered as NoticeAnswered
+from bot.domain.notice_entries import NoticeEnded as NoticeEnded
+from bot.domain.notice_entries import NoticeEntry as NoticeEntry
+from bot.domain.notice_entries import NoticeQueued as NoticeQueued
+from bot.domain.notice_entries import NoticesDecided as NoticesDecided
+from bot.domain.notice_entries import NoticesHeld as NoticesHeld
+from bot.domain.notice_entries import ReadersNoted as ReadersNoted
+from bot.domain.notice_entries import SeverityChanged as SeverityChanged
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.review_entries import ContractPatch, EarlierIncident
@@ -192,20 +202,6 @@ class NoticesPreviewed(Record):
     notices: tuple[Notice, ...]
 
 
-class NoticeQueued(Record):
-    """Intent: this very text is to be sent. Unique per notice key in the database."""
-
-    kind: Literal["notice-queued"] = "notice-queued"
-    notice: Notice
-
-
-class NoticeEnded(Record):
-    kind: Literal["notice-ended"] = "notice-ended"
-    key: str
-    how: Literal["delivered", "failed"]
-    detail: str
-
-
 class Finding(Record):
     """One line of the contract review."""
 
@@ -240,7 +236,7 @@ Body = Annotated[
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
-    | NoticesPreviewed | NoticeQueued | NoticeEnded | ReviewOpened | FindingAssigned
+    | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
     | FindingSettled | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
@@ -253,5 +249,7 @@ def once_key(incident_id: str, body: Body) -> str | None:
             return f"execution/{body.proposal}"
         case NoticeQueued():
             return f"notice/{body.notice.key(incident_id)}"
+        case DeliveryTried():
+            return f"delivery/{sending_key(body.key, body.to)}/{body.number}"
         case _:
             return None

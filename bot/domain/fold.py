@@ -5,8 +5,9 @@ from typing import assert_never
 
 from bot.domain import entries as e
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.incident import Incident, NoticeView, answered, requested
+from bot.domain.incident import Incident, answered, requested
 from bot.domain.journal import Entry
+from bot.domain.notice_fold import apply_notice
 from bot.domain.runbook import StepOutcome
 
 
@@ -68,11 +69,6 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.is_frozen = body.status == "frozen"
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
-        case e.NoticeQueued():
-            key = body.notice.key(incident.id)
-            incident.notices[key] = NoticeView(notice=body.notice, key=key, queued_at=entry.at)
-        case e.NoticeEnded():
-            incident.notices[body.key].ended = body
         case e.ReviewOpened():
             incident.review, incident.patch, incident.earlier = body.findings, body.patch, body.earlier
         case e.FindingAssigned():
@@ -83,6 +79,18 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason
+        case (
+            e.NoticeQueued()
+            | e.DeliveryTried()
+            | e.DeliveryDelayed()
+            | e.NoticeEnded()
+            | e.NoticeAnswered()
+            | e.ReadersNoted()
+            | e.SeverityChanged()
+            | e.NoticesHeld()
+            | e.NoticesDecided()
+        ):
+            apply_notice(incident, entry, body)
         case _:
             _apply_proposal(incident, entry, body)
 

@@ -13,18 +13,20 @@ from bot.domain.entries import (
     FindingAssigned,
     FindingSettled,
     IncidentOpened,
-    NoticeEnded,
+    ReadersNoted,
     Verified,
     WaterlineMoved,
 )
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalView
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, SnapshotId, StepId, UserId
+from bot.domain.ids import EvidenceId, IncidentId, ProposalId, Severity, SnapshotId, StepId, UserId
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
+from bot.domain.notice_fold import HeldView
 from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.runbook import StepOutcome
 from bot.domain.table import Window
+from bot.domain.told import NoticeView as NoticeView
 
 
 @dataclass
@@ -49,16 +51,6 @@ class EvidenceRun:
 
 
 @dataclass
-class NoticeView:
-    """One queued notice and whether it arrived."""
-
-    notice: Notice
-    key: str
-    queued_at: datetime
-    ended: NoticeEnded | None = None
-
-
-@dataclass
 class Incident:
     """The present state of one incident; built only by `fold`."""
 
@@ -76,11 +68,16 @@ class Incident:
     diagnosis: Diagnosis | None = None
     outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)
     proposals: dict[ProposalId, ProposalView] = field(default_factory=dict)
-    notices: dict[str, NoticeView] = field(default_factory=dict)
-    waterline: WaterlineMoved | None = None
-    verified: Verified | None = None
     previews: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
     """Name -> what was shown under it and is sent if its form is submitted."""
+    held: dict[str, HeldView] = field(default_factory=dict)
+    """Name of a preview -> its approval, where a policy asks for one."""
+    notices: dict[str, NoticeView] = field(default_factory=dict)
+    readers: ReadersNoted | None = None
+    """Who was seen reading when consumers were told last."""
+    severity_now: Severity | None = None
+    waterline: WaterlineMoved | None = None
+    verified: Verified | None = None
     is_frozen: bool = False
     """Whether maintenance of the table waits for the end of this incident."""
     review: tuple[Finding, ...] | None = None
@@ -97,6 +94,11 @@ class Incident:
     def is_open(self) -> bool:
         """Whether anything can still be asked of it."""
         return self.closed_at is None
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is now."""
+        return self.severity_now or self.opened.severity
 
     @property
     def is_private(self) -> bool:

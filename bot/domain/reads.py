@@ -1,9 +1,14 @@
-"""Who read which snapshot: observed runs of consumers."""
+"""Who reads a table: observed runs of consumers, near and far, and those who declared to read it."""
 
-from pydantic import Field
+from typing import Literal
+
+from pydantic import Field, model_validator
 
 from bot.domain.ids import SnapshotId
+from bot.domain.notice import Address
 from bot.domain.record import Record, Utc
+
+Kind = Literal["job", "agent", "dashboard", "person", "channel"]
 
 
 class ReadRun(Record):
@@ -17,13 +22,77 @@ class ReadRun(Record):
     """The snapshot it read; None when the event does not say."""
 
 
+class FarRead(Record):
+    """One run that read what a reader of the table had written, directly or through further runs."""
+
+    consumer: str
+    run_id: str
+    at: Utc
+    origin: str
+    """Run id of the reader of the table from which this run's input came."""
+    snapshot_id: SnapshotId | None
+    """What the origin read; None when its event does not say."""
+    path: tuple[str, ...]
+    """From the table's reader on: consumer, dataset, consumer, dataset, …; its own name is not in it."""
+
+    @property
+    def distance(self) -> int:
+        """Runs between the table and this one, itself included: at least 2."""
+        return len(self.path) // 2 + 1
+
+
 class Consumer(Record):
-    """A declared consumer and where it is told."""
+    """A declared consumer, and each way by which it is told."""
 
     name: str = Field(
-        description="The consumer's name, equal to its job's name in lineage events.", examples=["revenue_daily"]
+        min_length=1,
+        max_length=80,
+        pattern=r"^[^\s/][^/\r\n]*$",
+        description="The consumer's name, equal to its job's name in lineage events.",
+        examples=["revenue_daily"],
     )
-    channel: str = Field(description="Slack channel id where it is told.", examples=["C0REVENUE1"])
+    kind: Kind = Field(
+        default="job",
+        description="What it is. A `channel` stands for everybody who is told there; an agent is told as a job is.",
+        examples=["agent"],
+    )
+    channel: str | None = Field(default=None, description="Slack channel id where it is told.", examples=["C0REVENUE1"])
+    email: tuple[str, ...] = Field(
+        default=(), description="Addresses to which it is told by e-mail.", examples=[["revenue@acme.example"]]
+    )
+    webhook: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Address that takes signed notices as JSON: for jobs and agents.",
+        examples=["https://hooks.acme.example/waterline"],
+    )
+    folder: str | None = Field(
+        default=None,
+        description="Folder in which each notice is put as a Markdown file; relative to this file.",
+        examples=["notices/revenue"],
+    )
     owner: str | None = Field(
         default=None, description="Who answers for it: a Slack user id, or a name.", examples=["U0DANA0001"]
     )
+
+    @model_validator(mode="after")
+    def _is_reachable(self) -> "Consumer":
+        if not (self.channel or self.email or self.webhook or self.folder):
+            raise ValueError("at least one of channel, email, webhook and folder, so that it can be told")
+        bad = next((each for each in self.email if not _is_mail_address(each)), None)
+        if bad is not None:
+            raise ValueError(f"e-mail addresses like revenue@acme.example, and {bad!r} is none")
+        return self
+
+    @property
+    def ways(self) -> tuple[Address, ...]:
+        """Every way but Slack."""
+        mails = tuple(Address(by="email", to=each) for each in self.email)
+        hooks = (Address(by="webhook", to=self.webhook),) if self.webhook else ()
+        files = (Address(by="file", to=self.folder),) if self.folder else ()
+        return (*mails, *hooks, *files)
+
+
+def _is_mail_address(text: str) -> bool:
+    name, at, host = text.rpartition("@")
+    return bool(at and name and "." in host) and text.isascii() and text.isprintable() and not set(text) & set(' ,;<>"')

@@ -6,6 +6,7 @@ from bot.domain import entries as e
 from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
 from bot.domain.journal import Entry
+from bot.domain.notice_words import notice_sentence
 
 
 def sentence(entry: Entry) -> str:
@@ -42,6 +43,18 @@ def _sentence(body: e.Body) -> str:
             | e.StepSkipped()
         ):
             return _found(body)
+        case (
+            e.NoticeQueued()
+            | e.DeliveryTried()
+            | e.DeliveryDelayed()
+            | e.NoticeEnded()
+            | e.NoticeAnswered()
+            | e.ReadersNoted()
+            | e.SeverityChanged()
+            | e.NoticesHeld()
+            | e.NoticesDecided()
+        ):
+            return notice_sentence(body)
         case _:
             return _told(body)
 
@@ -53,8 +66,6 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.WaterlineMoved
     | e.MaintenanceMarked
     | e.NoticesPreviewed
-    | e.NoticeQueued
-    | e.NoticeEnded
     | e.ReviewOpened
     | e.FindingAssigned
     | e.FindingSettled
@@ -78,14 +89,9 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"The waterline moved to {short(body.snapshot)}; the table is trusted."
         case e.MaintenanceMarked():
             return _full(body.sentence)
-        case e.NoticeQueued():
-            return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
         case e.NoticesPreviewed():
             told = ", ".join(notice.consumer for notice in body.notices)
             return f"Previewed the notice “{_words(body.notices[0].kind)}” for {told}."
-        case e.NoticeEnded():
-            ended = "was delivered" if body.how == "delivered" else f"could not be delivered: {_full(body.detail)}"
-            return _full(f"{_notice(body.key)} {ended}")
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
             return f"Contract review opened: {len(body.findings)} terms looked at, {broken} did not hold."
@@ -179,12 +185,6 @@ def _decided(body: e.ApprovalEntry) -> str:
 
 def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
-
-
-def _notice(key: str) -> str:
-    """`wl-1/first_warning/revenue_daily/1` in words: incident, kind, consumer and revision, as Notice.key has them."""
-    _incident, kind, *consumer, _revision = key.split("/")
-    return f"Notice “{_words(kind)}” for {'/'.join(consumer)}"
 
 
 def _full(text: str) -> str:

@@ -1,8 +1,19 @@
 """Notices: what one consumer is told, from typed facts and a template of `messages/`. Knows nothing of Slack's API."""
 
 from bot.notices.facts import NoticeFacts
-from bot.notices.gather import facts_for
+from bot.notices.gather import data_of, facts_for
 from bot.notices.lint import lint
+from bot.notices.readings import observed_readers, why_unknown
 from bot.notices.template import NoticeTemplate, render, scan
 
-__all__ = ["NoticeFacts", "NoticeTemplate", "facts_for", "lint", "render", "scan"]
+__all__ = [
+    "NoticeFacts",
+    "NoticeTemplate",
+    "data_of",
+    "facts_for",
+    "lint",
+    "observed_readers",
+    "render",
+    "scan",
+    "why_unknown",
+]

@@ -1,26 +1,18 @@
 """Incident, table and lineage -> the facts of one consumer's notice. Pure."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.findings import DuplicatesFinding, GapsFinding
 from bot.domain.incident import Incident
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import Consumer, ReadRun
+from bot.domain.notice import NoticeData
+from bot.domain.reads import Consumer
 from bot.domain.table import Snapshot, TableState, Window
-from bot.notices.facts import (
-    Affected,
-    Damage,
-    NoticeFacts,
-    NotObserved,
-    ReadAbove,
-    ReadersUnknown,
-    Reading,
-    RunAbove,
-    Stage,
-    Trusted,
-)
+from bot.notices.announcing import backfill_of, changes_of, earlier_of, proposal_of, review_of
+from bot.notices.facts import Affected, Damage, NoticeFacts, ReadAbove, ReadThrough, Stage, Trusted
+from bot.notices.readings import FarReads, Reads, reading_of
 
 TAG = "waterline"
 
@@ -29,12 +21,19 @@ def facts_for(
     incident: Incident,
     consumer: Consumer,
     table: TableState,
-    reads: Seen[ReadRun] | NotSeen,
+    reads: Reads,
+    far: FarReads,
     *,
     now: datetime,
     next_update_minutes: int,
+    words: str = "",
+    titles: Mapping[str, str] | None = None,
 ) -> NoticeFacts:
-    """What `consumer` can be told now. `table` and `reads` are the present state, not the pinned one."""
+    """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
+
+    `titles`: kind of notice -> its title, by which an earlier one is named.
+    """
+    earlier = earlier_of(incident, consumer.name, titles or {})
     affected = affected_commits(incident, table)
     decisive = incident.diagnosis.decisive if incident.diagnosis else None
     return NoticeFacts(
@@ -42,21 +41,43 @@ def facts_for(
         consumer=consumer.name,
         owner=consumer.owner,
         incident=incident.id,
-        severity=incident.opened.severity,
+        severity=incident.severity,
+        severity_before=earlier.severity if earlier and earlier.severity != incident.severity else None,
         opened_at=incident.opened_at,
         summary=incident.opened.summary,
+        words=words,
         stage=_stage(incident),
         cause=decisive[0].title if decisive is not None else None,
         affected=_affected(affected, table),
         trusted=_trusted(incident, table),
         damage=_damage(incident),
-        reading=_reading(consumer, affected, reads),
+        reading=reading_of(consumer, affected, reads, far),
         proofs=_proofs(incident),
         to_come=_to_come(incident),
+        proposal=proposal_of(incident),
+        backfill=backfill_of(incident),
+        changes=changes_of(incident),
+        review=review_of(incident),
+        earlier=earlier,
         now=now,
         next_word_at=now + timedelta(minutes=next_update_minutes) if incident.is_open else None,
         channel=incident.opened.channel,
         responder=incident.responder,
+    )
+
+
+def data_of(facts: NoticeFacts) -> NoticeData:
+    """What a program can act on, of the same facts."""
+    affected, reading = facts.affected, facts.reading
+    return NoticeData(
+        stage=facts.stage,
+        affected_snapshots=affected.snapshots if affected else (),
+        affected_from=affected.first_at if affected else None,
+        affected_until=affected.last_at if affected else None,
+        trusted_snapshot=facts.trusted.snapshot_id if facts.trusted else None,
+        reading=reading.kind,
+        affected_runs=tuple(r.run_id for r in reading.runs) if isinstance(reading, ReadAbove | ReadThrough) else (),
+        next_word_at=facts.next_word_at,
     )
 
 
@@ -120,31 +141,6 @@ def _damage(incident: Incident) -> Damage:
         extra_rows=next((f.extra_rows for f in findings if isinstance(f, DuplicatesFinding)), None),
         missing_positions=next((f.missing for f in findings if isinstance(f, GapsFinding)), None),
     )
-
-
-def _reading(consumer: Consumer, affected: tuple[Snapshot, ...], reads: Seen[ReadRun] | NotSeen) -> Reading:
-    """`NotObserved` only when lineage answered and every run of this consumer names its snapshot."""
-    if isinstance(reads, NotSeen):
-        return ReadersUnknown(source=reads.source, reason=reads.reason)
-    ids = {s.snapshot_id for s in affected}
-    theirs = [run for run in reads.values if run.consumer == consumer.name]
-    above = {
-        (run.run_id, run.snapshot_id): RunAbove(run_id=run.run_id, at=run.at, snapshot_id=run.snapshot_id)
-        for run in sorted(theirs, key=lambda run: run.at)
-        if run.snapshot_id is not None and run.snapshot_id in ids
-    }
-    if above:
-        return ReadAbove(runs=tuple(above.values()))
-    earliest = min((s.committed_at for s in affected), default=None)
-    silent = [run for run in theirs if run.snapshot_id is None and earliest is not None and run.at >= earliest]
-    if silent:
-        return ReadersUnknown(source=reads.source, reason=_nameless(silent))
-    return NotObserved(runs_seen=len({run.run_id for run in theirs}))
-
-
-def _nameless(runs: list[ReadRun]) -> str:
-    names = ", ".join(run.run_id for run in runs[:3]) + ("" if len(runs) <= 3 else " and others")
-    return f"the events of {names} do not name the snapshot that was read"
 
 
 def _stage(incident: Incident) -> Stage:

@@ -8,7 +8,7 @@ from jinja2 import TemplateError, TemplateSyntaxError, nodes
 from bot.domain.errors import BadConfiguration
 from bot.domain.record import Record
 from bot.notices.facts import NoticeFacts
-from bot.notices.samples import samples
+from bot.notices.samples import WORDS, samples
 from bot.notices.template import SUFFIX, NoticeTemplate, environment_of, scan, tidy
 
 MOST_CHARACTERS = 8000
@@ -68,6 +68,8 @@ def _shapes(template: NoticeTemplate) -> list[Problem]:
     """The first problem of the template, over all samples; one is enough to mend, and the next follows."""
     for shape, facts in samples():
         values = {name: getattr(facts, name) for name in NoticeFacts.model_fields}
+        if template.needs_words and not facts.words:
+            values["words"] = WORDS
         try:
             text = tidy(template.compiled.render(values))
         except (TemplateError, TypeError, ValueError) as error:

@@ -5,21 +5,28 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
+from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermChange
 from bot.notices.facts import (
     Affected,
+    ConsumerRuns,
     Damage,
+    ManyReaders,
     NoticeFacts,
     NotObserved,
     ReadAbove,
     ReadersUnknown,
     Reading,
+    ReadThrough,
     RunAbove,
+    RunThrough,
     Stage,
     Trusted,
 )
 
 _NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 _GOOD = SnapshotId(5130840912223377421)
+WORDS = "Only checkpoints 7 to 9 are concerned, and it ends at 14:00 UTC <today> & not before."
+"""What a responder adds, in samples."""
 
 READINGS: dict[str, Reading] = {
     "read above": ReadAbove(runs=(RunAbove(run_id="run-1", at=_NOON, snapshot_id=SnapshotId(_GOOD + 1)),)),
@@ -29,6 +36,21 @@ READINGS: dict[str, Reading] = {
             for n in range(1, 40)
         )
     ),
+    "read through others": ReadThrough(
+        runs=tuple(
+            RunThrough(
+                run_id=f"far-{n}",
+                at=_NOON,
+                path=("revenue_daily", "marts.revenue", "kpi_hourly", "marts.kpi"),
+                distance=3,
+            )
+            for n in range(1, 12)
+        )
+    ),
+    "many readers": ManyReaders(
+        consumers=tuple(ConsumerRuns(consumer=f"job_{n}", runs=n, distance=1 + n // 10) for n in range(1, 20))
+    ),
+    "nobody seen": ManyReaders(consumers=()),
     "not observed": NotObserved(runs_seen=3),
     "no run known": NotObserved(runs_seen=0),
     "unknown readers": ReadersUnknown(
@@ -50,6 +72,19 @@ AFFECTED: dict[str, Affected | None] = {
     ),
     "nothing affected": None,
 }  # fmt: skip
+CHANGES = tuple(
+    TermChange(
+        contract="state", term="Restores start from a point that pairs with the table.",
+        observed=f"Savepoint {n} has no pair.", action="Start only from stop-savepoints." if n % 2 else "",
+    )
+    for n in range(1, 13)
+)  # fmt: skip
+PROPOSAL = ProposedRecovery(
+    title="Rewind sales.orders and its job to checkpoint 10", state="proposed",
+    sentences=("Stop the job with a savepoint.", "Move main back to …377421.", "Start the job from checkpoint 10."),
+    commits=3, rows=1_204_000, replayed_from=CheckpointId(10), expires_at=_NOON + timedelta(minutes=30),
+)  # fmt: skip
+BACKFILL = Backfill(since=_NOON - timedelta(days=3), until=_NOON, rows=300, after_checkpoint=CheckpointId(10))
 STAGES: tuple[Stage, ...] = ("investigating", "diagnosed", "proposed", "executing", "verifying", "proven")
 
 
@@ -67,8 +102,10 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 owner="team revenue" if full else None,
                 incident=IncidentId("wl-12"),
                 severity="sev2",
+                severity_before="sev3" if full else None,
                 opened_at=_NOON,
                 summary="Revenue <doubled> & more" if full else "",
+                words=WORDS if full else "",
                 stage=stage,
                 cause="the job was restored from an older savepoint" if full else None,
                 affected=affected,
@@ -77,6 +114,13 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 reading=reading,
                 proofs=("no duplicates", "no gaps") if stage == "proven" else (),
                 to_come=350 if full else 0,
+                proposal=PROPOSAL if full else None,
+                backfill=BACKFILL if full else None,
+                changes=CHANGES if full else (),
+                review=ReviewDone(looked_at=14, broken=CHANGES, unknown=2) if full else None,
+                earlier=Earlier(kind="first_warning", title="First warning", at=_NOON, severity="sev3")
+                if full
+                else None,
                 now=_NOON,
                 next_word_at=_NOON + timedelta(minutes=30) if full else None,
                 channel="C0ORDERS01",

@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.inert import inert, visible
+from bot.domain.notice import Answer
 from bot.domain.record import Record
 from bot.notices.facts import NoticeFacts
 
@@ -30,6 +31,10 @@ class Head(Record):
     """At what moment of an incident it is sent, half a sentence."""
     audience: Literal["consumers"]
     """Everyone declared as consumer of the table, each with their own facts."""
+    answers: tuple[Answer, ...] = ("acknowledged", "needs-help")
+    """What the audience can answer."""
+    words: Literal["optional", "required"] = "optional"
+    """Whether the responder must add words of their own, which stand in it as `words`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class NoticeTemplate:
     title: str
     when: str
     audience: str
+    answers: tuple[Answer, ...]
+    needs_words: bool
+    """Whether it says nothing unless the responder adds words."""
     path: Path
     compiled: Template
 
@@ -60,6 +68,8 @@ def scan(folder: Path) -> Mapping[str, NoticeTemplate]:
             title=head.title,
             when=head.when,
             audience=head.audience,
+            answers=head.answers,
+            needs_words=head.words == "required",
             path=path,
             compiled=_compiled(environment, path),
         )

@@ -9,7 +9,7 @@ from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, SnapshotId, TableName
-from bot.domain.reads import ReadRun
+from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
 from bot.domain.table import TableState
 
@@ -193,6 +193,9 @@ class ReadEvents(Protocol):
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """Runs that read the table after `since` (exclusive), oldest first. Raises CouldNotLook."""
+
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """Runs that read what those runs had written, and what came of that, nearest first. Raises CouldNotLook."""
 
 
 class EvidenceRunner(Protocol):

@@ -66,6 +66,7 @@ class Duties:
             "Checking what is proposed": proposals.supersede_if_moved,
             "Marking the table as under review": self._mark_table,
             "Warning the consumers": self._warn,
+            "Telling the consumers of the changed severity": self._tell_severity,
             "Running the evidence that was asked for": self._resume_evidence,
             "Taking a first look": self._look_first,
             _RECOVERY: self._recover,
@@ -107,8 +108,15 @@ class Duties:
     def _warn(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
         if self._telling.owes_first_warning(incident):
-            notices = self._telling.preview(incident_id, "first_warning")
-            self._telling.send(incident_id, notices, by=WATERLINE, step=None)
+            self._tell(incident_id, "first_warning")
+
+    def _tell_severity(self, incident_id: IncidentId) -> None:
+        incident = self._store.get(incident_id)
+        if self._telling.owes_severity(incident):
+            self._tell(incident_id, "update")
+
+    def _tell(self, incident_id: IncidentId, kind: str) -> None:
+        self._telling.send(incident_id, self._telling.preview(incident_id, kind), by=WATERLINE, step=None)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):

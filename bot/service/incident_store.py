@@ -91,6 +91,11 @@ class IncidentStore:
             )
         return found[-1]
 
+    def newest_in(self, channel: str) -> Incident:
+        """The channel's open incident, else the one that was closed last there. Raises UnknownIncident."""
+        found = [i for i in self.all() if i.opened.channel == channel]
+        return next((i for i in reversed(found) if i.is_open), found[-1]) if found else self.in_channel(channel)
+
     def write(self, incident_id: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]) -> Incident:
         """Append what `decide` answers for the present state, all or nothing; returns the state after it.
 

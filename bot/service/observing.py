@@ -10,7 +10,7 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.ids import TableName, short_job
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import ReadRun
+from bot.domain.reads import FarRead, ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
 from bot.ports import JobPorts, PastRuns, ReadEvents, TableCatalog, TableFiles
@@ -77,6 +77,11 @@ class Observer:
                 reads=_typed(reads.result(), ReadRun),
                 flink_manifests=_typed(leaks.result(), FlinkManifest),
             )
+
+    def far_reads(self, table: TableState, window: Window | None) -> Seen[FarRead] | NotSeen:
+        """Who read what the table's readers had written, as far as lineage goes."""
+        since = readers_since(table, window)
+        return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
 
     def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
         """Only what Flink says of the table's job, and its history server if there is one."""

@@ -12,7 +12,7 @@ from bot.domain.staleness import stale_reason
 def policy_for(setup: TableSetup, incident: Incident, module: ActionModule) -> ApprovalPolicy:
     """Who decides about this action at this severity. Raises Refused when nobody ever could."""
     action = module.action
-    policy = setup.policy_for(action.name, incident.opened.severity, is_destructive=action.is_destructive)
+    policy = setup.policy_for(action.name, incident.severity, is_destructive=action.is_destructive)
     if policy.teams_asked > len(policy.teams):
         raise Refused(
             f"{action.title} cannot be approved by anybody.",

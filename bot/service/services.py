@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.domain.evidence import Task
 from bot.ports import Clock
+from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
@@ -13,6 +14,7 @@ from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
+from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
@@ -46,6 +48,8 @@ class Services:
     telling: Telling
     trust: TrustDesk
     waterline: Waterline
+    answering: Answering
+    holding: Holding
     maintenance: Maintenance
     reviews: Reviews
     closing: Closing

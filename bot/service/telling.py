@@ -2,28 +2,39 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
-from bot.domain.entries import Body, NoticeEnded, NoticeQueued, NoticesPreviewed, StepDone
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
-from bot.domain.looked import NotSeen, Seen
+from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
-from bot.domain.reads import Consumer, ReadRun
+from bot.domain.reads import Consumer
 from bot.domain.table import TableState
-from bot.notices import NoticeTemplate, facts_for, render
+from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
+from bot.notices.gather import affected_commits
+from bot.notices.readings import FarReads, Reads
 from bot.ports import Clock
+from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.telling_rules import AFTER_CLOSE, ONCE, refuse_false_comfort, refuse_missing_words, unknown_notice
 
-REPEATED = frozenset({"update"})
-"""Kinds of notice that may be sent again, each time as a further revision; the others are sent once."""
+
+@dataclass(frozen=True)
+class Preview:
+    """What each declared consumer would be sent, and who was seen reading."""
+
+    notices: tuple[Notice, ...]
+    readers: ReadersNoted
 
 
 class Telling:
-    """Renders and queues notices; the outbox sends them."""
+    """Renders and queues notices; Slack's outbox and the courier send them."""
 
     def __init__(
         self,
@@ -34,8 +45,9 @@ class Telling:
     ) -> None:
         self._store = store
         self._observer = observer
-        self._templates = templates
+        self.templates = templates
         self._clock = clock
+        self._titles = {kind: template.title for kind, template in templates.items()}
 
     def owes_first_warning(self, incident: Incident) -> bool:
         """Whether consumers are still unwarned although the responder has had time to look at the preview.
@@ -45,57 +57,59 @@ class Telling:
         setup = self._observer.setup(incident.opened.table)
         due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
         warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
-        return not incident.is_private and not warned and self._clock.now() >= due
+        return not incident.is_private and not warned and not _is_held(incident) and self._clock.now() >= due
 
-    def preview(self, incident_id: IncidentId, kind: str) -> tuple[Notice, ...]:
+    def owes_severity(self, incident: Incident) -> bool:
+        """Whether consumers were told of another severity than the present one. Never of a private incident."""
+        said: dict[str, str] = {}
+        for view in incident.notices.values():
+            if view.notice.severity is not None:
+                said[view.notice.consumer] = view.notice.severity
+        is_wrong = any(severity != incident.severity for severity in said.values())
+        return incident.is_open and not incident.is_private and is_wrong and not _is_held(incident)
+
+    def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
-        template = self._templates.get(kind)
+        template = self.templates.get(kind)
         if template is None:
-            raise Refused(
-                f"There is no notice {kind}.", f"Known are: {', '.join(self._templates)}.", "Use one of these."
-            )
+            raise unknown_notice(kind, self.templates)
+        refuse_missing_words(template, words)
         incident = self._store.get(incident_id)
-        _refuse_false_comfort(incident, kind)
+        refuse_false_comfort(incident, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
+        far = self._observer.far_reads(observation.table, incident.window)
         setup = self._observer.setup(incident.opened.table)
-        return tuple(
-            self._notice(incident, template, consumer, observation.table, observation.reads, setup.next_update_minutes)
+        notices = tuple(
+            self._notice(incident, template, consumer, observation.table, observation.reads, far, words)
             for consumer in setup.consumers
         )
+        affected = affected_commits(incident, observation.table)
+        declared = [consumer.name for consumer in setup.consumers]
+        readers = ReadersNoted(
+            observed=observed_readers(declared, affected, observation.reads, far),
+            unknown=why_unknown(affected, observation.reads, far),
+        )
+        return Preview(notices=notices, readers=readers)
 
-    def send(
-        self, incident_id: IncidentId, notices: tuple[Notice, ...], *, by: str, step: StepId | None
-    ) -> tuple[Notice, ...]:
-        """Queue previewed notices; those queued before are left alone. Returns the newly queued ones."""
-        queued: list[Notice] = []
+    def send(self, incident_id: IncidentId, preview: Preview, *, by: str, step: StepId | None) -> tuple[Notice, ...]:
+        """Queue what was rendered just now, or hold it where a policy asks for approval. Returns what is queued."""
+        name = _name_of(preview.notices)
+        self._keep(incident_id, name, preview, by=by, is_shown=self._policy(incident_id, preview.notices) is not None)
+        return self._send(incident_id, name, preview.notices, by=by, step=step)
 
-        def decide(incident: Incident) -> list[Body]:
-            queued[:] = [n for n in notices if n.key(incident_id) not in incident.notices]
-            bodies: list[Body] = [NoticeQueued(notice=notice) for notice in queued]
-            if step is not None and step not in incident.outcomes:
-                names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"
-                bodies.append(StepDone(step=step, key="sent", why=f"told {names}"))
-            return bodies
-
-        self._store.write(incident_id, by=by, decide=decide)
-        return tuple(queued)
-
-    def keep_preview(self, incident_id: IncidentId, kind: str, *, by: UserId) -> tuple[str, tuple[Notice, ...]]:
+    def keep_preview(
+        self, incident_id: IncidentId, kind: str, *, by: UserId, words: str = ""
+    ) -> tuple[str, tuple[Notice, ...]]:
         """(name, notices): what is previewed is put on record under its name, so that exactly this is sent, by
-        whichever replica the answer reaches. Raises Refused when the incident has ended."""
-        notices = self.preview(incident_id, kind)
-        name = hashlib.sha256("".join(n.model_dump_json() for n in notices).encode()).hexdigest()[:16]
-
-        def decide(incident: Incident) -> list[Body]:
-            must_be_open(incident)
-            return [] if not notices or name in incident.previews else [NoticesPreviewed(name=name, notices=notices)]
-
-        return name, self._store.write(incident_id, by=by, decide=decide).previews.get(name, ())
+        whichever replica the answer reaches. Raises Refused when there is nothing to be told any more."""
+        preview = self.preview(incident_id, kind, words)
+        name = _name_of(preview.notices)
+        return name, self._keep(incident_id, name, preview, by=by, is_shown=True).previews.get(name, ())
 
     def send_preview(
         self, incident_id: IncidentId, name: str, *, by: UserId, step: StepId | None
     ) -> tuple[Notice, ...]:
-        """Queue what was previewed under this name. Raises Refused if nothing was."""
+        """Queue what was previewed under this name, or hold it. Raises Refused if nothing was."""
         notices = self._store.get(incident_id).previews.get(name)
         if notices is None:
             raise Refused(
@@ -103,17 +117,50 @@ class Telling:
                 "What is sent is exactly what was previewed, and the record has no such preview.",
                 "Preview the notices again. Nothing was sent.",
             )
-        return self.send(incident_id, notices, by=by, step=step)
+        return self._send(incident_id, name, notices, by=by, step=step)
 
-    def ended(self, incident_id: IncidentId, key: str, *, how: str, detail: str) -> None:
+    def ended(self, incident_id: IncidentId, key: str, *, how: Literal["delivered", "failed"], detail: str) -> None:
         """Note that Slack took a notice, or never will."""
-        body = NoticeEnded.model_validate({"key": key, "how": how, "detail": detail})
 
         def decide(incident: Incident) -> list[Body]:
             view = incident.notices.get(key)
-            return [body] if view is not None and view.ended is None else []
+            delivery = view.delivery("") if view is not None else None
+            if delivery is None or delivery.ended is not None:
+                return []
+            asks = incident.responder if how == "failed" else None
+            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks)]
 
-        self._store.write(incident_id, by="waterline", decide=decide)
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _keep(self, incident_id: IncidentId, name: str, preview: Preview, *, by: str, is_shown: bool) -> Incident:
+        def decide(incident: Incident) -> list[Body]:
+            if not any(notice.kind in AFTER_CLOSE for notice in preview.notices):
+                must_be_open(incident)
+            bodies: list[Body] = []
+            if is_shown and preview.notices and name not in incident.previews:
+                bodies.append(NoticesPreviewed(name=name, notices=preview.notices))
+            if preview.readers != incident.readers:
+                bodies.append(preview.readers)
+            return bodies
+
+        return self._store.write(incident_id, by=by, decide=decide)
+
+    def _send(
+        self, incident_id: IncidentId, name: str, notices: tuple[Notice, ...], *, by: str, step: StepId | None
+    ) -> tuple[Notice, ...]:
+        before = set(self._store.get(incident_id).notices)
+        policy = self._policy(incident_id, notices)
+
+        def decide(incident: Incident) -> list[Body]:
+            return sent_or_held(incident, name, notices, policy, step)
+
+        after = self._store.write(incident_id, by=by, decide=decide)
+        return tuple(n for n in notices if n.key(incident_id) in after.notices and n.key(incident_id) not in before)
+
+    def _policy(self, incident_id: IncidentId, notices: tuple[Notice, ...]) -> ApprovalPolicy | None:
+        incident = self._store.get(incident_id)
+        setup = self._observer.setup(incident.opened.table)
+        return setup.policy_for_notice(notices[0].kind, incident.severity) if notices else None
 
     def _notice(
         self,
@@ -121,37 +168,46 @@ class Telling:
         template: NoticeTemplate,
         consumer: Consumer,
         table: TableState,
-        reads: Seen[ReadRun] | NotSeen,
-        next_update_minutes: int,
+        reads: Reads,
+        far: FarReads,
+        words: str,
     ) -> Notice:
-        facts = facts_for(
-            incident, consumer, table, reads, now=self._clock.now(), next_update_minutes=next_update_minutes
-        )
         earlier = [
             v.notice
             for v in incident.notices.values()
             if v.notice.kind == template.kind and v.notice.consumer == consumer.name
         ]
-        if earlier and template.kind not in REPEATED:
+        if earlier and template.kind in ONCE:
             return earlier[-1]
+        minutes = self._observer.setup(incident.opened.table).next_update_minutes
+        facts = facts_for(
+            incident,
+            consumer,
+            table,
+            reads,
+            far,
+            now=self._clock.now(),
+            next_update_minutes=minutes,
+            words=words,
+            titles=self._titles,
+        )
         return Notice(
             kind=template.kind,
             revision=len(earlier) + 1,
             consumer=consumer.name,
-            channel=consumer.channel,
+            channel=consumer.channel or "",
             text=render(template, facts),
+            title=template.title,
+            ways=consumer.ways,
+            answers=template.answers,
+            severity=incident.severity,
+            data=data_of(facts),
         )
 
 
-def _refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """`no action needed` may not be said while evidence shows damage."""
-    if kind != "no_action_needed":
-        return
-    for task in ("duplicate_rows", "missing_positions"):
-        run = incident.latest.get(task)
-        if run is not None and run.evidence is not None and run.evidence.verdict is Verdict.CONFIRMED:
-            raise Refused(
-                "Consumers cannot be told that nothing is wrong.",
-                f"The newest evidence says otherwise: {run.evidence.headline}",
-                "Recover the table first, or run the evidence again if it is out of date.",
-            )
+def _is_held(incident: Incident) -> bool:
+    return any(view.decided is None for view in incident.held.values())
+
+
+def _name_of(notices: tuple[Notice, ...]) -> str:
+    return hashlib.sha256("".join(n.model_dump_json() for n in notices).encode()).hexdigest()[:16]

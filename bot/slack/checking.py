@@ -48,7 +48,7 @@ def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[
 
 
 def _channels(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
-    for channel in sorted({consumer.channel for setup in setups for consumer in setup.consumers}):
+    for channel in sorted({c.channel for setup in setups for c in setup.consumers if c.channel is not None}):
         try:
             info = client.conversations_info(channel=channel)["channel"]
         except SlackApiError as error:

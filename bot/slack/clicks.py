@@ -77,6 +77,16 @@ class Clicks:
         return "The undo is proposed. Nothing is changed before somebody else approves it."
 
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
+    def _acknowledge(self, click: Clicked, incident: str, seq: str) -> str:
+        return self._services.answering.answer(IncidentId(incident), int(seq), "acknowledged", by=click.user)
+
+    def _re_ran(self, click: Clicked, incident: str, seq: str) -> str:
+        return self._services.answering.answer(IncidentId(incident), int(seq), "re-ran", by=click.user)
+
+    def _approve_notice(self, click: Clicked, incident: str, name: str) -> str:
+        view = self._services.holding.approve(IncidentId(incident), name, by=click.user)
+        return "Approved: the notices are on their way." if view.decided else "Approved. Others must approve, too."
+
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
         self._views.fill(open_form_id(click.trigger), view)
 
@@ -119,6 +129,11 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.OPEN: Clicks._open,
     Click.EXPORT: Clicks._export,
     Click.SKIP: Clicks._form,
+    Click.ACKNOWLEDGE: Clicks._acknowledge,
+    Click.RE_RAN: Clicks._re_ran,
+    Click.APPROVE_NOTICE: Clicks._approve_notice,
+    Click.HELP: Clicks._form,
+    Click.REJECT_NOTICE: Clicks._form,
     Click.NOTE: Clicks._form,
     Click.REJECT: Clicks._form,
     Click.VETO: Clicks._form,

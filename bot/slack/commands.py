@@ -14,9 +14,11 @@ from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.domain.trust import Trust
 from bot.service.services import Services
+from bot.service.severity import change_severity
 from bot.service.walking import current_step
-from bot.slack.forms import open_form, open_form_id, problem_form
+from bot.slack.forms import PREVIEW_TITLE, open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
+from bot.slack.previews import preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.views import Views
@@ -173,6 +175,23 @@ class Commands:
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.closing.close(incident.id, command.rest, by=command.user)
+    def _severity(self, command: Command) -> str:
+        services, incident = self._services, self._services.store.in_channel(command.channel)
+        to, _, reason = command.rest.partition(" ")
+        change_severity(services.store, incident.id, to, reason, by=command.user, then=services.duties.settle)
+        return f"{incident.id} is {to} now. Whoever was told of another severity is told again."
+
+    def _tell(self, command: Command) -> None:
+        kind, _, words = command.rest.partition(" ")
+        try:
+            incident = self._services.store.newest_in(command.channel)
+            view = preview_of(
+                self._services, incident.id, kind or "update", "", command.channel, command.user, words.strip()
+            )
+        except WaterlineError as error:
+            view = problem_form(PREVIEW_TITLE, str(error))
+        self._views.fill(open_form_id(command.trigger), view)
+
         if incident.waterline is not None and incident.waterline.status == "under-review":
             return f"{incident.id} is closed. The table stays marked as under review: nothing was proven."
         return f"{incident.id} is closed."
@@ -195,7 +214,7 @@ def _status_line(incident: Incident) -> str:
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
     status = incident.waterline.status if incident.waterline else "not marked yet"
     return (
-        f"{incident.id} {opened.table} ({opened.severity}), opened {incident.opened_at:%H:%M} UTC "
+        f"{incident.id} {opened.table} ({incident.severity}), opened {incident.opened_at:%H:%M} UTC "
         f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
         f"Trusted: {short(incident.trusted)} ({status}). Responder: {who}."
     )

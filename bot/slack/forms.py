@@ -18,7 +18,7 @@ from slack_sdk.models.views import View
 
 from bot.domain.ids import short
 from bot.domain.inert import visible
-from bot.domain.notice import Notice
+from bot.domain.notice import WAYS, Address, Notice
 from bot.domain.runbook import Runbook
 from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
@@ -34,6 +34,8 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
     Click.BREAK_GLASS: (Form.BREAK_GLASS, "Break the glass", "Why can it not wait for the others?", "Approve alone"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
+    Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
+    Click.REJECT_NOTICE: (Form.REJECT_NOTICE, "Turn the notices down", "What should they say?", "Turn down"),
 }
 
 
@@ -46,6 +48,7 @@ _PRIVATE = Option(
 
 _MEANS = {
     Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
+    Form.HELP: "The incident's responders are told at once, with your words, and answer you in this channel.",
     Form.BREAK_GLASS: "You approve alone what others were to approve with you. The owners are told at once, with this "
     "reason, and the incident's review asks about it.",
 }
@@ -61,7 +64,7 @@ def form_for(request: Request) -> View | None:
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
         case Clicked(action=Click.TERM):
             return placeholder("A term of the review", open_form_id(request.trigger), "Reading the review…")
-        case Clicked(action=Click.PREVIEW_NOTICE):
+        case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
@@ -162,14 +165,15 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
     """The very texts that are about to be sent. `preview` names them."""
     blocks: list[Block] = []
     for notice in notices:
-        blocks.append(SectionBlock(text=written(f"*To {mrkdwn(notice.consumer)}* in {room(notice.channel)}")))
+        where = ", ".join(place(each) for each in notice.addresses)
+        blocks.append(SectionBlock(text=written(clipped(f"*To {mrkdwn(notice.consumer)}* {where}", SECTION_TEXT))))
         blocks += [SectionBlock(text=written(part)) for part in pages(notice.text)]
         blocks.append(DividerBlock())
     return View(
         type="modal",
         callback_id=Form.NOTICE,
         title=PREVIEW_TITLE,
-        submit=f"Send to {len(notices)} channel{'s' if len(notices) > 1 else ''}",
+        submit=f"Send to {len(notices)} consumer{'s' if len(notices) > 1 else ''}",
         close="Not yet",
         private_metadata="/".join((incident_id, step, preview, channel)),
         blocks=blocks[:-1],
@@ -184,6 +188,11 @@ def pages(text: str) -> list[str]:
             parts.append("")
         parts[-1] += f"{clipped(line, SECTION_TEXT - 60)}\n"
     return [part.strip() for part in parts if part.strip()]
+def place(address: Address) -> str:
+    """Where somebody is told, escaped."""
+    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
+
+
 
 
 def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> View:
@@ -209,10 +218,22 @@ def _select(block_id: str, label: str, options: Sequence[Option], initial: Optio
     )
 
 
-def _line(block_id: str, label: str, hint: str, *, optional: bool, lines: bool = False) -> InputBlock:
+def _chosen(options: Sequence[Option], value: str, otherwise: int) -> Option:
+    return next((option for option in options if option.value == value), options[otherwise])
+
+
+def _line(
+    block_id: str, label: str, hint: str, *, optional: bool, lines: bool = False, already: str | None = None
+) -> InputBlock:
     return InputBlock(
         block_id=block_id,
         label=PlainTextObject(text=label),
         optional=optional,
-        element=PlainTextInputElement(action_id=block_id, multiline=lines, placeholder=hint, max_length=1000),
+        element=PlainTextInputElement(
+            action_id=block_id,
+            multiline=lines,
+            placeholder=hint,
+            max_length=1000,
+            initial_value=plain(already, 1000) if already else None,
+        ),
     )

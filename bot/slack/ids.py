@@ -28,6 +28,13 @@ class Click(StrEnum):
     VERIFY = "verify"
     UNDO = "undo"
     PREVIEW_NOTICE = "preview-notice"
+    ACKNOWLEDGE = "notice-acknowledge"
+    """Value of this and the next two: incident/seq of the notice."""
+    RE_RAN = "notice-re-ran"
+    HELP = "notice-help"
+    APPROVE_NOTICE = "approve-notice"
+    """Value: incident/name of the preview."""
+    REJECT_NOTICE = "reject-notice"
     REVIEW = "open-review"
     TERM = "review-term"
     """Value: incident/number of the finding."""
@@ -49,6 +56,8 @@ class Form(StrEnum):
     NOTICE = "form-notice"
     TERM = "form-term"
 
+    HELP = "form-help"
+    REJECT_NOTICE = "form-reject-notice"
 
 def value_of(*parts: str) -> str:
     """The parts as one button value."""

@@ -10,10 +10,12 @@ from bot.slack.forms import PREVIEW_TITLE, notice_form, problem_form
 FIRST_WARNING = "first_warning"
 
 
-def preview_of(services: Services, incident: IncidentId, kind: str, step: str, channel: str, by: UserId) -> View:
+def preview_of(
+    services: Services, incident: IncidentId, kind: str, step: str, channel: str, by: UserId, words: str = ""
+) -> View:
     """The very texts that its submission sends. `step` is empty when no step of the runbook asks for it."""
     try:
-        name, notices = services.telling.keep_preview(incident, kind, by=by)
+        name, notices = services.telling.keep_preview(incident, kind, by=by, words=words)
     except WaterlineError as error:
         return problem_form(PREVIEW_TITLE, str(error))
     if not notices:

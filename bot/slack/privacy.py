@@ -10,6 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.privacy import may_see, unknown
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
+from bot.slack.ids import Click, Form
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
 from bot.slack.rooms import SlackRooms
 
@@ -39,6 +40,8 @@ class Privacy:
     def check(self, request: Request) -> None:
         """Raises UnknownIncident, as for one that is not there, when the request names an incident that is hidden."""
         for incident in self._named(request):
+            if _answers_a_notice(request, incident):
+                continue
             if not self._may_see(incident, request.user):
                 log.warning("request for a private incident", incident=incident.id, user=request.user)
                 raise unknown(incident.id)
@@ -96,3 +99,15 @@ class Privacy:
             return [self._store.get(IncidentId(named))]
         except UnknownIncident:
             return []
+
+
+def _answers_a_notice(request: Request, incident: Incident) -> bool:
+    """Whoever was told of a private incident, because a responder asked for it, may answer: where they were told."""
+    match request:
+        case Clicked(action=Click.ACKNOWLEDGE | Click.RE_RAN | Click.HELP):
+            seq, channel = request.parts[1], request.channel
+        case Submitted(form=Form.HELP):
+            seq, channel = request.about.split("/")[1], request.about.split("/")[-1]
+        case _:
+            return False
+    return any(str(view.seq) == seq and view.notice.channel == channel for view in incident.notices.values())

@@ -49,7 +49,7 @@ class Projection:
         """A running task came further: only the card shows it."""
         self._outbox.touch(card_key(incident_id))
 
-    def _project(self, incident: Incident, entry: Entry) -> None:
+    def _project(self, incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a kind, nothing nested
         body = entry.body
         match body:
             case e.IncidentOpened():
@@ -83,10 +83,22 @@ class Projection:
                 self._outbox.touch(f"{incident.id}/line/{opened[-1]}")
             case e.NoticeQueued():
                 notice = body.notice
-                key = f"notice/{notice.key(incident.id)}"
-                self._outbox.put(
-                    Post(key=f"{incident.id}/{key}", incident=incident.id, channel=notice.channel, text=notice.text)
-                )
+                key = notice_post(incident.id, notice.key(incident.id))
+                if notice.channel:
+                    self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
+            case e.NoticesHeld():
+                key = f"{incident.id}/held/{body.name}"
+                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+            case e.NoticesDecided():
+                self._outbox.touch(f"{incident.id}/held/{body.name}")
+                self._in_thread(incident, f"line/{entry.seq}", of=f"{incident.id}/held/{body.name}")
+            case e.NoticeAnswered():
+                self._outbox.touch(notice_post(incident.id, body.key))
+                self._said(incident, entry.seq, aloud=body.answer == "needs-help")
+            case e.NoticeEnded():
+                self._said(incident, entry.seq, aloud=body.how == "failed")
+            case e.DeliveryTried() | e.ReadersNoted():
+                pass
             case e.EvidenceRequested() | e.StepDone() | e.NoticesPreviewed():
                 pass
             case _:
@@ -119,10 +131,23 @@ class Projection:
             self._in_thread(incident, f"evidence/{run}")
             self._in_thread(incident, f"{PICTURE}/{run}")
 
+    def _said(self, incident: Incident, seq: int, *, aloud: bool) -> None:
+        """What somebody must act on stands in the channel itself, not in the thread."""
+        if aloud:
+            key = f"{incident.id}/line/{seq}"
+            self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+        else:
+            self._in_thread(incident, f"line/{seq}")
+
     def _in_thread(self, incident: Incident, name: str, *, of: str | None = None) -> None:
         thread = of or card_key(incident.id)
         key = f"{incident.id}/{name}"
         self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel, thread_of=thread))
+
+
+def notice_post(incident_id: IncidentId, key: str) -> str:
+    """Key of the post that carries a notice."""
+    return f"{incident_id}/notice/{key}"
 
 
 def card_key(incident_id: IncidentId) -> str:

@@ -17,6 +17,7 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
+from bot.slack.blocks.notice import held_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
@@ -107,5 +108,10 @@ _RENDERERS = {
     "reminder": _reminder,
     "page": _page,
     "line": _line,
+def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return held_message(incident, incident.held[name])
+
+
     "seal": _seal,
+    "held": _held,
 }

@@ -24,7 +24,7 @@ class Submits:
         self._views = views
         self._privacy = privacy
 
-    def handle(self, form: Submitted) -> str | None:
+    def handle(self, form: Submitted) -> str | None:  # noqa: C901 - one case a form, nothing nested
         """Do what the form says."""
         ids = form.about.split("/")
         reason = form.values.get("reason", "")
@@ -50,6 +50,11 @@ class Submits:
                 return answer_term(self._services.reviews, form)
             case Form.NOTICE:
                 return self._send(form, *ids)
+            case Form.HELP:
+                answering = self._services.answering
+                return answering.answer(IncidentId(ids[0]), int(ids[1]), "needs-help", by=form.user, text=reason)
+            case Form.REJECT_NOTICE:
+                self._services.holding.turn_down(IncidentId(ids[0]), ids[1], reason, by=form.user)
             case _:
                 return "This form belongs to an older version. Start again from the newest card."
         return None
@@ -99,6 +104,9 @@ class Submits:
         self._services.duties.settle(IncidentId(incident))
         return (
             f"Sent to {', '.join(n.consumer for n in sent)}."
+        held = self._services.store.get(IncidentId(incident)).held.get(preview)
+        if held is not None and held.decided is None:
+            return "The table's policy asks for approval of these notices: they wait in the incident's channel."
             if sent
             else "These notices were sent before; nothing was sent."
         )

@@ -55,7 +55,7 @@ def incident_view(incident: Incident) -> IncidentView:
         id=incident.id,
         table=incident.opened.table,
         job=incident.opened.job,
-        severity=incident.opened.severity,
+        severity=incident.severity,
         state="open" if incident.is_open else "closed",
         opened_at=incident.opened_at,
         closed_at=incident.closed_at,

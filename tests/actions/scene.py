@@ -50,6 +50,10 @@ class NoReads:
         """See the port."""
         return ()
 
+    def downstream(self, table: object, since: datetime) -> tuple[()]:
+        """See the port."""
+        return ()
+
 
 class Scene:
     """`sales.orders`, written by run a; everything outlives the process."""

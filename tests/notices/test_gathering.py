@@ -6,7 +6,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import Consumer, ReadRun
+from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import HeadMove, Ref, TableState
 from bot.notices import NoticeFacts, facts_for
 from bot.notices.facts import NotObserved, ReadAbove, ReadersUnknown
@@ -14,6 +14,7 @@ from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, HEAD_AFTER
 from tests.incidents import Story
 
+NOBODY_FAR: Seen[FarRead] = Seen(source="lineage events", values=())
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1", owner="team revenue")
 
 
@@ -25,7 +26,7 @@ def _read(snapshot: int | None, *, consumer: str = "revenue_daily", run: str = "
 def _facts(story: Story, *reads: ReadRun, table: TableState | None = None) -> NoticeFacts:
     seen: Seen[ReadRun] | NotSeen = Seen(source="lineage events", values=reads)
     state = table or orders.table_state()
-    return facts_for(story.incident, REVENUE, state, seen, now=orders.NINE, next_update_minutes=30)
+    return facts_for(story.incident, REVENUE, state, seen, NOBODY_FAR, now=orders.NINE, next_update_minutes=30)
 
 
 def _rewound() -> TableState:
@@ -118,7 +119,9 @@ def test_lineage_that_is_down_is_not_nobody(story: Story) -> None:
     story.opens()
     down = orders.not_seen("lineage events")
 
-    facts = facts_for(story.incident, REVENUE, orders.table_state(), down, now=orders.NINE, next_update_minutes=30)
+    facts = facts_for(
+        story.incident, REVENUE, orders.table_state(), down, down, now=orders.NINE, next_update_minutes=30
+    )
 
     assert facts.reading == ReadersUnknown(source="lineage events", reason="lineage events refused the connection.")
 

@@ -29,7 +29,7 @@ def test_opening_marks_the_table_and_shows_the_first_warning(ana: Responder, dan
     ana.sees_on_card("under review")
 
     assert "sales.orders is under review" in preview
-    assert ana.modal.submit == "Send to 2 channels"
+    assert ana.modal.submit == "Send to 2 consumers"
     assert dana.messages("revenue-analytics") == []
     assert orders.waterline == orders.commit_of("a", 5)
     assert orders.status == "under-review"

@@ -8,6 +8,7 @@ from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
 from bot.service.walking import current_step, walk_of
+from bot.slack.blocks.notice import told_lines
 from bot.slack.blocks.parts import (
     actions,
     button,
@@ -21,6 +22,7 @@ from bot.slack.blocks.parts import (
     sign,
     size,
 )
+from bot.slack.forms import pages
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
@@ -34,6 +36,9 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
     blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
     if walk.passed:
         blocks.append(context(*_path(incident)))
+    told = told_lines(incident)
+    if told:
+        blocks += [section(part) for part in pages("\n".join(["*Who was told*", *told]))]
     blocks.append(DividerBlock())
     if not incident.is_open:
         blocks.append(
@@ -64,7 +69,7 @@ def _facts(incident: Incident) -> SectionBlock:
     return SectionBlock(
         fields=[
             written(f"*Table*\n{code(incident.opened.table)}"),
-            written(f"*Severity*\n{_SEVERITY[incident.opened.severity]}"),
+            written(f"*Severity*\n{_SEVERITY[incident.severity]}"),
             written(f"*Trusted up to*\n{short(incident.trusted)} ({status})"),
             written(f"*Responder*\n{responder}"),
         ]

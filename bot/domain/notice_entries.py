@@ -1,0 +1,116 @@
+"""What the journal can say about telling consumers; `entries` has them with all the others."""
+
+from typing import Literal
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.ids import Severity, StepId, UserId
+from bot.domain.notice import Answer, Notice
+from bot.domain.record import Record, Utc
+
+
+class NoticeQueued(Record):
+    """Intent: this very text is to be sent. Unique per notice key in the database."""
+
+    kind: Literal["notice-queued"] = "notice-queued"
+    notice: Notice
+
+
+class DeliveryTried(Record):
+    """Intent of one try by one way other than Slack, unique in the database. Without an end after a restart it is not
+    known whether it arrived, and it is tried again under the same key."""
+
+    kind: Literal["delivery-tried"] = "delivery-tried"
+    key: str
+    to: str
+    """The address's key: `email:revenue@acme.example`."""
+    number: int
+
+
+class DeliveryDelayed(Record):
+    """A try did not arrive; another one follows."""
+
+    kind: Literal["delivery-delayed"] = "delivery-delayed"
+    key: str
+    to: str
+    number: int
+    problem: str
+    again_at: Utc
+
+
+class NoticeEnded(Record):
+    """One way of a notice came to its end."""
+
+    kind: Literal["notice-ended"] = "notice-ended"
+    key: str
+    how: Literal["delivered", "failed"]
+    detail: str
+    to: str = ""
+    """The address's key; empty: the Slack channel, as in records of earlier versions."""
+    asks: UserId | None = None
+    """Who is asked to call them, when they could not be reached."""
+
+
+class NoticeAnswered(Record):
+    """The audience answered a notice; `by` of the entry is who did."""
+
+    kind: Literal["notice-answered"] = "notice-answered"
+    key: str
+    answer: Answer
+    text: str = ""
+    via: Literal["slack", "webhook"] = "slack"
+    asks: UserId | None = None
+    """Who is asked to help."""
+
+
+class ObservedReader(Record):
+    """A consumer that lineage saw reading an affected commit, itself or through others, whether it is declared."""
+
+    consumer: str
+    distance: int
+    """1: it read the table itself."""
+    runs: int
+    is_declared: bool
+
+
+class ReadersNoted(Record):
+    """Who was seen reading when consumers were told. Without an address, nobody but a person can tell them."""
+
+    kind: Literal["readers-noted"] = "readers-noted"
+    observed: tuple[ObservedReader, ...]
+    unknown: str | None
+    """Why others may have read unseen; None: lineage answered, and every run names its snapshot."""
+
+
+class SeverityChanged(Record):
+    kind: Literal["severity-changed"] = "severity-changed"
+    before: Severity
+    severity: Severity
+    reason: str
+
+
+class NoticesHeld(Record):
+    """A policy asks for approval before these previewed notices are sent; `by` of the entry asks to send them."""
+
+    kind: Literal["notices-held"] = "notices-held"
+    name: str
+    """Of the preview."""
+    policy: ApprovalPolicy
+    step: StepId | None
+
+
+class NoticesDecided(Record):
+    """One approver's yes, or no, to what is held."""
+
+    kind: Literal["notices-decided"] = "notices-decided"
+    name: str
+    yes: bool
+    complete: bool
+    """Whether it is decided by this."""
+    reason: str = ""
+
+
+NoticeEntry = (
+    NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeAnswered | ReadersNoted | SeverityChanged
+    | NoticesHeld | NoticesDecided
+)  # fmt: skip
+"""What tells who was told."""

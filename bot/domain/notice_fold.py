@@ -1,0 +1,55 @@
+"""What each entry about consumers does to the incident."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, assert_never
+
+from bot.domain import notice_entries as n
+from bot.domain.ids import UserId
+from bot.domain.told import AnswerView, follow, queued
+
+if TYPE_CHECKING:
+    from bot.domain.incident import Incident
+    from bot.domain.journal import Entry
+
+
+@dataclass
+class HeldView:
+    """Notices that wait for approval, or did."""
+
+    name: str
+    held: n.NoticesHeld
+    asked_by: UserId
+    asked_at: datetime
+    said_yes: list[UserId] = field(default_factory=list)
+    decided: n.NoticesDecided | None = None
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+
+
+def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> None:
+    """Follow who was told, and what they said."""
+    match body:
+        case n.NoticeQueued():
+            key = body.notice.key(incident.id)
+            incident.notices[key] = queued(body.notice, key, entry.at, entry.seq)
+        case n.DeliveryTried() | n.DeliveryDelayed() | n.NoticeEnded():
+            follow(incident.notices[body.key], body, entry.at)
+        case n.NoticeAnswered():
+            incident.notices[body.key].answers.append(
+                AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at, via=body.via)
+            )
+        case n.ReadersNoted():
+            incident.readers = body
+        case n.SeverityChanged():
+            incident.severity_now = body.severity
+        case n.NoticesHeld():
+            incident.held[body.name] = HeldView(name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at)
+        case n.NoticesDecided():
+            view = incident.held[body.name]
+            if body.yes:
+                view.said_yes.append(UserId(entry.by))
+            if body.complete:
+                view.decided, view.decided_by, view.decided_at = body, entry.by, entry.at
+        case _:
+            assert_never(body)

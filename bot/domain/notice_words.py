@@ -1,0 +1,75 @@
+"""Entries about telling consumers, in plain sentences."""
+
+from typing import assert_never
+
+from bot.domain import notice_entries as n
+from bot.domain.notice import WAYS
+
+_SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
+
+
+def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind, nothing nested
+    """What the entry says; who and when stand beside it."""
+    match body:
+        case n.NoticeQueued():
+            return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
+        case n.DeliveryTried():
+            again = "" if body.number == 1 else f", try {body.number}"
+            return f"{_notice(body.key)} is being sent {_way(body.to)}{again}."
+        case n.DeliveryDelayed():
+            return (
+                f"{_notice(body.key)} did not arrive {_way(body.to)}: {_full(body.problem)} "
+                f"It is tried again at {body.again_at:%H:%M} UTC."
+            )
+        case n.NoticeEnded(how="delivered"):
+            return f"{_notice(body.key)} was delivered{f' {_way(body.to)}' if body.to else ''}."
+        case n.NoticeEnded():
+            asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
+            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {_full(body.detail)}{asked}"
+        case n.NoticeAnswered():
+            asked = f" <@{body.asks}>, please look." if body.asks else ""
+            said = f": {_full(body.text)}" if body.text else "."
+            return f"{_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
+        case n.ReadersNoted():
+            return _readers(body)
+        case n.SeverityChanged():
+            return f"The severity is {body.severity} now, it was {body.before}. {_full(body.reason)}".strip()
+        case n.NoticesHeld():
+            return f"Asked to send the notices {body.name}: {body.policy.required} must approve first."
+        case n.NoticesDecided(yes=True):
+            return f"Approved the notices {body.name}." + ("" if body.complete else " Another approval is needed.")
+        case n.NoticesDecided():
+            return f"Said no to the notices {body.name}: {_full(body.reason)}"
+        case _:
+            assert_never(body)
+
+
+def _readers(body: n.ReadersNoted) -> str:
+    strangers = [each.consumer for each in body.observed if not each.is_declared]
+    seen = f"{len(body.observed)} consumers were seen reading what is affected"
+    told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
+    rest = f" Others may have read unseen: {_full(body.unknown)}" if body.unknown else ""
+    return f"{seen}{told}.{rest}"
+
+
+def _notice(key: str) -> str:
+    _incident, kind, *consumer, _revision = key.split("/")
+    return f"Notice “{_words(kind)}” for {'/'.join(consumer)}"
+
+
+def _consumer(key: str) -> str:
+    return key.split("/", 2)[2].rsplit("/", 1)[0]
+
+
+def _way(to: str) -> str:
+    by, _, address = to.partition(":")
+    return f"{WAYS[by]} ({address})" if by in WAYS else "in Slack"
+
+
+def _full(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", "…", ":", ")")) or not text else f"{text}."
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")

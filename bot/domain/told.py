@@ -1,0 +1,108 @@
+"""Who was told: one notice, how far each of its ways has come, and what the audience answered."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.domain import notice_entries as n
+from bot.domain.notice import Address, Answer, Notice
+
+_WAITS = (
+    timedelta(seconds=10), timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=15),
+)  # fmt: skip
+MOST_TRIES = len(_WAITS) + 1
+"""Then it is given up, and the responder is asked to call them."""
+
+
+def again_after(tries: int) -> timedelta | None:
+    """How long to wait after so many tries; None: it is given up."""
+    return _WAITS[tries - 1] if tries < MOST_TRIES else None
+
+
+@dataclass
+class DeliveryView:
+    """One way of one notice."""
+
+    address: Address
+    tries: int = 0
+    tried_at: datetime | None = None
+    delayed: n.DeliveryDelayed | None = None
+    """How the newest try went; None: it has no end yet."""
+    ended: n.NoticeEnded | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a try was begun of which it is not known whether it arrived."""
+        return self.ended is None and self.tries > 0 and self.delayed is None
+
+    def due_at(self, queued_at: datetime) -> datetime | None:
+        """When it is to be tried (again); None when it is at its end. Slack's own outbox looks after Slack."""
+        if self.ended is not None or self.address.by == "slack":
+            return None
+        return self.delayed.again_at if self.delayed is not None else queued_at
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """What one person, or a program, answered."""
+
+    answer: Answer
+    text: str
+    by: str
+    at: datetime
+    via: str
+
+
+@dataclass
+class NoticeView:
+    """One queued notice: where it is to go, whether it arrived, and what was answered."""
+
+    notice: Notice
+    key: str
+    queued_at: datetime
+    seq: int
+    """Of the entry that queued it: its short name in buttons."""
+    deliveries: dict[str, DeliveryView] = field(default_factory=dict)
+    """The address's key -> how far it has come, Slack first."""
+    answers: list[AnswerView] = field(default_factory=list)
+
+    @property
+    def ended(self) -> n.NoticeEnded | None:
+        """Of a way that failed, else of the last way; None while any way is under way."""
+        ends = [delivery.ended for delivery in self.deliveries.values()]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends) or not known:
+            return None
+        return next((end for end in known if end.how == "failed"), known[-1])
+
+    @property
+    def unreached(self) -> tuple[DeliveryView, ...]:
+        """Ways by which the audience could not be reached."""
+        return tuple(d for d in self.deliveries.values() if d.ended is not None and d.ended.how == "failed")
+
+    def delivery(self, key: str) -> DeliveryView | None:
+        """By the address's key; empty stands for Slack."""
+        slack = next((d for d in self.deliveries.values() if d.address.by == "slack"), None)
+        return self.deliveries.get(key) if key else slack
+
+
+def queued(notice: Notice, key: str, at: datetime, seq: int) -> NoticeView:
+    """The view of a fresh notice. One without any address counts as addressed to Slack, as all once were."""
+    addresses = notice.addresses or (Address(by="slack", to=""),)
+    return NoticeView(
+        notice=notice, key=key, queued_at=at, seq=seq, deliveries={each.key: DeliveryView(each) for each in addresses}
+    )
+
+
+def follow(view: NoticeView, body: n.DeliveryTried | n.DeliveryDelayed | n.NoticeEnded, at: datetime) -> None:
+    """What an entry says of one way."""
+    delivery = view.delivery(body.to)
+    if delivery is None:
+        return
+    match body:
+        case n.DeliveryTried():
+            delivery.tries, delivery.tried_at, delivery.delayed = body.number, at, None
+        case n.DeliveryDelayed():
+            delivery.delayed = body
+        case n.NoticeEnded():
+            delivery.ended, delivery.ended_at = body, at

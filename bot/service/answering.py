@@ -1,0 +1,60 @@
+"""What consumers answer to a notice: it leads back into the incident; a call for help is told to whoever responds."""
+
+from typing import Literal
+
+from bot.domain.entries import Body, NoticeAnswered
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.notice import Answer
+from bot.domain.told import NoticeView
+from bot.service.incident_store import IncidentStore
+
+_SAID = {"acknowledged": "that you have seen it", "re-ran": "that you have run again"}
+_NOTED = {
+    "acknowledged": "Thank you: it is on record that you have seen this.",
+    "re-ran": "Thank you: it is on record that you have run again.",
+    "needs-help": "The responders have been told, and will answer in this channel.",
+}
+
+
+class Answering:
+    """Puts answers on record. An incident that is closed still takes them: people come back in the morning."""
+
+    def __init__(self, store: IncidentStore) -> None:
+        self._store = store
+
+    def answer(
+        self,
+        incident_id: IncidentId,
+        seq: int,
+        answer: Answer,
+        *,
+        by: str,
+        text: str = "",
+        via: Literal["slack", "webhook"] = "slack",
+    ) -> str:
+        """One answer to the notice that entry `seq` queued; returns what the person is told. Raises Refused when they
+        said the same before, or a call for help says nothing."""
+        if answer == "needs-help" and not text.strip():
+            raise Refused("The responders cannot see what you need.", "", "Write one sentence: what stands still?")
+
+        def decide(incident: Incident) -> list[Body]:
+            view = notice_of(incident, seq)
+            if answer not in view.notice.answers:
+                raise Refused("This notice does not ask for that.", "", "Use one of its buttons.")
+            if answer != "needs-help" and any(each.by == by and each.answer == answer for each in view.answers):
+                raise Refused(f"It is on record already {_SAID[answer]}.", "", "Nothing more is needed.")
+            asks = incident.responder if answer == "needs-help" else None
+            return [NoticeAnswered(key=view.key, answer=answer, text=text.strip(), via=via, asks=asks)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        return _NOTED[answer]
+
+
+def notice_of(incident: Incident, seq: int) -> NoticeView:
+    """The notice that entry `seq` queued. Raises Refused."""
+    view = next((each for each in incident.notices.values() if each.seq == seq), None)
+    if view is None:
+        raise Refused("This notice is not part of the incident.", "", "Use the buttons of the newest notice.")
+    return view

@@ -1,0 +1,96 @@
+"""Notices that a policy holds back until other people have approved them: the very texts that were previewed."""
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import Body, NoticeQueued, NoticesDecided, NoticesHeld, StepDone
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.incident import Incident
+from bot.domain.notice import Notice
+from bot.domain.notice_fold import HeldView
+from bot.ports import Clock, Directory
+from bot.service.incident_store import IncidentStore
+
+
+class Holding:
+    """Approves or turns down what is held."""
+
+    def __init__(self, store: IncidentStore, directory: Directory, clock: Clock) -> None:
+        self._store = store
+        self._directory = directory
+        self._clock = clock
+
+    def approve(self, incident_id: IncidentId, name: str, *, by: UserId) -> HeldView:
+        """One person's yes; with the last one that is needed the notices are queued. Raises Refused."""
+        self._may_decide(incident_id, name, by)
+
+        def decide(incident: Incident) -> list[Body]:
+            view = self._undecided(incident, name)
+            if by in view.said_yes:
+                raise Refused("You have approved these notices already.", "", "Others must approve them now.")
+            is_complete = len(view.said_yes) + 1 >= view.held.policy.required
+            bodies: list[Body] = [NoticesDecided(name=name, yes=True, complete=is_complete)]
+            return bodies + (queued(incident, incident.previews[name], view.held.step) if is_complete else [])
+
+        return self._store.write(incident_id, by=by, decide=decide).held[name]
+
+    def turn_down(self, incident_id: IncidentId, name: str, reason: str, *, by: UserId) -> None:
+        """One approver's no, or the asker's withdrawal: nothing is sent. Raises Refused."""
+        if by != self._undecided(self._store.get(incident_id), name).asked_by:
+            self._may_decide(incident_id, name, by)
+        if not reason.strip():
+            raise Refused("A no needs a reason.", "It is what the next preview is written from.", "Write one sentence.")
+
+        def decide(incident: Incident) -> list[Body]:
+            self._undecided(incident, name)
+            return [NoticesDecided(name=name, yes=False, complete=True, reason=reason.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
+        view = self._undecided(self._store.get(incident_id), name)
+        policy = view.held.policy
+        who = ", ".join([*(f"<@{u}>" for u in policy.users), *(f"<!subteam^{g}>" for g in policy.all_groups)])
+        if by == view.asked_by:
+            raise Refused("Whoever asks to send notices does not approve them.", "", f"Ask one of {who}.")
+        try:
+            members = self._directory.members(policy.all_groups) if policy.all_groups else frozenset()
+        except CouldNotLook:
+            members = frozenset()
+        named = {user for people in policy.approvers for user in people.users}
+        if by not in named and by not in members:
+            raise Refused("You may not approve these notices.", f"The table's policy names {who}.", "Ask one of them.")
+
+    def _undecided(self, incident: Incident, name: str) -> HeldView:
+        view = incident.held.get(name)
+        if view is None:
+            raise Refused("These notices do not wait for approval.", "", "Look at the newest message in the channel.")
+        if view.decided is not None:
+            said = "approved" if view.decided.yes else "turned down"
+            raise Refused(f"These notices were {said} by <@{view.decided_by}>.", "", "Nothing is left to decide.")
+        if self._clock.now() >= view.asked_at + view.held.policy.expires_after:
+            raise Refused(
+                "These notices have waited too long: what they say may not be so any more.",
+                f"They were previewed at {view.asked_at:%H:%M} UTC.",
+                "Preview them again. Nothing was sent.",
+            )
+        return view
+
+
+def sent_or_held(
+    incident: Incident, name: str, notices: tuple[Notice, ...], policy: ApprovalPolicy | None, step: StepId | None
+) -> list[Body]:
+    """What a click on Send writes: the notices, or that they wait for approval."""
+    if policy is None or all(n.key(incident.id) in incident.notices for n in notices):
+        return queued(incident, notices, step)
+    if name in incident.held:
+        return []
+    return [NoticesHeld(name=name, policy=policy, step=step)]
+
+
+def queued(incident: Incident, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
+    """Those that were queued before are left alone; the step that asked for them is done."""
+    bodies: list[Body] = [NoticeQueued(notice=n) for n in notices if n.key(incident.id) not in incident.notices]
+    if step is not None and step not in incident.outcomes:
+        names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"
+        bodies.append(StepDone(step=step, key="sent", why=f"told {names}"))
+    return bodies
