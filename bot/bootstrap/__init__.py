@@ -30,8 +30,8 @@ from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.ports.contracts import Contracts
 from bot.runbook.parse import read_all
-from bot.service.approval_timers import ApprovalTimers
 from bot.service.answering import Answering
+from bot.service.approval_timers import ApprovalTimers
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
@@ -40,8 +40,8 @@ from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
-from bot.service.incident_store import IncidentStore
 from bot.service.holding import Holding
+from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
@@ -203,14 +203,14 @@ def assemble(
         executions=executions,
         verifier=verifier,
         telling=telling,
+        answering=Answering(incidents),
+        holding=Holding(incidents, directory, clock),
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,
         maintenance=maintenance,
         reviews=reviews,
         closing=Closing(incidents, reviews),
         duties=duties,
-        answering=Answering(incidents),
-        holding=Holding(incidents, directory, clock),
         background=background,
         tasks=collector.tasks,
         records=records(),

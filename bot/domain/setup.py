@@ -33,14 +33,14 @@ class TableSetup(Record):
     review_owners: dict[Contract, UserId] = {}
     """Contract -> who mends what is found in it; otherwise the incident's responder."""
 
-    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
-        """The most specific policy: of the action, else of destructive actions, else the default; each first for the
-        severity. A destructive action is approved by two teams unless its policy says a number itself."""
     def policy_for_notice(self, kind: str, severity: Severity) -> ApprovalPolicy | None:
         """Who must approve such a notice before it is sent; None: nobody. The most specific one, never the default."""
         keys = [key for name in (f"notice:{kind}", "notice") for key in (f"{name}/{severity}", name)]
         return next((self.policies[key] for key in keys if key in self.policies), None)
 
+    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
+        """The most specific policy: of the action, else of destructive actions, else the default; each first for the
+        severity. A destructive action is approved by two teams unless its policy says a number itself."""
         names = (action, *(("destructive",) if is_destructive else ()), "default")
         keys = [key for name in names for key in (f"{name}/{severity}", name)]
         policy = next(self.policies[key] for key in keys if key in self.policies)

@@ -46,10 +46,10 @@ class Services:
     executions: Executions
     verifier: Verifier
     telling: Telling
-    trust: TrustDesk
-    waterline: Waterline
     answering: Answering
     holding: Holding
+    trust: TrustDesk
+    waterline: Waterline
     maintenance: Maintenance
     reviews: Reviews
     closing: Closing

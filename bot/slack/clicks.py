@@ -76,7 +76,6 @@ class Clicks:
         self._services.proposals.undo(IncidentId(incident), ProposalId(proposal), "", by=click.user)
         return "The undo is proposed. Nothing is changed before somebody else approves it."
 
-    def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
     def _acknowledge(self, click: Clicked, incident: str, seq: str) -> str:
         return self._services.answering.answer(IncidentId(incident), int(seq), "acknowledged", by=click.user)
 
@@ -87,6 +86,7 @@ class Clicks:
         view = self._services.holding.approve(IncidentId(incident), name, by=click.user)
         return "Approved: the notices are on their way." if view.decided else "Approved. Others must approve, too."
 
+    def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
         self._views.fill(open_form_id(click.trigger), view)
 
@@ -104,8 +104,9 @@ class Clicks:
         self._commands.fill_open_form(click, table[0] if table else "")
 
     def _export(self, click: Clicked, incident: str) -> str:
-        self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel)
-        return "The record is in the thread, as Markdown and HTML."
+        store, incident_id = self._services.store, IncidentId(incident)
+        self._views.upload_record(store.get(incident_id), store.lines(incident_id), click.channel)
+        return "The record is in the thread, as HTML, Markdown and JSON."
 
     def _form(self, _click: Clicked, *_ids: str) -> None:
         """The form was opened by the listener; its submission does the work."""
@@ -124,16 +125,16 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.VERIFY: Clicks._verify,
     Click.UNDO: Clicks._undo,
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
-    Click.REVIEW: Clicks._review,
-    Click.TERM: Clicks._term,
-    Click.OPEN: Clicks._open,
-    Click.EXPORT: Clicks._export,
-    Click.SKIP: Clicks._form,
     Click.ACKNOWLEDGE: Clicks._acknowledge,
     Click.RE_RAN: Clicks._re_ran,
     Click.APPROVE_NOTICE: Clicks._approve_notice,
     Click.HELP: Clicks._form,
     Click.REJECT_NOTICE: Clicks._form,
+    Click.REVIEW: Clicks._review,
+    Click.TERM: Clicks._term,
+    Click.OPEN: Clicks._open,
+    Click.EXPORT: Clicks._export,
+    Click.SKIP: Clicks._form,
     Click.NOTE: Clicks._form,
     Click.REJECT: Clicks._form,
     Click.VETO: Clicks._form,

@@ -172,9 +172,6 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         return self._services.maintenance.thaw(incident.id, by=command.user)
 
-    def _close(self, command: Command) -> str:
-        incident = self._services.store.in_channel(command.channel)
-        self._services.closing.close(incident.id, command.rest, by=command.user)
     def _severity(self, command: Command) -> str:
         services, incident = self._services, self._services.store.in_channel(command.channel)
         to, _, reason = command.rest.partition(" ")
@@ -192,14 +189,17 @@ class Commands:
             view = problem_form(PREVIEW_TITLE, str(error))
         self._views.fill(open_form_id(command.trigger), view)
 
+    def _close(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.closing.close(incident.id, command.rest, by=command.user)
         if incident.waterline is not None and incident.waterline.status == "under-review":
             return f"{incident.id} is closed. The table stays marked as under review: nothing was proven."
         return f"{incident.id} is closed."
 
     def _export(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        self._views.upload_record(incident, command.channel)
-        return f"The record of {incident.id} is in the thread, as Markdown and HTML."
+        self._views.upload_record(incident, self._services.store.lines(incident.id), command.channel)
+        return f"The record of {incident.id} is in the thread, as HTML, Markdown and JSON."
 
 
 def _trust_line(trust: Trust) -> str:
@@ -233,7 +233,7 @@ VERBS: dict[str, Verb] = {
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
-    "export": Verb("export", "the record as Markdown and HTML", Commands._export),
+    "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help", "this list", Commands._help),
 }

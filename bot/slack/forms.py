@@ -33,9 +33,9 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
     Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
     Click.BREAK_GLASS: (Form.BREAK_GLASS, "Break the glass", "Why can it not wait for the others?", "Approve alone"),
-    Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
     Click.REJECT_NOTICE: (Form.REJECT_NOTICE, "Turn the notices down", "What should they say?", "Turn down"),
+    Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
 
 
@@ -47,8 +47,8 @@ _PRIVATE = Option(
 
 
 _MEANS = {
-    Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
     Form.HELP: "The incident's responders are told at once, with your words, and answer you in this channel.",
+    Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
     Form.BREAK_GLASS: "You approve alone what others were to approve with you. The owners are told at once, with this "
     "reason, and the incident's review asks about it.",
 }
@@ -180,6 +180,11 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
     )
 
 
+def place(address: Address) -> str:
+    """Where somebody is told, escaped."""
+    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
+
+
 def pages(text: str) -> list[str]:
     """Rendered mrkdwn in parts that fit a section, cut between lines."""
     parts: list[str] = [""]
@@ -188,11 +193,6 @@ def pages(text: str) -> list[str]:
             parts.append("")
         parts[-1] += f"{clipped(line, SECTION_TEXT - 60)}\n"
     return [part.strip() for part in parts if part.strip()]
-def place(address: Address) -> str:
-    """Where somebody is told, escaped."""
-    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
-
-
 
 
 def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> View:

@@ -54,10 +54,10 @@ class Form(StrEnum):
     BREAK_GLASS = "form-break-glass"
     CLOSE = "form-close"
     NOTICE = "form-notice"
-    TERM = "form-term"
-
     HELP = "form-help"
     REJECT_NOTICE = "form-reject-notice"
+    TERM = "form-term"
+
 
 def value_of(*parts: str) -> str:
     """The parts as one button value."""

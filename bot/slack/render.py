@@ -98,7 +98,12 @@ def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str
     return first_look_message(incident, services.tasks)
 
 
+def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return held_message(incident, incident.held[name])
+
+
 _RENDERERS = {
+    "held": _held,
     "card": _card,
     "evidence": _evidence,
     "first-look": _first_look,
@@ -108,10 +113,5 @@ _RENDERERS = {
     "reminder": _reminder,
     "page": _page,
     "line": _line,
-def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return held_message(incident, incident.held[name])
-
-
     "seal": _seal,
-    "held": _held,
 }

@@ -102,11 +102,11 @@ class Submits:
             IncidentId(incident), preview, by=form.user, step=StepId(step) if step else None
         )
         self._services.duties.settle(IncidentId(incident))
-        return (
-            f"Sent to {', '.join(n.consumer for n in sent)}."
         held = self._services.store.get(IncidentId(incident)).held.get(preview)
         if held is not None and held.decided is None:
             return "The table's policy asks for approval of these notices: they wait in the incident's channel."
+        return (
+            f"Sent to {', '.join(n.consumer for n in sent)}."
             if sent
             else "These notices were sent before; nothing was sent."
         )
