@@ -21,6 +21,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.outside import job_ports, lineage
+from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
 from bot.domain.ids import TableName
@@ -115,8 +116,11 @@ def build(
         services = assemble(
             incidents, observer, collector, directory, now, store.presence.alone_with, contracts=contracts
         )
+        services = with_watch(services, settings, store, failure_modes())
         stack.callback(services.background.close)
         stack.callback(services.desk.close)
+        if services.watch is not None:
+            stack.callback(services.watch.close)
         timers = SchedulerTimers(now)
         timers.start()
         ApprovalTimers(incidents, timers, services.duties.time_has_come).start()

@@ -72,6 +72,8 @@ def serve(
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
+        if built.services.watch is not None:
+            built.services.watch.start(built.timers)
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)

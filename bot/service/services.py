@@ -22,10 +22,12 @@ from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
+from bot.service.sightings import Sightings
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
+from bot.service.watching import Watch
 from bot.service.waterline import Waterline
 
 
@@ -57,3 +59,6 @@ class Services:
     background: Background
     tasks: Mapping[str, Task]
     records: Records
+    sightings: Sightings | None = None
+    """What was seen without an incident; None where nothing is watched."""
+    watch: Watch | None = None

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from ulid import ULID
 
+from bot.domain.approval import People
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
@@ -16,6 +17,7 @@ from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
 LONGEST_MUTE = timedelta(days=7)
+_NOBODY = People()
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,10 @@ class Sightings:
         clock: Clock,
         channels: Mapping[TableName, str],
         quiet: QuietHours | None = None,
+        mention: People = _NOBODY,
     ) -> None:
+        self.mention = mention
+        """Who is to be notified of what is urgent."""
         self._notes = notes
         self._outbox = outbox
         self._store = store

@@ -12,9 +12,11 @@ from bot.settings.model import (
 )
 from bot.settings.secrets import SlackSecrets
 from bot.settings.tables import TableSettings
+from bot.settings.watch import AlertSecrets, WatchSettings
 from bot.settings.web import WebSecrets, WebSettings, refuse_open_house
 
 __all__ = [
+    "AlertSecrets",
     "CatalogSettings",
     "JarStartSettings",
     "JobSettings",
@@ -27,6 +29,7 @@ __all__ = [
     "SparkSettings",
     "SqlGatewayStartSettings",
     "TableSettings",
+    "WatchSettings",
     "WebSecrets",
     "WebSettings",
     "masking",

@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr
 from bot.domain.masking import Masking
 from bot.settings.model import Settings
 from bot.settings.secrets import SlackSecrets
+from bot.settings.watch import AlertSecrets
 from bot.settings.web import WebSecrets
 
 _SECRET = re.compile(r"(?i)(secret|token|password|passwd|credential|private[._-]?key|api[._-]?key|\bsig\b)")
@@ -33,7 +34,7 @@ def _of_environment() -> Iterator[str]:
 
 
 def _of_secrets() -> Iterator[str]:
-    for secrets in (SlackSecrets(), WebSecrets()):
+    for secrets in (SlackSecrets(), WebSecrets(), AlertSecrets()):
         for value in vars(secrets).values():
             if isinstance(value, SecretStr):
                 yield value.get_secret_value()

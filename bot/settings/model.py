@@ -15,6 +15,7 @@ from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
 from bot.settings.terminal import TerminalSettings
+from bot.settings.watch import WatchSettings
 from bot.settings.web import WebSettings
 
 
@@ -136,6 +137,9 @@ class Settings(Record):
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
     terminal: TerminalSettings = Field(default=TerminalSettings(), description="Who decides in a terminal.")
+    watch: WatchSettings | None = Field(
+        default=None, description="Following tables without an incident; without this section none is."
+    )
     web: WebSettings | None = Field(
         default=None, description="Pages, API and MCP server; without this section `waterline serve` serves none."
     )

@@ -27,6 +27,11 @@ class TableSettings(Record):
         description="Slack channel id where its incidents are opened, when nobody says another.",
         examples=["C0INCIDENT"],
     )
+    watch: bool = Field(
+        default=True,
+        description="Whether this table is followed without an incident, where `watch` is set.",
+        examples=[False],
+    )
     contract: TableContract = Field(
         default=TableContract(), description="What the table promises; what is said here wins over `contract_file`."
     )

@@ -13,6 +13,7 @@ from bot.slack.ids import Click
 from bot.slack.previews import preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
+from bot.slack.watch_commands import mute_clicked
 
 _OLD = "This button belongs to an older version of the message. Use the newest card of the incident."
 
@@ -100,8 +101,12 @@ class Clicks:
             form = problem_form("A term of the review", str(error))
         self._views.fill(open_form_id(click.trigger), form)
 
-    def _open(self, click: Clicked, *table: str) -> None:
-        self._commands.fill_open_form(click, table[0] if table else "")
+    def _open(self, click: Clicked, *what: str) -> None:
+        table, sighting = (*what, "", "")[:2]
+        self._commands.fill_open_form(click, table, sighting)
+
+    def _mute(self, click: Clicked, sighting: str) -> str:
+        return mute_clicked(self._services, click, sighting)
 
     def _export(self, click: Clicked, incident: str) -> str:
         store, incident_id = self._services.store, IncidentId(incident)
@@ -133,6 +138,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.REVIEW: Clicks._review,
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
+    Click.MUTE: Clicks._mute,
     Click.EXPORT: Clicks._export,
     Click.SKIP: Clicks._form,
     Click.NOTE: Clicks._form,

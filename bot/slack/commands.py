@@ -22,6 +22,7 @@ from bot.slack.previews import preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.views import Views
+from bot.slack.watch_commands import mute, unmute, watched
 
 _MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _TIMELINE_SHOWN = 25
@@ -52,8 +53,8 @@ class Commands:
             return f"There is no subcommand “{command.verb}”.\n{help_text()}"
         return verb.do(self, command)
 
-    def fill_open_form(self, request: Command | Clicked, table: str) -> None:
-        """Replace the placeholder by the form for a table, or by what went wrong."""
+    def fill_open_form(self, request: Command | Clicked, table: str, sighting: str = "") -> None:
+        """Replace the placeholder by the form for a table, as far as a sighting fills it, or by what went wrong."""
         services = self._services
         try:
             name = self._table(table)
@@ -61,7 +62,9 @@ class Commands:
             existing = services.store.open_on(name)
             if existing is not None:
                 raise already_open(existing)
-            view = open_form(offer, services.opening.runbooks_for(name), request.channel)
+            found = services.sightings.sight(sighting) if services.sightings is not None and sighting else None
+            sign = found.sighted.sign if found is not None else None
+            view = open_form(offer, services.opening.runbooks_for(name), request.channel, sign)
         except WaterlineError as error:
             view = problem_form("Open an incident", str(error))
         self._views.fill(open_form_id(request.trigger), view)
@@ -231,6 +234,11 @@ VERBS: dict[str, Verb] = {
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
     "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
+    "watch": Verb("watch", "what is watched, what was seen, what is muted", lambda c, _command: watched(c._services)),
+    "mute": Verb(
+        "mute TABLE 4h [CODE]", "hear no findings about a table for a while", lambda c, m: mute(c._services, m)
+    ),
+    "unmute": Verb("unmute TABLE [CODE]", "tell them again", lambda c, m: unmute(c._services, m)),
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),

@@ -20,6 +20,7 @@ from bot.domain.ids import short
 from bot.domain.inert import visible
 from bot.domain.notice import WAYS, Address, Notice
 from bot.domain.runbook import Runbook
+from bot.domain.watch import Sign
 from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
 from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
@@ -116,8 +117,8 @@ def opened_form(sentence: str) -> View:
     )
 
 
-def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
-    """Symptom, severity and the proposed window of a table."""
+def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str, sign: Sign | None = None) -> View:
+    """Symptom, severity and the proposed window of a table; `sign`: what was seen, where it is opened from that."""
     symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
     severities = [
         Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
@@ -138,9 +139,16 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str) -> View:
         private_metadata=f"{offer.table}/{channel}",
         blocks=[
             SectionBlock(text=written(f"*Table* {code(offer.table)}")),
-            _select("runbook", "What do you see?", symptoms, symptoms[0]),
-            _select("severity", "How bad is it?", severities, severities[1]),
-            _line("summary", "In your words", "What was noticed, by whom, since when", optional=True, lines=True),
+            _select("runbook", "What do you see?", symptoms, _chosen(symptoms, sign.runbook if sign else "", 0)),
+            _select("severity", "How bad is it?", severities, _chosen(severities, sign.severity if sign else "", 1)),
+            _line(
+                "summary",
+                "In your words",
+                "What was noticed, by whom, since when",
+                optional=True,
+                lines=True,
+                already=f"{sign.source}: {sign.headline}" if sign else None,
+            ),
             InputBlock(
                 block_id="private",
                 label="Who may know of it?",

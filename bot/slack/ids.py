@@ -41,6 +41,8 @@ class Click(StrEnum):
     CLOSE = "close-incident"
     OPEN = "open-incident"
     EXPORT = "export-record"
+    MUTE = "mute-finding"
+    """Value: a sighting."""
 
 
 class Form(StrEnum):

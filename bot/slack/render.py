@@ -22,6 +22,7 @@ from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
+from bot.slack.blocks.watch import finding_message
 from bot.slack.forms import pages
 from bot.slack.text import addressed, mrkdwn
 
@@ -34,11 +35,20 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
         is_notice = "/notice/" in post.key
         text = post.text if is_notice else addressed(post.text)
         return text, [section(part) for part in pages(text)]
+    if post.key.startswith("watch/"):
+        return _finding(post.key.split("/")[1], services)
     assert post.incident is not None
     incident = services.store.get(post.incident)
     _id, kind, *rest = post.key.split("/")
     told, blocks = _RENDERERS[kind](incident, services, rest[0] if rest else "")
     return mrkdwn(told), blocks
+
+
+def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
+    sight = services.sightings.sight(sighting) if services.sightings is not None else None
+    if services.sightings is None or sight is None:
+        return "A finding", [context("This finding was made while tables were watched; they are not any more.")]
+    return finding_message(sight, services.sightings.mention)
 
 
 def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:

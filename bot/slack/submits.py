@@ -66,6 +66,8 @@ class Submits:
             self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error)))
             return
         self._services.duties.settle(incident_id)
+        if self._services.sightings is not None:
+            self._services.sightings.incident_changed(self._services.store.get(incident_id))
         if self._services.store.get(incident_id).is_private:
             view = opened_form(
                 f"{incident_id} is open, and private: only people in this channel see it. "

@@ -1,0 +1,43 @@
+"""Adds the watch and the memory of alerts to the services, as the settings say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import structlog
+
+from bot.adapters.journal_sql.store import Store
+from bot.diagnosis._scan import ModeModule
+from bot.domain.ids import TableName
+from bot.service.services import Services
+from bot.service.sightings import Sightings
+from bot.service.watch_look import Eye, WatchTerms
+from bot.service.watching import Watch
+from bot.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def with_watch(services: Services, settings: Settings, store: Store, modes: Mapping[str, ModeModule]) -> Services:
+    """The same where nothing is configured; nothing is looked at before `Watch.start`."""
+    watch = settings.watch
+    if watch is None:
+        return services
+    terms = WatchTerms(every=watch.every, evidence_every=watch.evidence_every, patience=watch.patience)
+    channels = channels_of(settings)
+    sightings = Sightings(
+        store.watched, store.outbox, services.store, services.clock, channels, watch.quiet_hours, watch.mention
+    )
+    eye = Eye(services.observer, services.examiner, modes, services.clock, terms)
+    alone = store.presence.alone_with
+    followed = tuple(table for table in channels if settings.tables[table].watch)
+    made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
+    return replace(services, sightings=sightings, watch=made)
+
+
+def channels_of(settings: Settings) -> dict[TableName, str]:
+    """Table -> where it is told. One that has no channel can be told nowhere, which is said."""
+    otherwise = settings.watch.channel if settings.watch is not None else None
+    told = {name: table.channel or otherwise for name, table in settings.tables.items()}
+    for name in (name for name, channel in told.items() if channel is None):
+        log.warning("table is not watched: neither it nor the watch has a channel", table=name)
+    return {name: channel for name, channel in told.items() if channel is not None}

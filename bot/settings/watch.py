@@ -1,0 +1,58 @@
+"""How tables are followed without an incident, and who is told."""
+
+from datetime import timedelta
+
+from pydantic import Field, SecretStr
+
+from bot.domain.approval import People
+from bot.domain.quiet import QuietHours
+from bot.domain.record import Record
+from bot.settings.secrets import Secrets
+
+
+class WatchSettings(Record):
+    """The watch."""
+
+    channel: str | None = Field(
+        default=None,
+        description="Slack channel id for findings about tables that have no `channel` of their own; such tables are "
+        "not watched without it.",
+        examples=["C0INCIDENT"],
+    )
+    mention: People = Field(default=People(), description="Who is mentioned in urgent findings, and so notified.")
+    every: timedelta = Field(
+        default=timedelta(seconds=30),
+        ge=timedelta(seconds=1),
+        description="Time between two looks at a table, as an ISO 8601 duration or in seconds. A look asks the catalog "
+        "for the table's pointer and Flink for the job, and reads more only if one of them gives reason.",
+        examples=["PT30S"],
+    )
+    evidence_every: timedelta = Field(
+        default=timedelta(minutes=10),
+        ge=timedelta(seconds=10),
+        description="Evidence without rows is collected so often though nothing looks suspicious.",
+        examples=["PT10M"],
+    )
+    patience: timedelta = Field(
+        default=timedelta(minutes=2),
+        ge=timedelta(0),
+        description="How long a job may be stopped on purpose, or a source be out of reach, before it is told; and how "
+        "long a condition must be gone before it counts as over.",
+        examples=["PT2M"],
+    )
+    quiet_hours: QuietHours | None = Field(default=None, description="When nobody is to be disturbed; none: never.")
+
+
+class AlertSecrets(Secrets):
+    """Whoever has one of these may tell of alerts, and nothing else. Each may be given as `NAME_FILE`, too."""
+
+    waterline_alert_token: SecretStr | None = Field(
+        default=None,
+        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`; without it that address "
+        "takes nothing.",
+    )
+    waterline_pagerduty_secret: SecretStr | None = Field(
+        default=None,
+        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`; without it "
+        "that address takes nothing.",
+    )

@@ -1,0 +1,69 @@
+"""A finding of the watch, or an alert: what may wake somebody, so what is wrong comes first, and what to press last."""
+
+from slack_sdk.models.blocks import Block
+
+from bot.domain.approval import People
+from bot.domain.ids import short
+from bot.domain.watch import BY_WATCH
+from bot.service.sightings import Sight
+from bot.slack.blocks.parts import actions, button, clock, context, section
+from bot.slack.ids import Click
+from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths
+
+_REASONS, _ALSO, _REASON = 4, 3, 400
+MUTE_HOURS = 4
+
+
+def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
+    """(notification text, blocks). While it lasts and nobody has opened an incident, it offers to."""
+    sighted, sign = sight.sighted, sight.sighted.sign
+    is_over = sight.ended is not None
+    text = f"{sighted.table}: {sign.headline}"
+    mark = ":white_check_mark:" if is_over else ":rotating_light:" if sign.is_urgent else ":warning:"
+    who = "" if is_over or sight.incident is not None or not sign.is_urgent else _asked(mention)
+    title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
+    reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
+    hidden = len(sign.reasons) - len(reasons)
+    reasons += [f"_{hidden} more in the diagnosis._"] if hidden > 0 else []
+    blocks: list[Block] = [section("\n".join([title, *reasons]))]
+    if sign.also:
+        also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
+        blocks.append(section(f"*At the same time*\n{also}"))
+    blocks.append(section(f"*What to do:* {mrkdwn(as_sentence(sign.advice))}"))
+    blocks.append(context(*_small_print(sight)))
+    if not is_over and sight.incident is None:
+        buttons = [
+            button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary"),
+            button(f"Mute for {MUTE_HOURS} hours", Click.MUTE, sighted.id),
+        ]
+        blocks.append(actions(buttons if sight.mute is None else buttons[:1]))
+    return text, blocks
+
+
+def _small_print(sight: Sight) -> list[str]:
+    sign = sight.sighted.sign
+    by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.source == BY_WATCH else [])
+    shown = [f"shown by {', '.join(short(row) for row in sign.rows)}"] if sign.rows else []
+    lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
+    if sign.link is not None and sign.link.startswith("https://"):
+        lines.append(f"Look there: {mrkdwn(sign.link)}")
+    if sight.ended is not None:
+        lines.append(f"Over since {clock(sight.ended.at)}: {mrkdwn(sight.ended.why)}")
+    incident = sight.incident
+    if incident is not None:
+        where = "A private incident" if incident.is_private else f"Incident {incident.id}"
+        place = "" if incident.is_private else f" in {room(incident.opened.channel)}"
+        state = "is open on this table" if incident.is_open else "on this table is closed"
+        lines.append(f":arrow_right: {where} {state}{place}.")
+    if sight.mute is not None and sight.ended is None:
+        lines.append(f":mute: Muted by {person(sight.mute.by)} until {sight.mute.until:%Y-%m-%d %H:%M} UTC.")
+    return lines
+
+
+def _short(text: str) -> str:
+    return clipped(short_paths(text), _REASON)
+
+
+def _asked(mention: People) -> str:
+    named = [f"<@{user}>" for user in mention.users] + [f"<!subteam^{group}>" for group in mention.groups]
+    return f" {addressed(' '.join(named), {*mention.users, *mention.groups})}" if named else ""

@@ -1,0 +1,85 @@
+"""`/waterline watch`, `mute` and `unmute`: what the watch has seen, and how to hear less of it."""
+
+import re
+from datetime import timedelta
+
+from bot.domain.errors import Refused
+from bot.domain.ids import TableName, UserId
+from bot.domain.watch import Muted
+from bot.service.services import Services
+from bot.service.sightings import Sightings
+from bot.slack.blocks.watch import MUTE_HOURS
+from bot.slack.ids import COMMAND
+from bot.slack.requests import Clicked, Command
+
+_SPAN = re.compile(r"(\d{1,4})(m|h|d)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def watched(services: Services) -> str:
+    """Each table: when it was looked at, what lasts, what is muted."""
+    sightings, now = _sightings(services), services.clock.now()
+    lines = []
+    for table in sightings.tables:
+        memory = sightings.memory(table)
+        at = services.watch.looked_at(table) if services.watch is not None else None
+        seen = f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
+        mute = memory.mute_of("", now)
+        quiet = f"; muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>" if mute is not None else ""
+        lines.append(f"{table}: {seen}{quiet}.")
+        lines += [
+            f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
+            for each in memory.lasting
+            if (found := sightings.sight(each.id)) is None or found.incident is None
+        ]
+    return "\n".join(lines)
+
+
+def mute(services: Services, command: Command) -> str:
+    """`TABLE 4h [CODE]`: of the table as a whole, or of one kind of finding."""
+    table, _, rest = command.rest.partition(" ")
+    span, _, code = rest.strip().partition(" ")
+    found = _SPAN.fullmatch(span)
+    if not table or found is None:
+        raise Refused(
+            "Nothing was muted.",
+            f"Expected a table and a time such as 30m, 4h or 2d; found “{command.rest}”.",
+            f"Type {COMMAND} mute TABLE 4h.",
+        )
+    length = timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return _said(_sightings(services).mute(TableName(table), code.strip() or None, length, by=command.user))
+
+
+def unmute(services: Services, command: Command) -> str:
+    """`TABLE [CODE]`: hear of it again."""
+    table, _, code = command.rest.partition(" ")
+    _sightings(services).mute(TableName(table), code.strip() or None, timedelta(0), by=command.user)
+    return f"Findings about {table} are told again."
+
+
+def mute_clicked(services: Services, click: Clicked, sighting: str) -> str:
+    """The button: this kind of finding, about this table."""
+    found = _sightings(services).sight(sighting)
+    if found is None:
+        raise Refused("This finding is not known any more.", "", f"Type {COMMAND} mute TABLE 4h.")
+    sighted = found.sighted
+    span = timedelta(hours=MUTE_HOURS)
+    return _said(_sightings(services).mute(sighted.table, sighted.sign.code, span, by=UserId(click.user)))
+
+
+def _said(note: Muted) -> str:
+    what = f"{note.code} on {note.table}" if note.code else f"Everything about {note.table}"
+    return (
+        f"{what} is muted until {note.until:%Y-%m-%d %H:%M} UTC. It is looked at all the same; what still holds then "
+        f"is told then. Take it back with {COMMAND} unmute {note.table}{' ' + note.code if note.code else ''}."
+    )
+
+
+def _sightings(services: Services) -> Sightings:
+    if services.sightings is None:
+        raise Refused(
+            "Tables are not watched here.",
+            "Expected the section `watch` in the configuration file.",
+            "Add it, and start Waterline again.",
+        )
+    return services.sightings

@@ -1,0 +1,122 @@
+"""A finding in the channel: said once, opens the incident it speaks of, can be muted, and says when it is over."""
+
+from datetime import timedelta
+
+from bot.domain.ids import JobId
+from tests.slack.people import ONCALL, Responder
+from tests.tables import ORDERS, job
+from tests.watch.watching_bot import WatchingBot
+
+
+def test_healthy_running_is_told_to_nobody(ana: Responder, bot: WatchingBot) -> None:
+    """Commits, an orderly restart and its first commits raise no finding."""
+    bot.looks()
+    for _ in range(3):
+        bot.commits()
+        bot.looks()
+    savepoint = bot.flink.savepoint(job("a"))
+    bot.flink.stop("orders-to-iceberg", job("a"))
+    bot.looks()
+    bot.flink.submit(job("b"), at_checkpoint=8, restored=savepoint)
+    bot.looks()
+    for _ in range(4):
+        bot.commits("b")
+        bot.looks()
+
+    assert bot.sightings.memory(ORDERS).sighted == {}
+    assert ana.messages(ONCALL) == []
+
+
+def test_a_restore_from_an_older_savepoint_is_told_once(ana: Responder, bot: WatchingBot) -> None:
+    """The failure mode names it; one message, however often it is seen and whoever restarts the bot."""
+    bot.looks()
+    bot.is_restored_from_an_older_savepoint()
+    bot.looks(2)
+    told = ana.sees("was restored from checkpoint 5")
+    bot.commits("b")
+    bot.looks(2)
+    bot.watch.close()
+    bot.restart()
+    bot.looks(3)
+    bot.commits("b")
+    bot.looks()
+    ana.asks("watch")
+
+    assert "Rewind table and job together" in told.plain
+    assert told.buttons == ("Open incident", "Mute for 4 hours")
+    assert [m.ts for m in ana.messages(ONCALL) if "was restored" in m.plain and not m.is_ephemeral] == [told.ts]
+
+
+def test_one_look_is_not_enough(bot: WatchingBot) -> None:
+    """What is seen once may be a moment between two states of the world."""
+    bot.looks()
+    bot.is_restored_from_an_older_savepoint()
+
+    bot.looks()
+
+    assert bot.sightings.memory(ORDERS).sighted == {}
+
+
+def test_the_button_opens_the_form_with_what_was_seen(ana: Responder, bot: WatchingBot) -> None:
+    """Symptom, severity and words are filled in; once it is open, the finding says so and offers nothing more."""
+    bot.is_restored_from_an_older_savepoint()
+    bot.looks(2)
+    ana.clicks("Open incident", ana.sees("was restored from checkpoint 5"))
+    form = ana.reads_form()
+    ana.submits()
+    ana.sees_on_card("under review")
+
+    told = ana.sees("Incident wl-1 is open on this table")
+    incident = bot.services.store.all()[0]
+
+    assert "sales.orders" in form
+    assert incident.opened.runbook.id == "wrong-savepoint"
+    assert "was restored from checkpoint 5" in incident.opened.summary
+    assert told.buttons == ()
+
+
+def test_nothing_is_judged_while_people_look_themselves(ana: Responder, bot: WatchingBot) -> None:
+    """An open incident on the table silences its watch."""
+    bot.looks()
+    ana.opens()
+    bot.is_restored_from_an_older_savepoint()
+
+    bot.looks(3)
+
+    assert bot.sightings.memory(ORDERS).sighted == {}
+
+
+def test_a_job_that_stays_down_is_told_and_its_return_too(ana: Responder, bot: WatchingBot) -> None:
+    """A planned stop is given time; after that somebody hears of it, and in the thread that it is over."""
+    bot.looks()
+    savepoint = bot.flink.savepoint(job("a"))
+    bot.flink.stop("orders-to-iceberg", job("a"))
+    bot.looks(2)
+    early = list(ana.messages(ONCALL))
+    bot.looks(4)
+    told = ana.sees("Nobody writes the table")
+    bot.flink.submit(JobId(job("b")), at_checkpoint=5, restored=savepoint)
+    bot.commits("b", 2)
+    bot.looks(8)
+
+    over = ana.sees("Over since")
+
+    assert early == []
+    assert "Mute for 4 hours" in told.buttons
+    assert "seen no more" in over.plain
+
+
+def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBot) -> None:
+    """What happens meanwhile is seen all the same, and told when the mute ends."""
+    answer = ana.asks("mute sales.orders 4h")
+    bot.is_restored_from_an_older_savepoint()
+    bot.looks(3)
+    muted = [m for m in ana.messages(ONCALL) if "was restored" in m.plain]
+    bot.clock.advances(timedelta(hours=4))
+    bot.looks()
+
+    told = ana.sees("was restored from checkpoint 5")
+
+    assert "is muted until" in answer
+    assert muted == []
+    assert "Open incident" in told.buttons

@@ -1,0 +1,69 @@
+"""The whole bot with its watch, whose looks are asked for by the test."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import ClassVar
+
+from slack_sdk import WebClient
+
+from bot.adapters.journal_sql.store import Store
+from bot.bootstrap import failure_modes
+from bot.domain.approval import People
+from bot.domain.quiet import QuietHours
+from bot.service.services import Services
+from bot.service.sightings import Sightings
+from bot.service.watch_look import Eye, WatchTerms
+from bot.service.watching import Watch
+from bot.workspace.people import default_cast
+from tests.slack.little_bot import LittleBot
+from tests.tables import ORDERS, job
+
+ONCALL_CHANNEL = next(channel.id for channel in default_cast().channels if channel.name == "orders-oncall")
+TERMS = WatchTerms(patience=timedelta(minutes=2))
+
+
+class WatchingBot(LittleBot):
+    """`looks()` is one look of the watch at the table, and `looks_twice()` what confirms a sign."""
+
+    quiet: ClassVar[QuietHours | None] = None
+
+    @property
+    def watch(self) -> Watch:
+        """The watch."""
+        assert self.services.watch is not None
+        return self.services.watch
+
+    @property
+    def sightings(self) -> Sightings:
+        """What it has seen."""
+        assert self.services.sightings is not None
+        return self.services.sightings
+
+    def looks(self, times: int = 1) -> None:
+        """The watch looks; the clock goes on by half a minute each time."""
+        for _ in range(times):
+            self.clock.advances(timedelta(seconds=30))
+            self.watch.look(ORDERS)
+
+    def commits(self, run: str = "a", count: int = 1) -> None:
+        """The run completes and commits checkpoints."""
+        self.flink.checkpoints(job(run), count)
+
+    def is_restored_from_an_older_savepoint(self) -> None:
+        """Run A is stopped, and run B started from the savepoint before."""
+        older = self.flink.savepoint(job("a"))
+        self.commits(count=2)
+        self.flink.stop("orders-to-iceberg", job("a"))
+        self.flink.submit(job("b"), at_checkpoint=5, restored=older)
+        self.commits("b", 3)
+
+    def _services(self, store: Store, client: WebClient) -> Services:
+        services = super()._services(store, client)
+        oncall = People(groups=("S0APPROVE1",))
+        sightings = Sightings(
+            store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, self.quiet, oncall
+        )
+        eye = Eye(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
+        alone = store.presence.alone_with
+        watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
+        return replace(services, sightings=sightings, watch=watch)
