@@ -2,10 +2,11 @@
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
@@ -15,25 +16,34 @@ _CASE = "case.json"
 _INDEX = "raw/index.json"
 _LARGEST = 512 * 1024 * 1024
 """Bytes of `case.json` when unpacked; a file that claims more is refused."""
+_LARGEST_RAW = 1024 * 1024 * 1024
+"""The same of all sources together."""
+_NAMES = TypeAdapter(dict[str, str])
 
 
 def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes], masking: Masking) -> None:
-    """`raw` maps where a source was (a path or an address) to its bytes; text among them is masked.
+    """`raw` maps where a source was (a path or an address) to its bytes; text among them is masked, and what is no
+    text is left out where it holds a secret, because nothing else of its length could stand there.
 
     Raises BadConfiguration if `path` exists or cannot be written; then nothing is left behind.
     """
     index: dict[str, str] = {}
+    masked = {source: _masked(content, masking) for source, content in raw.items()}
+    secret = tuple(f"{source}: it holds what looks like a secret" for source in raw if masked[source] is None)
+    saved = saved.model_copy(update={"left_out": saved.left_out + secret})
     part = path.with_name(f"{path.name}.part")
     try:
         if path.exists():
             raise FileExistsError(path)
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
             file.writestr(_CASE, json.dumps(masking.of(saved.model_dump(mode="json"))))
-            for number, (source, content) in enumerate(sorted(raw.items())):
+            for number, (source, content) in enumerate(sorted(masked.items())):
+                if content is None:
+                    continue
                 shown = masking.text(source)
                 name = f"raw/{number:04d}-{shown.rstrip('/').rsplit('/', 1)[-1][-80:]}"
                 index[name] = shown
-                file.writestr(name, _masked(content, masking))
+                file.writestr(name, content)
             file.writestr(_INDEX, json.dumps(index, indent=1))
         part.replace(path)
     except OSError as error:
@@ -45,11 +55,16 @@ def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes], masking: 
         ) from error
 
 
-def _masked(content: bytes, masking: Masking) -> bytes:
+def _masked(content: bytes, masking: Masking) -> bytes | None:
+    """None for what is no text and holds a secret."""
     try:
-        return masking.text(content.decode()).encode()
+        text = None if b"\0" in content else content.decode()
     except UnicodeDecodeError:
-        return content
+        text = None
+    if text is not None:
+        return masking.text(text).encode()
+    told = content.decode("latin-1")
+    return content if masking.text(told) == told else None
 
 
 def read_case(path: Path) -> SavedCase:
@@ -78,7 +93,18 @@ def read_case(path: Path) -> SavedCase:
 
 
 def raw_of(path: Path) -> dict[str, bytes]:
-    """Where each raw source was -> its bytes. For the maintainers' own eyes; no answer is read from it."""
-    with zipfile.ZipFile(path) as file:
-        index: dict[str, str] = json.loads(file.read(_INDEX))
-        return {source: file.read(name) for name, source in index.items()}
+    """Where each raw source was -> its bytes; empty for a file without any. Raises BadConfiguration."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            if _INDEX not in file.namelist():
+                return {}
+            index = _NAMES.validate_json(file.read(_INDEX))
+            if sum(file.getinfo(name).file_size for name in index) > _LARGEST_RAW:
+                raise zipfile.BadZipFile(f"its sources are larger than {_LARGEST_RAW} bytes")
+            return {source: file.read(name) for name, source in index.items()}
+    except (OSError, zipfile.BadZipFile, zlib.error, KeyError, ValidationError) as error:
+        raise BadConfiguration(
+            f"The sources in {path} cannot be read.",
+            f"Expected them below raw/, named in {_INDEX}; found {type(error).__name__}.",
+            "Copy the file again; it may be cut off.",
+        ) from error

@@ -1,76 +1,132 @@
-"""The raw bytes that an observation was read from: metadata, manifests, checkpoint files, Flink's manifests."""
+"""The raw bytes that an observation was read from: metadata, manifests, checkpoint files, Flink's manifests, what
+Flink and lineage told. What may hold values of rows is cut out of them unless it is asked for."""
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from pyarrow import ArrowException
 
+from bot.adapters.case_policy import RowValues
+from bot.adapters.checkpoint_cutting import without_state
+from bot.adapters.checkpoint_parsing import committers_handles, told_by
 from bot.adapters.iceberg.manifests import manifests_of
 from bot.adapters.iceberg.storage import Opened
+from bot.adapters.lineage_kept import LINEAGE
+from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.opening import opened
+from bot.adapters.text_cutting import flink_body, lineage_events
 from bot.domain.diagnosis import Case
+from bot.domain.flink import StoredCheckpoint
 
-_LARGEST = 64 * 1024 * 1024
+LARGEST = 64 * 1024 * 1024
 """Bytes of one source; a larger one is named instead."""
-_OF_PEOPLE = re.compile(r"/jobs/[0-9a-f]{32}/(exceptions|config)(\?|$)")
+IN_ALL = 512 * 1024 * 1024
+"""Bytes of all sources, before they are packed."""
 _TROUBLE = (OSError, ArrowException, ValueError)
+Cut = Callable[[bytes], bytes]
 
 
-def raw_sources(
-    case: Case, *, with_values: bool, of_table: Opened = opened
-) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Where each source is -> its bytes, and those left out with the reason. Never raises for a source that is gone:
-    that may be the very fault. `of_table` opens the table's own files; Flink's are opened by what the environment says.
-    Cost: reads what the window's evidence has read."""
-    raw: dict[str, bytes] = {}
-    left_out: list[str] = []
+@dataclass
+class Sources:
+    """What goes into the file, and what does not."""
+
+    raw: dict[str, bytes] = field(default_factory=dict)
+    """Where each source is -> its bytes."""
+    left_out: list[str] = field(default_factory=list)
+    """Those that are not in the file, each with the reason."""
+    cut: list[str] = field(default_factory=list)
+    """Those of which values of rows were cut out; their length and all else is as it was."""
+    _bytes: int = 0
+
+    def add(self, source: str, content: bytes, cut: Cut | None) -> None:
+        """Keeps it, cut; leaves it out where that is impossible, or where the file would grow too large."""
+        try:
+            kept = content if cut is None else cut(content)
+        except (CannotBeCut, ValueError) as error:
+            self.left_out.append(f"{source}: values of rows could not be cut out ({error}); --values keeps it whole")
+            return
+        if self._bytes + len(kept) > IN_ALL:
+            self.left_out.append(f"{source}: the file would hold more than {IN_ALL // 2**20} MiB")
+            return
+        self._bytes += len(kept)
+        self.raw[source] = kept
+        if kept != content:
+            self.cut.append(source)
+
+
+def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_table: Opened = opened) -> Sources:
+    """Everything of the case that is not in it. Never raises for a source that is gone: that may be the very fault.
+
+    `tape` is what was told during the look, by address; `of_table` opens the table's own files, Flink's are opened by
+    what the environment says. Cost: reads what the window's evidence has read.
+    """
+    found, policy = Sources(), RowValues(case.observation.table, case.contract, with_values=with_values)
+    for address, body in tape.items():
+        found.add(address, body, None if with_values else _of_tape(address))
     own = case.observation.table.location.rstrip("/") + "/"
-    for source in _sources(case, with_values, left_out, of_table):
+
+    def read(source: str) -> bytes | None:
         try:
             files, path = of_table(source) if source.startswith(own) else opened(source)
             with files.open_input_stream(path) as stream:
-                content = stream.read(_LARGEST + 1)
+                content: bytes = stream.read(LARGEST + 1)
         except _TROUBLE as error:
-            left_out.append(f"{source}: {type(error).__name__}")
-            continue
-        if len(content) > _LARGEST:
-            left_out.append(f"{source}: larger than {_LARGEST // 2**20} MiB")
-        else:
-            raw[source] = content
-    left_out += _changed(case, raw)
-    return raw, tuple(left_out)
+            found.left_out.append(f"{source}: {type(error).__name__}")
+            return None
+        if len(content) > LARGEST:
+            found.left_out.append(f"{source}: larger than {LARGEST // 2**20} MiB")
+            return None
+        return content
 
-
-def bodies(tape: Mapping[str, bytes], *, with_values: bool) -> dict[str, bytes]:
-    """What Flink answered, by address; without values neither stack traces nor the job's parameters, which may hold
-    them (the observation keeps each failure's first line)."""
-    return {address: body for address, body in tape.items() if with_values or not _OF_PEOPLE.search(address)}
-
-
-def _sources(case: Case, with_values: bool, left_out: list[str], of_table: Opened) -> Iterator[str]:
     table = case.observation.table
-    yield table.metadata_location
-    if not with_values:
-        left_out.append(
-            "manifests and checkpoint files: bounds and inline state hold values of rows; --values keeps them"
-        )
-        return
+    if (metadata := read(table.metadata_location)) is not None:
+        found.add(table.metadata_location, metadata, None)
+    _add_manifests(found, case, policy, read, of_table)
     for stored in case.observation.checkpoints.values:
-        yield f"{stored.path.rstrip('/')}/_metadata"
-    for leaked in case.observation.flink_manifests.values:
-        yield leaked.path
-    for snapshot in case.window.of(table):
-        yield snapshot.manifest_list
+        _add_checkpoint(found, stored, None if with_values else without_state, read)
+    return found
+
+
+def _of_tape(address: str) -> Cut:
+    return lineage_events if address.startswith(LINEAGE) else lambda body: flink_body(address, body)
+
+
+def _add_manifests(
+    found: Sources, case: Case, policy: RowValues, read: Callable[[str], bytes | None], of_table: Opened
+) -> None:
+    """Those of the window's commits with their lists, and Flink's own, which wait or leaked."""
+    told: list[tuple[str, Cut | None]] = [
+        (leaked.path, policy.cut) for leaked in case.observation.flink_manifests.values
+    ]
+    for snapshot in case.window.of(case.observation.table):
+        told.append((snapshot.manifest_list, None))
         try:
-            yield from manifests_of(snapshot, of_table)
+            told += [(path, policy.cut) for path in manifests_of(snapshot, of_table)]
         except _TROUBLE as error:
-            left_out.append(f"manifests of {snapshot.snapshot_id}: {type(error).__name__}")
+            found.left_out.append(f"manifests of {snapshot.snapshot_id}: {type(error).__name__}")
+    if told and policy.why_no_manifest is not None:
+        found.left_out.append(f"{len(told)} manifests and lists of them: {policy.why_no_manifest}")
+        return
+    for path, cut in told:
+        if (content := read(path)) is not None:
+            found.add(path, content, cut)
 
 
-def _changed(case: Case, raw: dict[str, bytes]) -> Iterator[str]:
-    """Restore points whose file is not the one that was observed: said, because the case holds both."""
-    for stored in case.observation.checkpoints.values:
-        content = raw.get(f"{stored.path.rstrip('/')}/_metadata")
-        if content is not None and stored.digest is not None and hashlib.sha256(content).hexdigest() != stored.digest:
-            yield f"{stored.path}/_metadata: changed since it was observed; the file holds the new one"
+def _add_checkpoint(
+    found: Sources, stored: StoredCheckpoint, cut: Cut | None, read: Callable[[str], bytes | None]
+) -> None:
+    """Its `_metadata`, and the committer's state where that lies beside it."""
+    path = f"{stored.path.rstrip('/')}/_metadata"
+    if stored.checkpoint_id is None or (content := read(path)) is None:
+        return
+    if stored.digest is not None and hashlib.sha256(content).hexdigest() != stored.digest:
+        found.left_out.append(f"{path}: changed since it was observed")
+        return
+    found.add(path, content, cut)
+    for handle in committers_handles(told_by(content).operators):
+        if handle.file is None:
+            continue
+        beside = f"{stored.path.rstrip('/')}/{handle.file}" if handle.is_relative else handle.file
+        if beside not in found.raw and (state := read(beside)) is not None:
+            found.add(beside, state, None)

@@ -17,6 +17,8 @@ class JavaBytes:
     def __init__(self, content: bytes, at: int = 0) -> None:
         self._content = content
         self.at = at
+        self.blocks: list[tuple[int, int]] = []
+        """Where each block that was passed lies, and its length: content of a state, not its frame."""
 
     @property
     def left(self) -> int:
@@ -52,7 +54,9 @@ class JavaBytes:
 
     def block(self) -> bytes:
         """Bytes with their length before them."""
-        return self.take(self._not_negative(self.int32(), "a length"))
+        content = self.take(self._not_negative(self.int32(), "a length"))
+        self.blocks.append((self.at - len(content), len(content)))
+        return content
 
     def times(self, read: Callable[[], object]) -> None:
         """A count, and that many parts, of which nothing is kept."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from pyarrow import ArrowException
@@ -101,19 +101,28 @@ def _read(files: FileSystem, folder: str) -> StoredCheckpoint | None:
             content = stream.read()
     except FileNotFoundError:
         return None
-    told = told_by(content, lambda handle: _state_beside(files, folder, handle))
+    return stored_as(
+        content, address(files, folder), _written_at(info), lambda handle: _state_beside(files, folder, handle)
+    )
+
+
+def stored_as(
+    content: bytes, folder: str, written_at: datetime, beside: Callable[[Handle], bytes | None]
+) -> StoredCheckpoint:
+    """What a `_metadata` file and its folder's name say; `beside` gives a state that lies in another file."""
+    told = told_by(content, beside)
     sizes: dict[OperatorId, int] = {}
     for part in told.operators:
         sizes[part.operator_id] = sizes.get(part.operator_id, 0) + part.bytes
-    parent, name = folder.rsplit("/", 2)[-2:]
+    parent, name = folder.rstrip("/").rsplit("/", 2)[-2:]
     from_folder = JobId(parent) if _JOB_FOLDER.fullmatch(parent) else None
     by_name = CheckpointKind.SAVEPOINT if name.startswith("savepoint-") else CheckpointKind.CHECKPOINT
     return StoredCheckpoint(
-        path=address(files, folder),
+        path=folder,
         kind=by_name if told.kind is CheckpointKind.UNKNOWN else told.kind,
         checkpoint_id=told.checkpoint_id,
         job_id=told.job_id or from_folder,
-        written_at=_written_at(info),
+        written_at=written_at,
         pending_manifests=told.pending_manifests,
         is_committer_read=told.is_committer_read,
         operator_ids=tuple(sizes) or told.named_operators,

@@ -33,7 +33,17 @@ class OperatorPart(Record):
 
 def operators_in(content: bytes, version: int) -> tuple[OperatorPart, ...]:
     """In the file's order. `content` is the whole file. Raises NotUnderstood."""
+    return _read(JavaBytes(content, _AFTER_CHECKPOINT_ID), version)
+
+
+def blocks_in(content: bytes, version: int) -> tuple[tuple[int, int], ...]:
+    """Where the file holds content of a state rather than its frame: each begin and length. Raises NotUnderstood."""
     data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
+    _read(data, version)
+    return tuple(data.blocks)
+
+
+def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:
     data.times(lambda: _pass_master_state(data))
     parts = tuple(_operator(data, version) for _ in range(data.count()))
     if version >= _PROPERTIES_SINCE and data.take(len(_JAVA_OBJECT)) != _JAVA_OBJECT:

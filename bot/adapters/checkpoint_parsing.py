@@ -127,8 +127,13 @@ def _committer_state(
     operators: tuple[OperatorPart, ...], beside: Callable[[Handle], bytes | None]
 ) -> list[bytes | None]:
     """The state of each committer's subtask; None where it could not be had."""
-    handles = [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & set(each.names)]
+    handles = committers_handles(operators)
     return [handle.inline if handle.inline is not None else beside(handle) for handle in handles]
+
+
+def committers_handles(operators: tuple[OperatorPart, ...]) -> list[Handle]:
+    """Where the state of each subtask of an Iceberg committer lies."""
+    return [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & set(each.names)]
 
 
 def _is_legible(piece: bytes | None) -> bool:

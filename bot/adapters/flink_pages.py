@@ -1,6 +1,6 @@
 """The pages of runs: the JobManager serves them for what it knows, the history server for what has ended."""
 
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,19 +13,31 @@ from bot.adapters.flink_bodies import (
     Overview,
     VertexDetail,
 )
-from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.flink_parsing import job_run
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId
 
 B = TypeVar("B", bound=BaseModel)
 
 
+class Answers(Protocol):
+    """Whoever answers for an address: Flink itself, or what was kept of it."""
+
+    url: str
+    what: str
+
+    def get(self, path: str) -> bytes | None:
+        """The body of a page; None when it is not known. Raises CouldNotLook."""
+
+    def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
+        """What is raised for a body that is not Flink's."""
+
+
 class RunPages:
     """Reads runs at one address. Cost: five calls a run, and one a vertex where it failed over."""
 
-    def __init__(self, http: FlinkHttp, *, is_history: bool = False) -> None:
+    def __init__(self, http: Answers, *, is_history: bool = False) -> None:
         self._http = http
         self._is_history = is_history
 

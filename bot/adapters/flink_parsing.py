@@ -28,6 +28,9 @@ _KINDS = {
 }
 _ATTEMPT = re.compile(r"- execution #(\d+)$")
 _CAUSE = re.compile(r"^Caused by: (.+?)\s*$", re.MULTILINE)
+MOST_CAUSES = 5
+"""Of one failure; a deeper one repeats them."""
+_LONGEST_CAUSE = 600
 _NO_INTERVAL = 2**63 - 1
 """How Flink writes that periodic checkpoints are off."""
 
@@ -135,10 +138,15 @@ def _failures(exceptions: Exceptions) -> tuple[Failure, ...]:
                 message=entry.stacktrace.partition("\n")[0].strip()[:300],
                 task=task,
                 attempt=int(attempt.group(1)) if attempt else None,
-                causes=tuple(cause[:600] for cause in _CAUSE.findall(entry.stacktrace)[:5]),
+                causes=tuple(cause_lines(entry.stacktrace)[:MOST_CAUSES]),
             )
         )
     return tuple(failures)
+
+
+def cause_lines(stacktrace: str) -> list[str]:
+    """The first lines of what each `Caused by` names, outermost first."""
+    return [str(cause)[:_LONGEST_CAUSE] for cause in _CAUSE.findall(stacktrace)]
 
 
 def _code_version(config: JobConfig) -> str | None:

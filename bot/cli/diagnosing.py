@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bot.adapters.case_file import read_case, write_case
-from bot.adapters.case_sources import bodies, raw_sources
+from bot.adapters.case_file import raw_of, read_case, write_case
+from bot.adapters.case_rereading import ReadAgain, read_again
+from bot.adapters.case_sources import sources_of
+from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import failure_modes, files_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.cli.tables import print_evidence, services_for
@@ -19,6 +21,7 @@ from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, short
 from bot.domain.saved_case import SavedCase
+from bot.service.observing import readers_since
 from bot.settings import Settings, masking
 
 console = Console(soft_wrap=True, highlight=False)
@@ -39,7 +42,8 @@ def diagnose(
         raise Refused("Nothing to diagnose.", "Expected either a table or --case FILE.", "Name one of them.")
     if case is not None:
         saved = read_case(case)
-        _print(saved.case, examine(saved.case, failure_modes()), as_json, saved)
+        again = read_again(saved.case, raw_of(case))
+        _print(saved.case, examine(saved.case, failure_modes()), as_json, (saved, again))
         return
     with services_for(config) as services:
         found = services.examiner.examine(TableName(table or ""), chosen(window))
@@ -61,43 +65,86 @@ def save(
     tape: dict[str, bytes] = {}
     with services_for(config, tape) as services:
         found = services.examiner.examine(TableName(table), chosen(window))
-    raw, left_out = raw_sources(found.case, with_values=values, of_table=files_of(config, TableName(table)))
-    raw |= bodies(tape, with_values=values)
+    settings = Settings.load(config)
+    unread = _add_lineage(tape, settings, found.case)
+    sources = sources_of(found.case, tape, with_values=values, of_table=files_of(config, TableName(table)))
     saved = SavedCase(
         saved_at=datetime.now(UTC),
         version=version("waterline"),
         case=found.case if values else found.case.without_samples(),
         diagnosis=found.diagnosis,
-        left_out=left_out,
+        left_out=(*sources.left_out, *unread),
+        cut=tuple(sources.cut),
     )
-    write_case(to, saved, raw, masking(Settings.load(config)))
+    write_case(to, saved, sources.raw, masking(settings))
     codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
-    console.print(f"{to}: {codes}; {len(raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
-    for each in left_out:
+    console.print(f"{to}: {codes}; {len(sources.raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
+    if sources.cut:
+        console.print(f"  values of rows were cut out of {len(sources.cut)} of them; --values keeps them", markup=False)
+    for each in saved.left_out:
         console.print(f"  left out: {each}", markup=False)
 
 
-def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | None) -> None:
+def _add_lineage(tape: dict[str, bytes], settings: Settings, case: Case) -> list[str]:
+    """Adds the events of the lineage file that name the table; the answer says what could not be kept."""
+    if settings.lineage.events is not None:
+        table = case.observation.table
+        try:
+            address, events = kept_events(
+                settings.lineage.events, settings.catalog.name, table, readers_since(table, None)
+            )
+        except OSError as error:
+            return [f"{settings.lineage.events}: {type(error).__name__}"]
+        tape[address] = events
+    return ["events of Marquez: what they told is in the case, they themselves are not"] * bool(
+        settings.lineage.marquez
+    )
+
+
+def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCase, ReadAgain] | None) -> None:
     if as_json:
-        console.print_json(json.dumps(_as_json(case, diagnosis, saved)))
+        console.print_json(json.dumps(_as_json(case, diagnosis, kept)))
         return
-    if saved is not None:
+    if kept is not None:
+        saved, again = kept
         console.print(
             f"{case.observation.table.name}, saved {saved.saved_at:%Y-%m-%d %H:%M} UTC by Waterline {saved.version}; "
             + ("the same answer as then." if saved.diagnosis.codes == diagnosis.codes else _other_then(saved)),
             markup=False,
         )
+        _print_again(case, diagnosis, again)
     _print_diagnosis(diagnosis)
     console.print("\nEvidence", style="bold")
     for item in case.evidence:
         print_evidence(item)
 
 
+def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
+    """What this version makes of the sources in the file: the same, or where it reads them otherwise."""
+    if not again.read:
+        console.print("The file holds no sources that could be read again.", markup=False)
+        return
+    what = ", ".join(again.read)
+    if not again.differences:
+        console.print(f"Read again from the file: {what}; all as recorded.\n", markup=False)
+        return
+    console.print(f"Read again from the file: {what}. This version reads the same sources differently:", markup=False)
+    for each in again.differences:
+        console.print(f"  - {each}", markup=False)
+    codes = _codes_now(case, again)
+    same = "the same answer" if codes == diagnosis.codes else f"another answer: {', '.join(codes) or 'no match'}"
+    console.print(f"As it reads them now they give {same}. What follows is told of what was recorded.\n", markup=False)
+
+
+def _codes_now(case: Case, again: ReadAgain) -> tuple[str, ...]:
+    return examine(case.model_copy(update={"observation": again.observation}), failure_modes()).codes
+
+
 def _other_then(saved: SavedCase) -> str:
     return f"the answer then was {', '.join(saved.diagnosis.codes) or 'no match'}."
 
 
-def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[str, object]:
+def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain] | None) -> dict[str, object]:
     told: dict[str, object] = {
         "table": case.observation.table.name,
         "metadata": case.observation.table.metadata_location,
@@ -110,8 +157,16 @@ def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[
         "results": [result.model_dump(mode="json") for result in diagnosis.results],
         "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],
     }
-    if saved is not None:
+    if kept is not None:
+        saved, again = kept
         told["saved"] = {"at": saved.saved_at.isoformat(), "codes": list(saved.diagnosis.codes)}
+        told["read_again"] = {
+            "sources": again.read,
+            "differences": again.differences,
+            "codes": list(_codes_now(case, again) if again.differences else diagnosis.codes),
+            "left_out": list(saved.left_out),
+            "cut": list(saved.cut),
+        }
     return told
 
 

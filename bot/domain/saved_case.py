@@ -18,3 +18,5 @@ class SavedCase(Record):
     """The answer as it was given then."""
     left_out: tuple[str, ...]
     """Raw sources that are not in the file, each with the reason."""
+    cut: tuple[str, ...] = ()
+    """Raw sources of which values of rows were cut out."""

@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.case_file import raw_of, read_case, write_case
-from bot.adapters.case_sources import bodies, raw_sources
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose
 from bot.domain.errors import BadConfiguration
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import Seen
 from bot.domain.masking import Masking
 from bot.domain.saved_case import SavedCase
-from bot.domain.table import TableState
-from tests.cases import NOON, Tale
+from tests.cases import Tale
 
 
 def _saved() -> SavedCase:
@@ -63,40 +58,24 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     assert ["a.case"] == [each.name for each in tmp_path.iterdir()]
 
 
-def test_only_what_holds_no_value_of_a_row_leaves_the_machine_unasked() -> None:
-    """A checkpoint's file holds state, a stack trace may quote a record, a job's parameters may be secrets."""
-    job = "http://flink:8081/jobs/" + "a" * 32
-    tape = {
-        job: b"1",
-        f"{job}/exceptions?maxExceptions=20": b"2",
-        f"{job}/config": b"3",
-        f"{job}/checkpoints/config": b"4",
-    }
-    stored = StoredCheckpoint(
-        path="file:/state/chk-1",
-        kind=CheckpointKind.CHECKPOINT,
-        checkpoint_id=CheckpointId(1),
-        job_id=None,
-        written_at=NOON,
-    )
-    case = _saved().case
-    points = Seen[StoredCheckpoint](source="storage", values=(stored,))
-    table = TableState(
-        **{
-            **case.observation.table.model_dump(),
-            "snapshots": (),
-            "head": None,
-            "metadata_location": "file:/nowhere/v1.json",
-        }
-    )
-    world = case.observation.model_copy(update={"checkpoints": points, "table": table})
-    case = case.model_copy(update={"observation": world})
+def test_what_is_no_text_and_holds_a_secret_stays_behind(tmp_path: Path) -> None:
+    """Nothing else of its length could stand there, so the whole source is left out, and that is said."""
+    raw = {"file:/state/chk-1/_metadata": b"\0\1hunter-2222\0", "http://flink/": b'{"p": "hunter-2222"}'}
 
-    told = [raw_sources(case, with_values=kept)[1] for kept in (False, True)]
+    write_case(tmp_path / "a.case", _saved(), raw, Masking(["hunter-2222"]))
 
-    assert {job, f"{job}/checkpoints/config"} == set(bodies(tape, with_values=False))
-    assert set(tape) == set(bodies(tape, with_values=True))
-    assert [False, True] == [any("chk-1/_metadata" in each for each in left_out) for left_out in told]
+    assert b"hunter" not in b"".join(raw_of(tmp_path / "a.case").values())
+    assert {"http://flink/"} == set(raw_of(tmp_path / "a.case"))
+    assert "chk-1/_metadata: it holds what looks like a secret" in read_case(tmp_path / "a.case").left_out[0]
+
+
+def test_a_file_of_before_without_sources_is_read(tmp_path: Path) -> None:
+    """What is not there is not missed."""
+    with zipfile.ZipFile(tmp_path / "a.case", "w") as file:
+        file.writestr("case.json", _saved().model_dump_json(exclude={"cut"}))
+
+    assert {} == raw_of(tmp_path / "a.case")
+    assert () == read_case(tmp_path / "a.case").cut
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"{}"])

@@ -1,0 +1,51 @@
+"""Bytes that are at hand, as PyIceberg reads a file."""
+
+import io
+from typing import cast
+
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.io import InputFile, InputStream
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
+
+
+class KeptFile(InputFile):
+    """One file of which every byte is known."""
+
+    def __init__(self, location: str, content: bytes) -> None:
+        super().__init__(location)
+        self._content = content
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def exists(self) -> bool:
+        """It is here."""
+        return True
+
+    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - the signature is PyIceberg's
+        """A new stream from its beginning."""
+        return cast(InputStream, io.BytesIO(self._content))
+
+
+def manifest_file(file: InputFile) -> AvroFile[ManifestEntry]:
+    """A manifest, Iceberg's or Flink's, to be read within a `with`. Raises ValueError, OSError for anything else."""
+    return AvroFile[ManifestEntry](
+        file,
+        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    )
+
+
+def entries_in(content: bytes) -> list[ManifestEntry]:
+    """Every entry of a manifest, deleted ones too, as they are written: nothing is inherited from a list."""
+    with manifest_file(KeptFile("kept", content)) as entries:
+        return list(entries)

@@ -1,0 +1,50 @@
+"""Events of a lineage file, kept as they came: one a line, under an address that says what is needed to read them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from pydantic import ValidationError
+
+from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.domain.reads import ReadRun
+from bot.domain.table import TableState
+
+LINEAGE = "openlineage:"
+MOST_BYTES = 32 * 1024 * 1024
+
+
+def kept_events(path: Path, catalog: str, table: TableState, since: datetime) -> tuple[str, bytes]:
+    """(Address, events) of those lines in which the table is named in any way; the newest where they are too many.
+
+    Raises OSError when the file cannot be read.
+    """
+    asked = urlencode({"catalog": catalog, "since": since.isoformat()})
+    with path.open("rb") as lines:
+        return f"{LINEAGE}{path}?{asked}", _about(lines, table)
+
+
+def reads_again(address: str, events: bytes, table: TableState) -> tuple[ReadRun, ...]:
+    """Who read the table, from kept events. Raises ValueError, KeyError for another address."""
+    asked = parse_qs(urlsplit(address).query)
+    since = datetime.fromisoformat(asked["since"][0])
+    told = []
+    for line in events.splitlines():
+        try:
+            told.append(LineageEvent.model_validate_json(line))
+        except ValidationError:
+            continue
+    return reads_in(told, table, asked["catalog"][0], since)
+
+
+def _about(lines: Iterable[bytes], table: TableState) -> bytes:
+    names = {table.name.rpartition(".")[2].encode(), table.location.rstrip("/").rpartition("/")[2].encode()}
+    kept: list[bytes] = []
+    size = 0
+    for line in reversed([line.strip() for line in lines if any(name in line for name in names)]):
+        size += len(line)
+        if size > MOST_BYTES:
+            break
+        kept.append(line)
+    return b"\n".join(reversed(kept))
