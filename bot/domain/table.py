@@ -4,8 +4,12 @@ from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import takewhile, zip_longest
 
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record, Utc
+from bot.domain.summary import Told
 
 REPAIR = "waterline.effect"
 """Summary key of a repair: the proposal and the place of the effect in it."""
@@ -23,7 +27,7 @@ class Snapshot(Record):
     operation: str
     manifest_list: str
     schema_id: int | None
-    summary: dict[str, str]
+    summary: Told
 
     @property
     def job_id(self) -> JobId | None:
@@ -75,8 +79,12 @@ class Ref(Record):
     snapshot_id: SnapshotId
 
 
-class HeadMove(Record):
-    """One line of the snapshot log: from `at` on, `snapshot_id` was the head of main."""
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class HeadMove:
+    """One line of the snapshot log: from `at` on, `snapshot_id` was the head of main.
+
+    Not a `Record`: there is one for every commit, and so it takes a third of the memory.
+    """
 
     at: Utc
     snapshot_id: SnapshotId
@@ -137,8 +145,10 @@ class TableState(Record):
         return tuple(self.ancestors(self.head))
 
     @cached_property
-    def chain_ids(self) -> frozenset[SnapshotId]:
+    def chain_ids(self) -> Set[SnapshotId]:
         """Ids of `chain`, for membership."""
+        if len(self.chain) == len(self.by_id):
+            return self.by_id.keys()
         return frozenset(snapshot.snapshot_id for snapshot in self.chain)
 
     @property

@@ -39,7 +39,7 @@ def with_deletes(ask: Ask, snapshot: SnapshotId, number: int) -> Ask:
     told = {"added-delete-files": str(number)}
     snapshots = ask.observation.table.snapshots
     changed = [
-        s.model_copy(update={"summary": s.summary | told}) if s.snapshot_id == snapshot else s for s in snapshots
+        s.model_copy(update={"summary": {**s.summary, **told}}) if s.snapshot_id == snapshot else s for s in snapshots
     ]
     return _of_table(ask, snapshots=tuple(changed))
 

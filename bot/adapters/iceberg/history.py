@@ -15,13 +15,13 @@ from typing import Any
 from pyiceberg.table.metadata import TableMetadata
 
 from bot.domain.ids import SnapshotId
+from bot.domain.record import slender
+from bot.domain.summary import Summaries
 from bot.domain.table import HeadMove, Snapshot
 
 _CHUNK = 1 << 18
 _MAX_SHARED = 20_000
 """Different texts that are remembered to be shared; what differs in every commit would only fill the memory."""
-_SNAPSHOT_FIELDS = set(Snapshot.model_fields)
-_MOVE_FIELDS = set(HeadMove.model_fields)
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def history_of(metadata: TableMetadata) -> History:
 def _snapshot(raw: dict[str, Any], share: "_Shared") -> Snapshot:
     summary = {share.text(key): share.text(str(value)) for key, value in (raw.get("summary") or {}).items()}
     parent = raw.get("parent-snapshot-id")
-    return Snapshot.model_construct(
-        _SNAPSHOT_FIELDS,
+    return slender(
+        Snapshot,
         snapshot_id=share.id(raw["snapshot-id"]),
         parent_id=share.id(parent) if parent is not None else None,
         sequence_number=raw.get("sequence-number") or 0,
@@ -74,19 +74,19 @@ def _snapshot(raw: dict[str, Any], share: "_Shared") -> Snapshot:
         operation=summary.get("operation", "unknown"),
         manifest_list=raw["manifest-list"],
         schema_id=raw.get("schema-id"),
-        summary=summary,
+        summary=share.summaries.packed(summary),
     )
 
 
 def _move(raw: dict[str, Any], share: "_Shared") -> HeadMove:
-    at, snapshot_id = share.moment(raw["timestamp-ms"]), share.id(raw["snapshot-id"])
-    return HeadMove.model_construct(_MOVE_FIELDS, at=at, snapshot_id=snapshot_id)
+    return HeadMove(at=share.moment(raw["timestamp-ms"]), snapshot_id=share.id(raw["snapshot-id"]))
 
 
 @dataclass
 class _Shared:
     """Equal values as one object."""
 
+    summaries: Summaries = field(default_factory=Summaries)
     _texts: dict[str, str] = field(default_factory=dict)
     _ids: dict[int, SnapshotId] = field(default_factory=dict)
     _moments: dict[int, datetime] = field(default_factory=dict)
