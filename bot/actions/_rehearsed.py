@@ -2,7 +2,7 @@
 
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Past, Plan
-from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, StopJob
+from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList
 from bot.domain.flink import bare_path
@@ -23,6 +23,8 @@ class Rehearsed(Record):
     remove: FileList | None
     rows: int
     """Rows that were deleted by their places, beside those of `remove`."""
+    written: int
+    """Rows that were made once more from the source."""
     stopped: JobId | None
     savepoint: str | None
 
@@ -58,7 +60,7 @@ def state_of_stop(plan: Plan, done: Rehearsed) -> RestorePoint | None:
 def _told(past: Past) -> Rehearsed | None:
     places = {type(effect): index for index, effect in enumerate(past.proposal.effects) if index in past.results}
     made, stop = places.get(MakeBranch), places.get(StopJob)
-    changed = places.get(ChangeFiles, places.get(DeleteRows))
+    changed = next((places[kind] for kind in (ChangeFiles, DeleteRows, ReplayRows) if kind in places), None)
     if made is None:
         return None
     branch, change = past.proposal.effects[made], past.proposal.effects[changed] if changed is not None else None
@@ -74,6 +76,7 @@ def _told(past: Past) -> Rehearsed | None:
         add=change.add if isinstance(change, ChangeFiles) else None,
         remove=change.remove if isinstance(change, ChangeFiles) else None,
         rows=sum(each.rows for each in change.rows) if isinstance(change, DeleteRows) else 0,
+        written=change.replay.rows if isinstance(change, ReplayRows) else 0,
         stopped=stopped.job_id if isinstance(stopped, StopJob) else None,
         savepoint=past.results[stop].get("savepoint") if stop is not None else None,
     )

@@ -3,6 +3,11 @@
 The sink's old state asks for a Flink manifest that is gone, or holds a mark above which nothing is committed (facts F5,
 F8). Under another uid the state is left behind, and with it what the restored checkpoint had not committed: that is
 safe only if its files are live.
+
+Why it is not carried out: which uid a state belongs to is part of the savepoint, and only Flink's State Processor API,
+a Java program of the cluster's own version, writes that anew. And a start with another uid than is deployed would hold
+until the next deployment, which brings the old uid back, and with it a sink without state. So the change belongs where
+the job is declared; here is said what to change, and what is proven before.
 """
 
 from bot.actions._draft import live_run

@@ -20,6 +20,7 @@ ACTION = Action(
     title="Deduplicate rows",
     promise="Each key of the window is in the table once, in its oldest copy; every other row stays.",
     needs=("duplicate_rows", "extra_copies"),
+    looks=("extra_copies",),
     proofs=(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),

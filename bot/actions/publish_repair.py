@@ -75,7 +75,8 @@ def propose(plan: Plan) -> Proposal:
 
 def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
-    said += [f"{done.rows:,} {'row' if done.rows == 1 else 'rows'} fewer"] if done.rows else []
+    rows = ((done.written, "more"), (done.rows, "fewer"))
+    said += [f"{number:,} {'row' if number == 1 else 'rows'} {verb}" for number, verb in rows if number]
     stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
     sentences = [
         f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "

@@ -92,6 +92,11 @@ class SparkEvidenceRunner:
         self._connection.close()
 
     @property
+    def connection(self) -> SparkConnection:
+        """For what writes: sessions of its own on the same server."""
+        return self._connection
+
+    @property
     def pid(self) -> int | None:
         """Of the embedded server; None when it does not run."""
         return self._connection.pid

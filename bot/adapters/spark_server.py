@@ -130,6 +130,7 @@ class SparkServer:
             "spark.local.dir": str(self._room / "scratch"),
             "spark.sql.warehouse.dir": str(self._room / "warehouse"),
             "spark.ui.enabled": "false",
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.shuffle.partitions": str(wanted.cores),
             **_REMEMBERED,
             **wanted.conf,

@@ -57,6 +57,18 @@ class SparkConnection:
                 self._session = _connected(self._where, _RETRIES["remote"], _LISTING_TASKS)
             return self._session
 
+    def beside(self, session_id: str) -> SparkSession:
+        """A session of its own on the same server, under this id (a UUID): the same id finds the same session, also
+        after a restart of the bot. The caller stops it. Raises EvidenceFailed."""
+        self.session()
+        with self._lock:
+            server = self._server
+            url = self._where if isinstance(self._where, str) else server.url if server is not None else ""
+            kind = "remote" if server is None else "embedded"
+            named = f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}"
+            cores = self._where.cores if isinstance(self._where, EmbeddedSpark) else _LISTING_TASKS
+            return _connected(named, _RETRIES[kind], cores)
+
     @property
     def pid(self) -> int | None:
         """Of the embedded server's JVM; None when there is none."""

@@ -18,9 +18,9 @@ from bot.adapters.iceberg.storage import Opened
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
+from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
-from bot.bootstrap.outside import job_ports, lineage
+from bot.bootstrap.outside import job_ports, lineage, replays, spark_packages
 from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
@@ -110,6 +110,7 @@ def build(
             reads=lineage(settings, stack),
             files=FolderOfTable(catalog.storage),
         )
+            replays=replays(settings, runner),
         contracts = ContractFiles(
             {n: t.contract_file for n, t in settings.tables.items() if t.contract_file is not None}
         )
@@ -156,7 +157,7 @@ def spark_runner(settings: Settings) -> SparkEvidenceRunner:
     where = (
         os.environ.get("SPARK_REMOTE")
         or spark.remote
-        or EmbeddedSpark(memory=spark.memory, packages=spark.packages or PACKAGES)
+        or EmbeddedSpark(memory=spark.memory, packages=spark_packages(settings))
     )
     return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
 
@@ -184,6 +185,7 @@ def assemble(
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
+    proposals.look_before(desk.run_now)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog)

@@ -14,7 +14,11 @@ from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
-from bot.ports import JobPorts, ReadEvents
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_catalog import SparkCatalogSettings, driver_packages, spark_catalog
+from bot.adapters.spark_repairs import SparkReplays
+from bot.adapters.spark_server import PACKAGES
+from bot.ports import JobPorts, ReadEvents, SourceReplays
 from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
 
 
@@ -41,6 +45,25 @@ def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
         stack.callback(marquez.close)
         sources.append(marquez)
     return AllLineage(sources)
+
+
+def replays(settings: Settings, runner: SparkEvidenceRunner) -> SourceReplays | None:
+    """What writes rows that are made once more from their source; None where no table declares how."""
+    if all(table.replay is None for table in settings.tables.values()):
+        return None
+    catalog, spark = settings.catalog, settings.spark
+    if spark.catalog is not None:
+        return SparkReplays(runner.connection, SparkCatalogSettings(name=spark.catalog))
+    told = spark_catalog(catalog.name, catalog.properties, spark.catalog_properties)
+    return SparkReplays(runner.connection, told)
+
+
+def spark_packages(settings: Settings) -> tuple[str, ...]:
+    """What the local Spark is started with: the driver of a SQL catalog too, where it is to write."""
+    packages = settings.spark.packages or PACKAGES
+    if any(table.replay is not None for table in settings.tables.values()):
+        packages += driver_packages(settings.catalog.properties)
+    return packages
 
 
 def _starter(job: JobSettings) -> Starter | None:

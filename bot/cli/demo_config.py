@@ -5,6 +5,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from bot.lab.home import LabState
+from bot.lab.orders import again_in_spark
 from bot.workspace import Cast
 
 ACTION = "rewind_table_and_job"
@@ -49,6 +50,10 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast) -> Path:
                     {"name": "revenue_daily", "channel": channels["revenue-analytics"]},
                     {"name": "fraud_features", "channel": channels["fraud-ml"]},
                 ],
+                "replay": {
+                    "source": "the lab's numbers, of which every row is made",
+                    "sql": again_in_spark(lab.start_statements[-1]),
+                },
                 "policies": {"default": {"groups": [approvers]}, ACTION: {"groups": [approvers], "required": 1}},
             }
         },

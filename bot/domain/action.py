@@ -12,6 +12,7 @@ from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
+from bot.domain.replay import ReplayRecipe
 
 
 class Action(Record):
@@ -25,6 +26,8 @@ class Action(Record):
     """What is true after it, one sentence."""
     needs: tuple[str, ...]
     """Evidence tasks that must have answered, fresh, before it can be proposed."""
+    looks: tuple[str, ...] = ()
+    """Of these, what is collected by itself when the action is proposed and it has no answer yet."""
     is_destructive: bool = False
     """Whether it takes away what its undo does not bring back: then two different teams approve it."""
     proofs: tuple[tuple[str, str], ...]
@@ -80,3 +83,5 @@ class Plan(Record):
     """Younger files are never taken for orphans."""
     keeps_branch: bool = False
     """By policy: whether the branch of a repair stays after it was published."""
+    replay: ReplayRecipe | None = None
+    """How the table's rows are made once more from its source; None: nothing is declared."""

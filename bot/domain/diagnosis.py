@@ -76,6 +76,7 @@ class Case(Record):
     duplicates: DuplicatesFinding | None = None
     extra_copies: f.ExtraCopiesFinding | None = None
     gaps: GapsFinding | None = None
+    replayable: f.ReplayableFinding | None = None
     pairing: PairingFinding | None = None
     duplicate_files: f.DuplicateFilesFinding | None = None
     duplicate_commits: f.DuplicateCommitsFinding | None = None

@@ -7,6 +7,7 @@ from pydantic import Field
 from bot.domain.file_changes import FileList, RowsOfFile
 from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
 from bot.domain.record import Record
+from bot.domain.replay import Replay
 
 
 class StopJob(Record):
@@ -143,6 +144,19 @@ class DeleteRows(Record):
     rows: tuple[RowsOfFile, ...]
 
 
+class ReplayRows(Record):
+    """Write rows that are made once more from the source to the branch of a rehearsal: only those whose key does not
+    live there, and only if they are what was looked at."""
+
+    kind: Literal["replay-rows"] = "replay-rows"
+    table: TableName
+    branch: str
+    incident: IncidentId
+    why: str
+    """As a progress line says it: `Replay from the source`."""
+    replay: Replay
+
+
 class DropBranch(Record):
     """Remove the branch of a rehearsal, if it is still at `head`. Its commits can be expired from then on."""
 
@@ -167,6 +181,6 @@ class MoveFiles(Record):
 
 Effect = Annotated[
     StopJob | StopFork | MoveTable | StartJob | StartFromStop | KeepSavepoint | FreezeMaintenance | MarkTable
-    | MakeBranch | PublishBranch | ChangeFiles | DeleteRows | DropBranch | MoveFiles,
+    | MakeBranch | PublishBranch | ChangeFiles | DeleteRows | ReplayRows | DropBranch | MoveFiles,
     Field(discriminator="kind"),
 ]  # fmt: skip

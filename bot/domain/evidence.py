@@ -10,6 +10,7 @@ from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
+from bot.domain.replay import ReplayRecipe
 from bot.domain.table import TableState, Window
 
 
@@ -66,6 +67,8 @@ class Ask(Record):
     """What consumers are told to pin to; None: outside an incident, the tag `waterline` of the table, if any."""
     branch: str | None = None
     """The branch that stands in the place of main; None: main itself."""
+    replay: ReplayRecipe | None = None
+    """How the table's rows are made once more from its source; None: nothing is declared."""
 
 
 class Measure(Record):

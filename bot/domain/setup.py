@@ -7,6 +7,7 @@ from bot.domain.contract import TableContract
 from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
+from bot.domain.replay import ReplayRecipe
 from bot.domain.review_entries import Contract
 
 
@@ -28,6 +29,8 @@ class TableSetup(Record):
     """Younger files are never taken for orphans."""
     keep_repair_branch: bool = False
     """Whether the branch of a repair stays after it was published."""
+    replay: ReplayRecipe | None = None
+    """How its rows are made once more from the source; None: nothing is declared."""
     review_due: timedelta = timedelta(days=14)
     """What a review finds is to be mended within this time."""
     review_owners: dict[Contract, UserId] = {}

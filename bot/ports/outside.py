@@ -11,6 +11,7 @@ from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
+from bot.domain.replay import Replay
 from bot.domain.table import TableState
 
 
@@ -59,6 +60,28 @@ class RowChange(Record):
     rows: tuple[RowsOfFile, ...]
     summary: dict[str, str]
     """Goes into the snapshot's summary: the mark by which the commit is found again."""
+
+
+class RowReplay(Record):
+    """One commit on a branch that writes rows which were made once more from their source."""
+
+    ref: str
+    expected_head: SnapshotId
+    """Compare: nothing is written unless the branch is exactly here."""
+    replay: Replay
+    summary: dict[str, str]
+    """Goes into the snapshot's summary: the mark by which the commit is found again."""
+
+
+class SourceReplays(Protocol):
+    """Writes rows of a declared replay."""
+
+    def write(self, table: TableState, change: RowReplay) -> None:
+        """Write the rows whose key does not live on the branch, in one commit; at most once a call.
+
+        They are made anew and must be the approved ones, by count and digest. Raises CommitRefused, CouldNotLook
+        (surely not written) or OutcomeUnknown (look for the summary's mark). Never retried here.
+        """
 
 
 class TableCatalog(Protocol):

@@ -21,6 +21,7 @@ _FIELDS = {
     "duplicates": "duplicates",
     "extra-copies": "extra_copies",
     "gaps": "gaps",
+    "replayable": "replayable",
     "pairing": "pairing",
     "duplicate-files": "duplicate_files",
     "duplicate-commits": "duplicate_commits",

@@ -176,6 +176,7 @@ class EvidenceDesk:
             contract=self._observer.setup(table).contract,
             trusted=trusted if trusted is not None else observation.table.ref(WATERLINE_TAG),
             branch=branch,
+            replay=self._observer.setup(table).replay,
         )
 
     def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:

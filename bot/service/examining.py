@@ -72,6 +72,7 @@ class Examiner:
             window=window,
             contract=self._observer.setup(table).contract,
             trusted=state.ref(WATERLINE),
+            replay=self._observer.setup(table).replay,
         )
 
     def _run(self, task: str, ask: Ask) -> Evidence:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bot.actions import _effects as effects
-from bot.actions._effects import Hands, Looked, describe
+from bot.actions._effects import Looked, describe
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.deciding import Begin, decide
@@ -43,7 +43,7 @@ class Executions:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
         self._beginning(view, by)
         try:
-            effects.prepare(self._hands, view.proposal, 0)
+            effects.prepare(self._observer.hands, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
             self._beginning(self._store.get(incident_id).proposals[proposal_id], by)
@@ -74,19 +74,19 @@ class Executions:
         proposal = view.proposal
         pending = view.started.get(index)
         if pending is not None:
-            looked = effects.verify(self._hands, proposal, pending)
+            looked = effects.verify(self._observer.hands, proposal, pending)
             if looked.happened == "yes":
                 self._found(incident_id, view, index, looked, "found after an interruption")
                 return True
             if looked.happened == "unknown":
                 return self._unknown(incident_id, view, index, looked.sentence)
         try:
-            intent = effects.prepare(self._hands, proposal, index, earlier=pending)
+            intent = effects.prepare(self._observer.hands, proposal, index, earlier=pending)
         except (Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
         self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [intent])
         try:
-            did = effects.perform(self._hands, proposal, intent)
+            did = effects.perform(self._observer.hands, proposal, intent)
         except (CommitRefused, Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
         except OutcomeUnknown as error:
@@ -97,7 +97,7 @@ class Executions:
     def _after_unknown(
         self, incident_id: IncidentId, view: ProposalView, intent: EffectStarted, error: OutcomeUnknown
     ) -> bool:
-        looked = effects.verify(self._hands, view.proposal, intent)
+        looked = effects.verify(self._observer.hands, view.proposal, intent)
         if looked.happened == "yes":
             self._found(incident_id, view, intent.index, looked, "answer was lost")
             return True
@@ -152,7 +152,3 @@ class Executions:
             raise Refused(decided.happened, decided.found, decided.remedy)
         assert isinstance(decided, ExecutionStarted)
         return decided
-
-    @property
-    def _hands(self) -> Hands:
-        return Hands(catalog=self._observer.catalog, jobs=self._observer.jobs, files=self._observer.files)

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from bot.actions._effects import Hands
+from bot.actions._effects.kind import NO_REPLAYS
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
@@ -13,7 +15,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
-from bot.ports import JobPorts, PastRuns, ReadEvents, TableCatalog, TableFiles
+from bot.ports import JobPorts, PastRuns, ReadEvents, SourceReplays, TableCatalog, TableFiles
 
 T = TypeVar("T")
 _CLOCKS_DIFFER = timedelta(minutes=5)
@@ -30,12 +32,16 @@ class Observer:
         jobs: Mapping[str, JobPorts],
         reads: ReadEvents,
         files: TableFiles,
+        replays: SourceReplays | None = None,
     ) -> None:
+        """`replays`: only what carries out proposals needs it."""
         self.catalog = catalog
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
         self.files = files
+        self.hands = Hands(catalog=catalog, jobs=jobs, files=files, replays=replays or NO_REPLAYS)
+        """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:
         """The table's configuration. Raises UnknownTable with the tables that are configured."""

@@ -1,6 +1,6 @@
 """Makes proposals, and ends those whose world has moved."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ulid import ULID
@@ -49,6 +49,11 @@ class Proposals:
         self._diagnostician = diagnostician
         self._actions = actions
         self._clock = clock
+        self._look: Callable[[IncidentId, str], object] = lambda _incident, _task: None
+
+    def look_before(self, look: Callable[[IncidentId, str], object]) -> None:
+        """Call `look` for evidence that an action collects by itself: it returns when the answer is in the journal."""
+        self._look = look
 
     def undo(self, incident_id: IncidentId, proposal: ProposalId | None, reason: str, *, by: UserId) -> ProposalId:
         """Propose to undo what a proposal has done; the newest that did anything where none is named."""
@@ -70,6 +75,7 @@ class Proposals:
         incident = self._store.get(incident_id)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
+            incident = self._looked(incident, module)
         except Refused as error:
             self._not_possible(incident_id, step, error)
             raise
@@ -95,6 +101,7 @@ class Proposals:
             written_at=self._observer.files.written_at,
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
+            replay=setup.replay,
         )
         try:
             proposal = completed(module.propose(plan), plan)
@@ -121,6 +128,14 @@ class Proposals:
 
         self._store.write(incident_id, by=by, decide=made)
         return proposal.id
+
+    def _looked(self, incident: Incident, module: ActionModule) -> Incident:
+        """The incident with the evidence that the action collects by itself. Raises Refused where it gave no answer."""
+        known = incident.latest
+        for task in module.action.looks:
+            if task not in known or known[task].evidence is None:
+                self._look(incident.id, task)
+        return self._store.get(incident.id)
 
     def _survey(self, setup: TableSetup, add: FileSources | None, remove: FileSources | None) -> FileSurvey:
         contract = setup.contract

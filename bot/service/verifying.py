@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from bot.actions._effects import Hands, checks, kind_of
+from bot.actions._effects import checks, kind_of
 from bot.actions._effects.start_job import commits_after
 from bot.actions._scan import ActionModule
 from bot.domain.entries import Body, Check, Verified
@@ -49,8 +49,7 @@ class Verifier:
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
         self._wait_for_commits(incident, view)
-        hands = Hands(catalog=self._observer.catalog, jobs=self._observer.jobs, files=self._observer.files)
-        found = list(checks(hands, view))
+        found = list(checks(self._observer.hands, view))
         proofs: list[EvidenceId] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on

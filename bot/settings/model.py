@@ -56,6 +56,18 @@ class SparkSettings(Record):
         examples=["PT10M"],
     )
     packages: tuple[str, ...] = Field(
+    catalog: str | None = Field(
+        default=None,
+        description="Name under which the Spark server knows the catalog itself, with Iceberg's session extensions; "
+        "without it a replay hands Spark the catalog's properties.",
+        examples=["lake"],
+    )
+    catalog_properties: dict[str, str] = Field(
+        default={},
+        description="Iceberg's Java properties of the catalog, where they differ from what follows from `catalog`; a "
+        "replay hands them to Spark.",
+        examples=[{"io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}],
+    )
         default=(),
         description="Packages for the local Spark, by name; empty means the ones that Waterline was tested with.",
         examples=[["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]],

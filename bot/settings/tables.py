@@ -10,6 +10,7 @@ from bot.domain.contract import TableContract
 from bot.domain.ids import TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
+from bot.domain.replay import ReplayRecipe
 from bot.domain.review_entries import Contract
 from bot.domain.setup import TableSetup
 
@@ -64,6 +65,10 @@ class TableSettings(Record):
         description="Keep the branch of a repair after it was published; otherwise the same commit removes it.",
         examples=[True],
     )
+    replay: ReplayRecipe | None = Field(
+        default=None,
+        description="How rows of the table are made once more from its source; without it nothing can be replayed.",
+    )
     next_update_minutes: int = Field(
         default=30,
         ge=1,
@@ -104,5 +109,6 @@ class TableSettings(Record):
             keep_repair_branch=self.keep_repair_branch,
             next_update_minutes=self.next_update_minutes,
             review_due=timedelta(days=self.review_due_days),
+            replay=self.replay,
             review_owners=self.review_owners,
         )

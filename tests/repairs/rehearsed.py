@@ -4,6 +4,7 @@ As a program (`python -m tests.repairs.rehearsed FOLDER NAME N`) it carries repa
 SIGKILL after the N-th journal entry of the execution, as a power cut would; right before it where N is negative.
 """
 
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,9 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
+from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import SparkReplays
+from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.effects import (
@@ -45,16 +49,18 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
-from tests.repairs.taken_out import BRANCH, rehearse, without_files, without_rows
+from tests.repairs.taken_out import BRANCH, filling_the_hole, rehearse, without_files, without_rows
 from tests.rewound import ANA, BEN, PowerCut
 from tests.rewound import GOOD_RUN as RUN
 from tests.tables import CONTRACT, ORDERS, OrdersTable
 
 PROPOSALS = {
     name: ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03}")
-    for number, name in enumerate(("rehearse", "publish", "give-up", "aside", "deduplicate"))
+    for number, name in enumerate(("rehearse", "publish", "give-up", "aside", "deduplicate", "replay"))
 }
 LEFT = "wl-1-left"
+SPARK = "WATERLINE_TEST_SPARK"
+"""Environment variable with the address of the tests' Spark, for the repair that needs one."""
 
 
 class Repaired:
@@ -63,11 +69,8 @@ class Repaired:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
         self.flink = LittleFlink(folder)
-        self.catalog = PyIcebergCatalog(
-            "lake",
-            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
-            SystemClock(),
-        )
+        self._lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+        self.catalog = PyIcebergCatalog("lake", self._lake, SystemClock())
         self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
 
     @classmethod
@@ -77,7 +80,7 @@ class Repaired:
         made = cls(folder, name)
         made.flink.submit(RUN, at_checkpoint=0)
         made.flink.checkpoints(RUN, 3)
-        orders.commits("a", 3, range(20, 30))
+        orders.commits("a", 3, range(40, 50) if name == "replay" else range(20, 30))
         (orders.data_folder / "orphan.parquet").write_bytes(b"PAR1")
         orders.close()
         if name in {"publish", "give-up"}:
@@ -119,6 +122,7 @@ class Repaired:
         return {
             "rehearse": {**same, "branch": good, "calls": ["stop"]},
             "deduplicate": {**same, "branch": good, "calls": ["stop"]},
+            "replay": {**same, "main": [*good, *range(40, 50)], "branch": list(range(50)), "calls": ["stop"]},
             "publish": {**same, "main": list(range(50)), "left": True, "calls": ["stop", "start"]},
             "give-up": {**same, "main": sorted([*bad, *range(30, 50)]), "calls": ["stop", "start"]},
             "aside": {**same, "repairs": 0, "orphans": 0, "aside": 1, "calls": []},
@@ -154,9 +158,18 @@ class Repaired:
             policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
         )  # fmt: skip
         ports = {JOB: JobPorts(self.flink, self.checkpoints)}
-        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable())
+        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable(), self._replays())
         proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
         return Executions(store, observer, proposals, SystemClock())
+
+    def _replays(self) -> SparkReplays | None:
+        lake = spark_catalog("lake", self._lake, {})
+        return SparkReplays(SparkConnection(os.environ[SPARK]), lake) if self.name == "replay" else None
+
+    def _change(self, head: SnapshotId) -> Effect:
+        if self.name == "replay":
+            return filling_the_hole(self.table, os.environ[SPARK])
+        return without_files(self.catalog, head) if self.name == "rehearse" else without_rows(self.folder, head)
 
     def _parts(self) -> tuple[tuple[Effect, ...], tuple[Requirement, ...]]:
         table = self.table
@@ -169,10 +182,9 @@ class Repaired:
             folder = f"{table.location}/aside"
             moves = ((f"{table.location}/data/orphan.parquet", f"{folder}/orphan.parquet"),)
             return (MoveFiles(table=ORDERS, why="Put aside", moves=moves, note=f"{folder}/moved.json"),), (same,)
-        if self.name in {"rehearse", "deduplicate"}:
-            change = without_files(self.catalog, head) if self.name == "rehearse" else without_rows(self.folder, head)
+        if self.name in {"rehearse", "deduplicate", "replay"}:
             stop = StopJob(job=JOB, job_id=RUN)
-            return (stop, MakeBranch(table=ORDERS, branch=BRANCH), change), (
+            return (stop, MakeBranch(table=ORDERS, branch=BRANCH), self._change(head)), (
                 same,
                 RunIsCurrent(job=JOB, job_id=RUN),
                 HeadDescends(head=head, job_id=RUN),

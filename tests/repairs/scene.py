@@ -12,6 +12,8 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import SparkReplays
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy
@@ -68,7 +70,11 @@ class RepairScene:
             **setup,
         )
         self.ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)))
-        self.observer = Observer(self.catalog, {ORDERS: told}, {JOB: self.ports}, AllLineage([]), FolderOfTable())
+        lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+        replays = SparkReplays(runner.connection, spark_catalog("lake", lake, {}))
+        self.observer = Observer(
+            self.catalog, {ORDERS: told}, {JOB: self.ports}, AllLineage([]), FolderOfTable(), replays
+        )
         self.record = open_store(f"sqlite:///{folder}/journal.db")
         self.store = IncidentStore(self.record.journal, SystemClock())
         self.services = assemble(

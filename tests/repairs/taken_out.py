@@ -3,11 +3,17 @@
 from pathlib import Path
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.effects import ChangeFiles, DeleteRows
+from bot.adapters.spark_session import SparkConnection
+from bot.domain.effects import ChangeFiles, DeleteRows, ReplayRows
 from bot.domain.file_changes import FileList, FileSources, RowsOfFile
 from bot.domain.ids import IncidentId, SnapshotId
+from bot.domain.replay import PositionRange, Replay, ReplayRange
+from bot.domain.table import TableState
 from bot.ports import FileChange, TableChange
+from spark_tasks._data_files import whole_schema
+from spark_tasks._replay import Named, rows_given, summed
 from tests.little_flink import open_catalog
+from tests.repairs.recipes import declared
 from tests.tables import ORDERS
 
 BRANCH, INCIDENT = "recovery-wl-1", IncidentId("wl-1")
@@ -28,6 +34,21 @@ def without_rows(folder: Path, again: SnapshotId) -> DeleteRows:
     [path] = [each["data_file"]["file_path"] for each in entries if each["snapshot_id"] == again]
     gone = (RowsOfFile(path=path, spans=((0, ROWS - 1),)),)
     return DeleteRows(table=ORDERS, branch=BRANCH, incident=INCIDENT, why="Delete the copies", rows=gone)
+
+
+def filling_the_hole(table: TableState, spark_at: str) -> ReplayRows:
+    """Positions 30 to 39 made once more, as the Spark at this address makes them now."""
+    named = Named(key=("order_id",), position="source_position", position_partition=None, event_time=None)
+    bounds = ReplayRange(positions=(PositionRange(first=30, last=39),))
+    connection = SparkConnection(spark_at)
+    spark = connection.session()
+    rows, digest = summed(rows_given(spark, declared(), bounds, named, whole_schema(spark, table)))
+    connection.close()
+    replay = Replay(
+        recipe=declared(), bounds=bounds, key=named.key, position=named.position, position_partition=None,
+        event_time=None, rows=rows, digest=digest,
+    )  # fmt: skip
+    return ReplayRows(table=ORDERS, branch=BRANCH, incident=INCIDENT, why="Replay", replay=replay)
 
 
 def rehearse(catalog: PyIcebergCatalog) -> None:

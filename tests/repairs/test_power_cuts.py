@@ -10,15 +10,29 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
-from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
+from tests.repairs.rehearsed import PROPOSALS, SPARK, Repaired, carry_out
 
-ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4}
+ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4, "replay": 8}
 """Appends of a whole execution: started, intent and end of each effect, ended."""
-AROUND = {"rehearse": (4, 5, 6, 7), "deduplicate": (6, 7), "publish": (2, 3), "give-up": (4, 5), "aside": (2, 3)}
+AROUND = {
+    "rehearse": (4, 5, 6, 7),
+    "deduplicate": (6, 7),
+    "publish": (2, 3),
+    "give-up": (4, 5),
+    "aside": (2, 3),
+    "replay": (6, 7),
+}
 """The intents and ends of the effects that are not cut at in `tests/execution`."""
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
 _OFTEN = 4
 """Each fourth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
+
+
+@pytest.fixture(autouse=True)
+def spark_for_replays(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' one Spark, for the processes that are killed as well; started only where rows are replayed."""
+    if request.getfixturevalue("name") == "replay":
+        monkeypatch.setenv(SPARK, request.getfixturevalue("server").url)
 
 
 @pytest.mark.parametrize(

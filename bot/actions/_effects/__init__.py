@@ -19,6 +19,7 @@ from bot.actions._effects.mark_table import MarkingTable
 from bot.actions._effects.move_files import MovingFiles
 from bot.actions._effects.move_table import MovingTable
 from bot.actions._effects.publish_branch import PublishingBranch
+from bot.actions._effects.replay_rows import ReplayingRows
 from bot.actions._effects.start_from_stop import StartingFromStop
 from bot.actions._effects.start_job import StartingJob
 from bot.actions._effects.stop_fork import StoppingFork
@@ -36,6 +37,7 @@ from bot.domain.effects import (
     MoveFiles,
     MoveTable,
     PublishBranch,
+    ReplayRows,
     StartFromStop,
     StartJob,
     StopFork,
@@ -60,6 +62,7 @@ KINDS: Mapping[type, Kind[Any]] = {
     PublishBranch: PublishingBranch(),
     ChangeFiles: ChangingFiles(),
     DeleteRows: DeletingRows(),
+    ReplayRows: ReplayingRows(),
     DropBranch: DroppingBranch(),
     MoveFiles: MovingFiles(),
 }

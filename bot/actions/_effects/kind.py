@@ -7,10 +7,12 @@ from typing import Generic, Literal, TypeVar
 
 from bot.actions._requirements import World
 from bot.domain.entries import Check, EffectStarted
+from bot.domain.errors import CommitRefused
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.requirements import Requirement
-from bot.ports import JobPorts, TableCatalog, TableFiles
+from bot.domain.table import TableState
+from bot.ports import JobPorts, RowReplay, SourceReplays, TableCatalog, TableFiles
 
 E = TypeVar("E")
 
@@ -31,6 +33,21 @@ class Looked(Record):
     result: dict[str, str] = {}
 
 
+class NoReplays:
+    """Where nobody has said how Spark writes: refuses, and says so."""
+
+    def write(self, table: TableState, change: RowReplay) -> None:  # noqa: ARG002 - it writes nothing
+        """See the port."""
+        raise CommitRefused(
+            f"Nothing was written to {table.name}: this process has no way to write rows.",
+            "Expected Spark and the table's catalog; it was started without them.",
+            "Carry it out by `waterline serve`.",
+        )
+
+
+NO_REPLAYS = NoReplays()
+
+
 @dataclass(frozen=True)
 class Hands:
     """The systems that effects act on."""
@@ -38,6 +55,7 @@ class Hands:
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
     files: TableFiles
+    replays: SourceReplays = NO_REPLAYS
 
     def world(self, table: TableName) -> World:
         """The table, read now, and the jobs, asked when they are needed. Raises CouldNotLook."""

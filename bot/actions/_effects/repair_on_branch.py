@@ -5,13 +5,13 @@ from typing import TypeVar
 
 from bot.actions._effects.kind import Hands, Kind, Looked
 from bot.actions._requirements import World
-from bot.domain.effects import ChangeFiles, DeleteRows
+from bot.domain.effects import ChangeFiles, DeleteRows, ReplayRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import Superseded
 from bot.domain.ids import short
 from bot.domain.table import REPAIR, Snapshot, TableState
 
-R = TypeVar("R", ChangeFiles, DeleteRows)
+R = TypeVar("R", ChangeFiles, DeleteRows, ReplayRows)
 OF_INCIDENT = "waterline.incident"
 
 
@@ -70,12 +70,12 @@ class RepairOnBranch(Kind[R]):
         )
 
 
-def mark_of(effect: ChangeFiles | DeleteRows, intent: EffectStarted) -> dict[str, str]:
+def mark_of(effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> dict[str, str]:
     """What the commit's summary says of where it comes from."""
     return {"engine-name": "waterline", REPAIR: _mark(intent), OF_INCIDENT: effect.incident}
 
 
-def marked(table: TableState, effect: ChangeFiles | DeleteRows, intent: EffectStarted) -> Snapshot | None:
+def marked(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> Snapshot | None:
     """The commit that bears the mark of this intent; None where there is none."""
     there = (*table.ancestors(table.ref(effect.branch)), *table.chain)
     return next((each for each in there if each.summary.get(REPAIR) == _mark(intent)), None)
@@ -85,7 +85,7 @@ def _mark(intent: EffectStarted) -> str:
     return f"{intent.proposal}/{intent.index}"
 
 
-def _stranger(table: TableState, effect: ChangeFiles | DeleteRows) -> Snapshot | None:
+def _stranger(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows) -> Snapshot | None:
     """The newest commit of the branch above main's head that is no repair of this incident; the branch's own head
     where main is not below it at all."""
     newer: list[Snapshot] = []

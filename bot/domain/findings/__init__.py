@@ -42,6 +42,7 @@ from bot.domain.findings.rows import (
     LateCommit,
     LateRowsFinding,
     PositionGap,
+    ReplayableFinding,
     ReplayedRowsFinding,
 )
 from bot.domain.findings.state import (
@@ -74,6 +75,7 @@ Finding = Annotated[
     | PairingFinding
     | ReadsFinding
     | RecoveryExtentFinding
+    | ReplayableFinding
     | ReplayedRowsFinding
     | SchemaDriftFinding
     | TableHealthFinding
@@ -113,6 +115,7 @@ __all__ = [
     "ReadsFinding",
     "RecoveryExtentFinding",
     "RepeatedCommit",
+    "ReplayableFinding",
     "ReplayedRowsFinding",
     "RestoreReach",
     "RunHealth",

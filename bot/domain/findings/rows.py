@@ -5,6 +5,7 @@ from typing import Literal
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc
+from bot.domain.replay import ReplayRange
 
 
 class DuplicatePair(Record):
@@ -65,6 +66,31 @@ class ExtraCopiesFinding(Record):
     """Where the extra copies stand; empty where `is_whole` is false."""
     is_whole: bool = True
     """False: they are too scattered for a list."""
+
+
+class ReplayableFinding(Record):
+    """What the declared source gives of the range that is missing, beside what the table has of it."""
+
+    kind: Literal["replayable"] = "replayable"
+    bounds: ReplayRange
+    """What was asked of the source."""
+    missing: int | None
+    """Positions of the bounds that no live row carries; None where rows carry no position."""
+    given: int
+    """Rows that the source gives within the bounds."""
+    repeated: int
+    """Rows above one per key among them."""
+    absent: int
+    """Rows whose key does not live: what a replay would write."""
+    elsewhere: int
+    """Missing positions whose key lives nevertheless, under another position."""
+    not_given: int | None
+    """Missing positions that the source does not give any more; None where rows carry no position."""
+    event_from: Utc | None
+    """Of the absent rows; None without any, or where the contract names no event time."""
+    event_until: Utc | None
+    digest: str
+    """Over every column of the absent rows, in no order: what is written is what was looked at."""
 
 
 class PositionGap(Record):

@@ -1,0 +1,141 @@
+"""Rows of a declared replay, written by Spark to a branch: one commit that carries its own mark.
+
+In a session of its own, whose id follows from the mark: should an earlier attempt still be at work on a server that
+outlived the bot, it is found there and ended before anything is written.
+"""
+
+import contextlib
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException, UnknownException
+from pyspark.sql import DataFrame, SparkSession
+
+from bot.adapters.spark_catalog import SparkCatalogSettings
+from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.domain.errors import CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
+from bot.domain.ids import short
+from bot.domain.table import TableState
+from bot.ports import RowReplay
+from spark_tasks._data_files import whole_schema
+from spark_tasks._replay import Named, rows_absent, rows_given, summed
+
+_LENGTH = 300
+_SPARK_SAYS_ITSELF = "engine-name"
+_SAYS_NOTHING = (SparkConnectGrpcException, UnknownException)
+_CLOSED = "SESSION_CLOSED"
+"""Within the condition that Spark names for the id of a session that has ended."""
+
+
+class SparkReplays:
+    """The port `SourceReplays`."""
+
+    def __init__(self, connection: SparkConnection, catalog: SparkCatalogSettings) -> None:
+        self._connection = connection
+        self._catalog = catalog
+
+    def write(self, table: TableState, change: RowReplay) -> None:
+        """See the port."""
+        if table.ref(change.ref) != change.expected_head:
+            raise CommitRefused(
+                f"Nothing was written: branch {change.ref} of {table.name} is not where it was.",
+                f"Expected it on {short(change.expected_head)}; it is on {short(table.ref(change.ref))}.",
+                "Look at who moved it, then propose the replay anew.",
+            )
+        spark = self._session(change)
+        try:
+            self._write(spark, table, change)
+        finally:
+            with contextlib.suppress(*TROUBLE):
+                spark.stop()
+
+    def _session(self, change: RowReplay) -> SparkSession:
+        """The one of this mark; where that was closed already, nothing of it is at work any more."""
+        try:
+            try:
+                return self._connection.beside(_session_of(change))
+            except EvidenceFailed as error:
+                if _CLOSED not in error.found:
+                    raise
+                return self._connection.beside(str(uuid4()))
+        except EvidenceFailed as error:
+            raise CouldNotLook(error.happened, error.found, error.remedy) from error
+
+    def _write(self, spark: SparkSession, table: TableState, change: RowReplay) -> None:
+        try:
+            spark.interruptAll()
+            for key, value in self._catalog.conf.items():
+                spark.conf.set(key, value)
+            rows = _rows(spark, table, change).persist()
+            found = summed(rows)
+        except EvidenceFailed as error:
+            raise CommitRefused(error.happened, error.found, error.remedy) from error
+        except TROUBLE as error:
+            raise CommitRefused(
+                "Nothing was written: the source of the replay could not be read.",
+                f"Expected {change.replay.rows:,} rows from {change.replay.recipe.source}; found: {_first(error)}",
+                "See that Spark reaches the source, run the evidence replayable_rows again, and propose anew.",
+            ) from error
+        if found != (change.replay.rows, change.replay.digest):
+            raise CommitRefused(
+                "Nothing was written: the source gives other rows than when the replay was approved.",
+                f"Expected {change.replay.rows:,} rows, value for value; found {found[0]:,}, or other values in them.",
+                "Run the evidence replayable_rows again, and propose anew.",
+            )
+        self._append(rows, table, change)
+
+    def _append(self, rows: DataFrame, table: TableState, change: RowReplay) -> None:
+        write = rows.writeTo(self._target(table, change))
+        for key, value in change.summary.items():
+            if key != _SPARK_SAYS_ITSELF:
+                write = write.option(f"snapshot-property.{key}", value)
+        try:
+            write.append()
+        except TROUBLE as error:
+            if _surely_failed(error):
+                raise CommitRefused(
+                    f"Nothing was written to branch {change.ref}: Spark could not do it.",
+                    f"Expected it to write {change.replay.rows:,} rows; found: {_first(error)}",
+                    "See that Spark can write the table (catalog, driver, rights), then propose anew.",
+                ) from error
+            raise OutcomeUnknown(
+                f"Whether the replayed rows are on branch {change.ref} is not known.",
+                f"Expected Spark to commit them; found: {_first(error)}",
+                "The branch is looked at for the commit's mark; nothing is repeated.",
+            ) from error
+
+    def _target(self, table: TableState, change: RowReplay) -> str:
+        """The branch is named as part of the table: as a write option it is passed over in silence by Iceberg 1.12,
+        and the rows go to main (run)."""
+        parts = (self._catalog.name, *table.name.split("."), f"branch_{change.ref}")
+        return ".".join(_quoted(part) for part in parts)
+
+
+def _rows(spark: SparkSession, table: TableState, change: RowReplay) -> DataFrame:
+    replay = change.replay
+    named = Named(
+        key=replay.key,
+        position=replay.position,
+        position_partition=replay.position_partition,
+        event_time=replay.event_time,
+    )
+    given = rows_given(spark, replay.recipe, replay.bounds, named, whole_schema(spark, table))
+    return rows_absent(spark, table, change.expected_head, named, given)
+
+
+def _surely_failed(error: Exception) -> bool:
+    """Whether the server itself says that the write ended without a commit; a lost connection says nothing, and
+    Iceberg tells where it does not know."""
+    told_by_server = isinstance(error, SparkConnectGrpcException) and type(error) not in _SAYS_NOTHING
+    return told_by_server and "CommitStateUnknown" not in str(error)
+
+
+def _session_of(change: RowReplay) -> str:
+    return str(uuid5(NAMESPACE_URL, "/".join(f"{key}={value}" for key, value in sorted(change.summary.items()))))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _first(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:_LENGTH]

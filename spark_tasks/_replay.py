@@ -1,0 +1,113 @@
+"""Rows made once more by a declared recipe: within bounds, and only those whose key does not live.
+
+Both the evidence before an approval and the replay after it read through here, so that they mean the same rows.
+"""
+
+import importlib
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql.types import StructType
+
+from bot.domain.errors import EvidenceFailed
+from bot.domain.ids import SnapshotId
+from bot.domain.record import Record
+from bot.domain.replay import ReplayRange, ReplayRecipe
+from bot.domain.table import TableState
+from spark_tasks._data_files import comparable
+from spark_tasks._reading import column, rows_at
+
+
+class Named(Record):
+    """The columns that a replay goes by, as the contract named them."""
+
+    key: tuple[str, ...]
+    position: str | None
+    position_partition: str | None
+    event_time: str | None
+
+
+def rows_given(
+    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, named: Named, schema: StructType
+) -> DataFrame:
+    """Shape: the columns of `schema`; one row per row that the recipe gives within the bounds. Raises EvidenceFailed
+    where the recipe cannot be read so."""
+    made = _made(spark, recipe, bounds)
+    lacking = [field.name for field in schema.fields if field.name not in made.columns]
+    if lacking:
+        raise _unfit(recipe, f"columns {', '.join(field.name for field in schema.fields)}", f"no {', '.join(lacking)}")
+    rows = made.select(*(column(field.name).cast(field.dataType).alias(field.name) for field in schema.fields))
+    return _within_positions(spark, rows, bounds, named) if bounds.positions else _within_times(rows, bounds, named)
+
+
+def rows_absent(spark: SparkSession, table: TableState, at: SnapshotId, named: Named, given: DataFrame) -> DataFrame:
+    """Shape: as `given`; its rows whose key does not live at that snapshot. Null is a value like any other.
+
+    Cost: the key columns of the table's files.
+    """
+    live = rows_at(spark, table, at).select(*(column(key).alias(f"live_{n}") for n, key in enumerate(named.key)))
+    same = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(named.key)]
+    return given.join(live, on=reduce(and_, same), how="left_anti")
+
+
+def summed(rows: DataFrame) -> tuple[int, str]:
+    """(how many rows, a digest of every value in them, whatever their order). Reads now."""
+    kinds = {field.name: field.dataType for field in rows.schema.fields}
+    told = [each for name, kind in kinds.items() for each in _hashed(name, comparable(name, kind))]
+    hashed = rows.select(F.xxhash64(*told).alias("of"))
+    total = hashed.agg(
+        F.count("*").alias("rows"), F.bit_xor("of").alias("xor"), F.sum(F.col("of").cast("decimal(38,0)")).alias("sum")
+    ).first()
+    assert total is not None
+    return int(total["rows"]), f"{total['rows']}-{total['xor'] or 0}-{total['sum'] or 0}"
+
+
+def _hashed(name: str, value: Column) -> tuple[Column, Column]:
+    """A hash passes null over, so whether it is null is hashed too."""
+    return value, column(name).isNull()
+
+
+def _made(spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange) -> DataFrame:
+    if recipe.sql is not None:
+        select = recipe.sql.strip().rstrip(";")
+        return spark.sql(f"SELECT * FROM (\n{select}\n)")  # noqa: S608 - from the operators' own configuration
+    assert recipe.function is not None
+    module, _, name = recipe.function.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise _unfit(recipe, "a module that can be imported", str(error)) from error
+    made = function(spark, bounds) if callable(function) else None
+    if not isinstance(made, DataFrame):
+        raise _unfit(recipe, "a function that returns a DataFrame of Spark Connect", type(made or function).__name__)
+    return made
+
+
+def _within_positions(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
+    """The outermost bounds are plain comparisons, which a source can use; the inner ones are joined."""
+    assert named.position is not None
+    ranges = [(each.partition, each.first, each.last) for each in bounds.positions]
+    wanted = F.broadcast(spark.createDataFrame(ranges, "in_partition string, from_ bigint, until_ bigint"))
+    place = column(named.position)
+    outer = rows.where(place.between(min(each.first for each in bounds.positions), max(r[2] for r in ranges)))
+    inside = place.between(F.col("from_"), F.col("until_"))
+    if named.position_partition is not None:
+        of = column(named.position_partition).cast("string")
+        inside = inside & (F.col("in_partition").isNull() | F.col("in_partition").eqNullSafe(of))
+    return outer.join(wanted, on=inside, how="left_semi")
+
+
+def _within_times(rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
+    assert named.event_time is not None
+    at = column(named.event_time)
+    return rows.where((at >= F.lit(bounds.event_from)) & (at < F.lit(bounds.event_until)))
+
+
+def _unfit(recipe: ReplayRecipe, expected: str, found: str) -> EvidenceFailed:
+    return EvidenceFailed(
+        "The declared replay cannot be used as it is.",
+        f"Expected {expected} of {recipe.function or 'its SELECT'}; found {found}.",
+        "Correct `replay` of the table in the configuration file, restart Waterline, and ask again.",
+    )

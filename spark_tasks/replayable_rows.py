@@ -1,0 +1,219 @@
+"""Does the declared source still give what the table lacks?"""
+
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import ReplayableFinding
+from bot.domain.looked import NotSeen
+from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
+from spark_tasks._data_files import whole_schema
+from spark_tasks._places import edges_of, gaps_between, live_places, window_places
+from spark_tasks._reading import column, rows_appended, rows_at
+from spark_tasks._replay import Named, rows_absent, rows_given, summed
+from spark_tasks._window import Reach, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted, shown, without_key
+
+TASK = Task(
+    name="replayable_rows",
+    title="Replayable rows",
+    question="Does the declared source still give rows that the table lacks?",
+    confirmed_means="a replay would write them; the answer says how many, and whether any is no longer given",
+    needs=("table", "contract.key"),
+    cost="as missing_positions; then the source within the bounds, and the table's key columns",
+    confirmed_is="relief",
+)
+MAX_RANGES = 200
+"""Gaps that are replayed one by one; more than these are no lost range."""
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Asks the source for exactly the missing positions; without positions for the window's event times, as far as they
+    are settled. A row whose key lives is never counted as absent. Raises EvidenceFailed for a recipe that does not fit.
+    """
+    recipe = ask.replay
+    if recipe is None:
+        return _undeclared(ask)
+    if (unfit := without_key(ask, "Replayable rows")) is not None:
+        return unfit
+    contract = ask.contract
+    if missing := absent_columns(ask, contract.position, contract.position_partition, contract.event_time):
+        return could_not(f"Replayable rows cannot be told: {missing[0].reason}", *missing)
+    reach = reach_of(ask)
+    if isinstance(reach, NotSeen):
+        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+    if contract.position is not None:
+        bounds, lost = _gaps(spark, ask, reach)
+    else:
+        bounds, lost = _times(spark, ask, reach, recipe), None
+    if isinstance(bounds, NotSeen):
+        return could_not(f"Replayable rows cannot be told: {bounds.reason}", bounds)
+    if bounds is None:
+        return _nothing(lost)
+    return _told(spark, ask, reach, recipe, bounds, lost)
+
+
+def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | NotSeen | None, int]:
+    """(the missing positions, how many)."""
+    if not reach.main and not reach.branches:
+        return None, 0
+    edges = edges_of(window_places(spark, ask, reach)).persist()
+    try:
+        lowest = edges.agg(F.min("from_").alias("from_"), F.min("lowest").alias("lowest")).first()
+        assert lowest is not None
+        if lowest["lowest"] is None:
+            return None, 0
+        gaps = gaps_between(live_places(spark, ask, reach.until, lowest["from_"], edges))
+        found = gaps.orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
+    finally:
+        edges.unpersist()
+    if len(found) > MAX_RANGES:
+        return NotSeen(
+            source="gaps of source positions",
+            reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
+            remedy="Look whether the column of the contract counts by one, or open an incident of a shorter window.",
+        ), 0
+    ranges = tuple(_range(ask, row) for row in found)
+    return (ReplayRange(positions=ranges) if ranges else None), sum(int(row["size"]) for row in found)
+
+
+def _range(ask: Ask, row: Row) -> PositionRange:
+    """A hidden partition is not named in the record: then positions are meant of every one."""
+    of = None if ask.contract.hides(ask.contract.position_partition) else row["partition"]
+    return PositionRange(first=row["first"], last=row["last"], partition=of)
+
+
+def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) -> ReplayRange | NotSeen | None:
+    """From the window's first event to where the job has surely read."""
+    named = ask.contract.event_time
+    if named is None:
+        return NotSeen(
+            source="contract.position and contract.event_time",
+            reason="The contract names neither a position nor an event time, so that a replay has no bounds.",
+            remedy="Name one of both in the table's contract, and give it in the declared replay.",
+        )
+    if not reach.main:
+        return None
+    table, since = ask.observation.table, reach.since
+    inside = rows_at(spark, table, reach.until) if since is None else rows_appended(spark, table, since, reach.until)
+    low = inside.agg(F.min(F.unix_micros(column(named).cast("timestamp"))).alias("at")).first()
+    everything = rows_at(spark, table, reach.until)
+    high = everything.agg(F.max(F.unix_micros(column(named).cast("timestamp"))).alias("at")).first()
+    assert low is not None
+    assert high is not None
+    if low["at"] is None or high["at"] is None:
+        return None
+    since_, until_ = at(low["at"]), at(high["at"]) - recipe.settled_after
+    if since_ >= until_:
+        return NotSeen(
+            source="the window's event times",
+            reason=f"Every event of the window is younger than {recipe.settled_after}, so that the job may still "
+            "bring what is missing.",
+            remedy="Wait, then ask again; or name a shorter `settled_after` if the job is surely further.",
+        )
+    return ReplayRange(event_from=since_, event_until=until_)
+
+
+def _told(
+    spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe, bounds: ReplayRange, lost: int | None
+) -> Answer:
+    named = named_by(ask)
+    table = ask.observation.table
+    given = rows_given(spark, recipe, bounds, named, whole_schema(spark, table)).persist()
+    try:
+        places = [F.count_distinct(F.struct(*_place(named))).alias("places")] if lost is not None else []
+        keys = F.count_distinct(F.struct(*(column(key) for key in named.key))).alias("keys")
+        total = given.agg(F.count("*").alias("rows"), keys, *places).first()
+        absent = rows_absent(spark, table, reach.until, named, given)
+        rows, digest = summed(absent)
+        edges = _edges(named)
+        span = absent.agg(*edges).first() if edges and rows else None
+        assert total is not None
+    finally:
+        given.unpersist()
+    found = rows if _of_every_partition(bounds, named) else int(total["rows"])
+    finding = ReplayableFinding(
+        bounds=bounds,
+        missing=lost,
+        given=found,
+        repeated=int(total["rows"]) - int(total["keys"]),
+        absent=rows,
+        elsewhere=found - rows if lost is not None else 0,
+        not_given=max(0, lost - min(found, int(total["places"]))) if lost is not None else None,
+        event_from=at(span["low"]) if span is not None and span["low"] is not None else None,
+        event_until=at(span["high"]) if span is not None and span["high"] is not None else None,
+        digest=digest,
+    )
+    return Answer(
+        verdict=Verdict.CONFIRMED if rows else Verdict.RULED_OUT,
+        headline=_headline(finding),
+        measures=(
+            Measure(name="rows to be written", value=rows, unit="rows"),
+            Measure(name="missing positions", value=lost or 0, unit="positions"),
+            Measure(name="no longer given", value=finding.not_given or 0, unit="positions"),
+        ),
+        columns=("partition", "first missing", "last missing"),
+        rows=tuple(_row(ask, each) for each in bounds.positions[:MAX_ROWS]),
+        finding=finding,
+        sources=(recipe.source, "key columns of the table"),
+    )
+
+
+def named_by(ask: Ask) -> Named:
+    """The columns that the contract names."""
+    of = ask.contract
+    return Named(key=of.key, position=of.position, position_partition=of.position_partition, event_time=of.event_time)
+
+
+def _of_every_partition(bounds: ReplayRange, named: Named) -> bool:
+    """Where partitions are hidden, the source gives rows of the others as well; those live already."""
+    return named.position_partition is not None and any(each.partition is None for each in bounds.positions)
+
+
+def _place(named: Named) -> list[Column]:
+    columns = (named.position_partition, named.position)
+    return [column(each) for each in columns if each is not None]
+
+
+def _edges(named: Named) -> list[Column]:
+    if named.event_time is None:
+        return []
+    micros = F.unix_micros(column(named.event_time).cast("timestamp"))
+    return [F.min(micros).alias("low"), F.max(micros).alias("high")]
+
+
+def _row(ask: Ask, each: PositionRange) -> tuple[str, ...]:
+    position = ask.contract.position or ""
+    return (cell(each.partition), *(shown(position, bound, ask.contract) for bound in (each.first, each.last)))
+
+
+def _headline(found: ReplayableFinding) -> str:
+    gone = f"; {counted(found.not_given, 'position')} it no longer gives" if found.not_given else ""
+    if found.missing is None:
+        return f"The source gives {counted(found.absent, 'row')} of the window's event times that the table lacks."
+    missing = counted(found.missing, "position")
+    if not found.given:
+        return f"The source gives none of the {missing} that are missing."
+    return f"Of {missing} that are missing, a replay would write {counted(found.absent, 'row')}{gone}."
+
+
+def _nothing(lost: int | None) -> Answer:
+    bare = ReplayableFinding(
+        bounds=ReplayRange(), missing=lost, given=0, repeated=0, absent=0, elsewhere=0,
+        not_given=None if lost is None else 0, event_from=None, event_until=None, digest="0-0-0",
+    )  # fmt: skip
+    return Answer(
+        verdict=Verdict.RULED_OUT, headline="No position is missing, so nothing has to be replayed.", finding=bare
+    )
+
+
+def _undeclared(ask: Ask) -> Answer:
+    name = ask.observation.table.name
+    return could_not(
+        f"Nothing is declared from which rows of {name} could be made once more.",
+        NotSeen(
+            source=f"`replay` of {name} in the configuration file",
+            reason="No SELECT and no function is named there.",
+            remedy="Declare `replay` with `source` and `sql` (or `function`), restart Waterline, and ask again.",
+        ),
+    )
