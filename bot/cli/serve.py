@@ -19,6 +19,7 @@ from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
+from bot.service.alerts import AlertDesk
 from bot.settings import Settings, SlackSecrets, SlackSettings, masking
 from bot.slack.directory import SlackDirectory
 from bot.slack.http import http_app
@@ -81,7 +82,13 @@ def serve(
             from bot.cli.web import serving_pages
 
             names = NamesInSlack(client)
-            address = stack.enter_context(serving_pages(settings.web, built.services.trust, names.of))
+            services = built.services
+            alerts = (
+                AlertDesk(services.sightings, services.observer.tables, services.watch)
+                if services.sightings is not None
+                else None
+            )
+            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
         if settings.slack.mode == "socket":
             assert secrets.slack_app_token is not None

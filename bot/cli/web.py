@@ -12,9 +12,11 @@ from rich.console import Console
 from bot.bootstrap import CONTENT, records
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.trust_desk import trust_desk
+from bot.service.alerts import AlertDesk
 from bot.service.trust import TrustDesk
-from bot.settings import Settings, WebSecrets, WebSettings, refuse_open_house
+from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house
 from bot.web.access import Access
+from bot.web.alerts import AlertRoutes
 from bot.web.app import web_app
 from bot.web.pages import Names
 from bot.web.server import serving
@@ -42,11 +44,26 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 
 
 @contextmanager
-def serving_pages(settings: WebSettings, desk: TrustDesk, names: Names) -> Iterator[str]:
+def serving_pages(
+    settings: WebSettings, desk: TrustDesk, names: Names, alerts: AlertDesk | None = None
+) -> Iterator[str]:
     """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token
     refuse_open_house(settings, token)
     access = Access(settings, token.get_secret_value() if token is not None else None)
-    app = web_app(desk, records(), CONTENT / "messages" / "record", access, names)
+    app = web_app(desk, records(), CONTENT / "messages" / "record", access, names, _alert_routes(alerts))
     with serving(app, settings.host, settings.port) as address:
         yield address
+
+
+def _alert_routes(desk: AlertDesk | None) -> AlertRoutes | None:
+    """Where alerts are told; None where nobody could be told of them."""
+    if desk is None:
+        return None
+    known = AlertSecrets()
+    token, secret = known.waterline_alert_token, known.waterline_pagerduty_secret
+    return AlertRoutes(
+        desk,
+        token=token.get_secret_value() if token is not None else None,
+        pagerduty_secret=secret.get_secret_value() if secret is not None else None,
+    )

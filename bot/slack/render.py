@@ -24,8 +24,10 @@ from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.forms import pages
-from bot.slack.text import addressed, mrkdwn
+from bot.slack.text import addressed, clipped, mrkdwn
 
+_NOTIFICATION = 300
+"""Characters of a finding's notification: an alert may bring a novel."""
 _ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 
@@ -48,7 +50,8 @@ def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
     sight = services.sightings.sight(sighting) if services.sightings is not None else None
     if services.sightings is None or sight is None:
         return "A finding", [context("This finding was made while tables were watched; they are not any more.")]
-    return finding_message(sight, services.sightings.mention)
+    told, blocks = finding_message(sight, services.sightings.mention)
+    return mrkdwn(clipped(told, _NOTIFICATION)), blocks
 
 
 def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:

@@ -17,8 +17,9 @@ from starlette.routing import Route
 from bot.domain.errors import WaterlineError
 from bot.service.record import Records
 from bot.service.trust import TrustDesk
-from bot.web.access import Access, Doorkeeper
+from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.agents import agents_app, agents_server
+from bot.web.alerts import AlertRoutes
 from bot.web.answers import json_text, problem_of, wants_page
 from bot.web.api import Api
 from bot.web.openapi import openapi_json
@@ -32,8 +33,15 @@ class _NotThere(WaterlineError):
     """Raised as an answer: the address or the method does not exist here."""
 
 
-def web_app(desk: TrustDesk, records: Records, content: Path, access: Access, names: Names) -> Starlette:
-    """Everything that can be read. `content`: folder of the record's templates."""
+def web_app(
+    desk: TrustDesk,
+    records: Records,
+    content: Path,
+    access: Access,
+    names: Names,
+    alerts: AlertRoutes | None = None,
+) -> Starlette:
+    """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
     pages = Pages(desk, records, content, names)
     described = openapi_json()
     agents = agents_server(desk)
@@ -67,6 +75,7 @@ def web_app(desk: TrustDesk, records: Records, content: Path, access: Access, na
             *pages.routes,
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
+            *(alerts.routes if alerts is not None else ()),
             *agents_app(agents).routes,
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_hosts(access)), Middleware(Doorkeeper, access)],
@@ -80,6 +89,8 @@ def _answer(pages: Pages, request: Request, status: int, error: WaterlineError) 
 
 
 def _in_words(request: Request, status: int) -> WaterlineError:
+    if status == 405 and request.url.path.startswith(ALERTS):
+        return _NotThere(f"{request.method} is not done here.", "Alerts are told at this address.", "Use POST.")
     if status == 405:
         return _NotThere(
             f"{request.method} is not done here.", "Everything at this address can only be read.", "Use GET."

@@ -1,0 +1,100 @@
+"""Where other systems tell of alerts: the one thing here that is not only read, so it has keys of its own."""
+
+import hashlib
+import hmac
+
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.domain.errors import CouldNotKeep, CouldNotLook
+from bot.service.alerts import AlertDesk
+from bot.web.access import ALERTS
+from bot.web.alert_payloads import Alertmanager, PagerDuty
+from bot.web.answers import answered, problem, problem_of
+
+_MOST_BYTES = 1 << 20
+
+
+class AlertRoutes:
+    """Handlers. An address whose key is not set takes nothing, and is not there."""
+
+    def __init__(self, desk: AlertDesk, *, token: str | None, pagerduty_secret: str | None) -> None:
+        self._desk = desk
+        self._token = token
+        self._secret = pagerduty_secret
+
+    @property
+    def routes(self) -> list[Route]:
+        """Those that have a key."""
+        found = []
+        if self._token is not None:
+            found.append(Route(f"{ALERTS}alertmanager", self._alertmanager, methods=["POST"]))
+        if self._secret is not None:
+            found.append(Route(f"{ALERTS}pagerduty", self._pagerduty, methods=["POST"]))
+        return found
+
+    async def _alertmanager(self, request: Request) -> Response:
+        scheme, _, given = request.headers.get("authorization", "").strip().partition(" ")
+        assert self._token is not None
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
+            return _turned_away("the alert token of this Waterline as `Authorization: Bearer …`")
+        body = await _body(request)
+        return await self._taken(request, Alertmanager, body)
+
+    async def _pagerduty(self, request: Request) -> Response:
+        body = await _body(request)
+        assert self._secret is not None
+        if body is not None and not _is_signed(body, request.headers.get("x-pagerduty-signature", ""), self._secret):
+            return _turned_away("a signature in `X-PagerDuty-Signature` that fits the body")
+        return await self._taken(request, PagerDuty, body)
+
+    async def _taken(self, request: Request, shape: type[Alertmanager | PagerDuty], body: bytes | None) -> Response:
+        if body is None:
+            return problem(413, "That is too much at once.", f"Expected at most {_MOST_BYTES:,} bytes.", "Send less.")
+        try:
+            alerts = shape.model_validate_json(body).told()
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the body"
+            return problem(
+                400,
+                "This is no webhook of that kind.",
+                f"Expected the payload of {shape.__name__}; found at {where}: {first['msg']}.",
+                "Check the address that is configured there.",
+            )
+        try:
+            taken = await run_in_threadpool(self._desk.take, alerts)
+        except (CouldNotKeep, CouldNotLook) as error:
+            return problem_of(error, 503)  # it is sent again: nothing was lost
+        return answered(request, taken)
+
+
+async def _body(request: Request) -> bytes | None:
+    """All of it; None if it is too long, of which no more is read."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > _MOST_BYTES:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _is_signed(body: bytes, header: str, secret: str) -> bool:
+    """Whether one of the signatures fits: there are several while a secret is being changed."""
+    expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    given = [each.strip().removeprefix("v1=") for each in header.split(",") if each.strip().startswith("v1=")]
+    return any(hmac.compare_digest(each.encode(), expected.encode()) for each in given)
+
+
+def _turned_away(expected: str) -> Response:
+    return problem(
+        401,
+        "This alert was not taken.",
+        f"Expected {expected}; found none, or another.",
+        "Give the sender the key that this Waterline was started with.",
+    )
