@@ -10,19 +10,26 @@ from slack_sdk import WebClient
 from bot.adapters.journal_sql.store import open_store
 from bot.bootstrap import records
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.record_files import verify_files
 from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
 from bot.domain.seal import Seal, asked, seal_fault
+from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets
 from bot.slack.seals import posted_seals
 
 app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True)
 console = Console(soft_wrap=True, highlight=False)
+_ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
 
 
 @app.command()
 def verify(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Exported records (HTML, Markdown, JSON): proven by themselves, without the database."),
+    ] = None,
     anchor: Annotated[
         list[str] | None, typer.Option(help="A seal as it was posted in an incident's thread, or its hash alone.")
     ] = None,
@@ -31,8 +38,12 @@ def verify(
 ) -> None:
     """Recompute every hash; names the first entry of each incident that does not fit. Exit code 1 if any.
 
-    A database that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has seen.
+    A database or file that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has
+    seen.
     """
+    if files:
+        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else ())
+        return
     settings = Settings.load(config)
     seals = _posted(settings) if posted else ()
     store = open_store(settings.journal_url)
@@ -67,13 +78,17 @@ def _posted(settings: Settings) -> tuple[Seal, ...]:
 def export(
     incident: Annotated[str, typer.Argument(help="The incident's id, for example wl-1.")],
     to: Annotated[Path, typer.Option(help="Folder for the file.")] = Path(),
-    form: Annotated[Literal["markdown", "html"], typer.Option(help="Which form.")] = "html",
+    form: Annotated[Literal["html", "markdown", "json"], typer.Option(help="Which form.")] = "html",
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Write one incident with timeline, ledger, evidence, decisions, actions, notices and review."""
+    """Write one incident with timeline, ledger, evidence, decisions, actions, notices, review and the proof of it all.
+
+    Where the review proposes a change of the data contract, that is written beside it, as a patch.
+    """
     store = open_store(Settings.load(config).journal_url)
     try:
         entries = store.journal.entries(IncidentId(incident))
+        lines = store.journal.lines(IncidentId(incident))
         known = store.journal.incidents()
     finally:
         store.close()
@@ -81,7 +96,17 @@ def export(
         raise UnknownIncident(
             f"There is no incident {incident}.", f"Known are: {', '.join(known) or 'none'}.", "Name one of these."
         )
-    path = to / f"{incident}.{'md' if form == 'markdown' else 'html'}"
-    write = records().markdown if form == "markdown" else records().html
-    path.write_text(write(fold(entries)), encoding="utf-8")
-    console.print(str(path))
+    told, writer = fold(entries), records()
+    write = {"html": writer.html, "markdown": writer.markdown, "json": writer.json}[form]
+    files = {f"{incident}.{_ENDINGS[form]}": write(told, lines=lines)}
+    if told.patch is not None and told.patch.diff:
+        files[f"{incident}.contract.patch"] = told.patch.diff
+    for name, text in files.items():
+        (to / name).write_text(text, encoding="utf-8", newline="")
+        console.print(str(to / name), markup=False)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a record that was exported as JSON."""
+    typer.echo(schema_json(), nl=False)

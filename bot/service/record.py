@@ -1,26 +1,34 @@
-"""The record of an incident as a document: Markdown, and one HTML file that needs nothing else.
+"""The record of an incident as a file that needs nothing else: HTML for people, Markdown, JSON for programs.
 
-Both show the same view; their words and layout are templates in `messages/record/`.
+All tell the same; words and layout of the first two are templates in `messages/record/`. Each can carry the entries as
+they were stored, and be proven from them alone.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 
-import humanize
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Environment
 
-from bot.actions._effects import describe
-from bot.domain.ids import short, short_job
+from bot.domain.fold import fold
+from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.ledger import event_range
-from bot.domain.requirement_words import requirement_sentence
+from bot.domain.journal import Entry, Line
+from bot.domain.record_file import FORMAT, Carried, chain_of, entries_of, fault_in
+from bot.domain.review_comparison import comparison
+from bot.domain.review_items import review_items
+from bot.domain.review_metrics import metrics
+from bot.domain.seal import Seal
 from bot.domain.timeline import sentence
 from bot.service.ledger_view import ledger_view
+from bot.service.record_account import account
+from bot.service.record_carrying import Form, RecordDocument, carried_by, form_of, packed
+from bot.service.record_templates import environment
+from bot.service.record_templates import moment as moment
 
 _MENTION = re.compile(r"<[@#]([A-Z0-9]+)>")
 
@@ -33,76 +41,124 @@ class Told:
     sentence: str
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What a file proves by itself. That it is the record of this Waterline, only its seal in Slack tells."""
+
+    seal: Seal
+    fault: str | None = None
+    """The first thing that does not fit."""
+    not_compared: str | None = None
+    """Why what it shows was not held against its entries."""
+    entries: tuple[Entry, ...] = ()
+
+
 class Records:
-    """Writes records with the templates of one folder."""
+    """Writes records with the templates of one folder, and proves what was written.
+
+    `lines` are the incident's entries as they are stored: with them a file carries its own proof.
+    """
 
     def __init__(self, folder: Path) -> None:
         """`folder` holds `incident.md.j2` and `incident.html.j2`."""
-        self._html = _environment(folder, for_html=True)
-        self._markdown = _environment(folder, for_html=False)
+        self._html = environment(folder, for_html=True)
+        self._markdown = environment(folder, for_html=False)
+        self.written_by = f"{version('waterline')}/{_digest(folder)}"
 
-    def markdown(self, incident: Incident, *, names: Mapping[str, str] | None = None) -> str:
+    def markdown(
+        self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line] = ()
+    ) -> str:
         """The record as Markdown. `names`: Slack user id -> name to show instead."""
-        text = self._render(self._markdown, "incident.md.j2", incident, names)
+        text = self._render(self._markdown, "incident.md.j2", incident, names or {}, lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
-    def html(self, incident: Incident, *, names: Mapping[str, str] | None = None) -> str:
+    def html(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line] = ()) -> str:
         """The record as one self-contained HTML file: everything from outside is escaped, no script runs."""
-        return self._render(self._html, "incident.html.j2", incident, names)
+        return self._render(self._html, "incident.html.j2", incident, names or {}, lines)
 
-    def _render(self, environment: Environment, name: str, incident: Incident, names: Mapping[str, str] | None) -> str:
-        known = names or {}
+    def json(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line]) -> str:
+        """The record for programs; `waterline record schema` describes it."""
+        people = _People(names or {})
+        carried = self._carried(names or {}, lines)
+        told = account(incident, people.person, people.plain)
+        return RecordDocument(**dict(carried), incident=told).model_dump_json(indent=2) + "\n"
 
-        def person(user: str | None) -> str:
-            return known.get(user, user) if user else "nobody"
+    def prove(self, text: str) -> Proof:
+        """Whether a file's chain is whole, and whether it shows what its entries say. Raises BadConfiguration."""
+        carried = carried_by(text)
+        seal = Seal(
+            incident_id=IncidentId(carried.chain.entries[0].incident_id),
+            seq=carried.chain.end_seq,
+            hash=carried.chain.end_hash,
+        )
+        fault = fault_in(carried.chain)
+        if fault is not None:
+            return Proof(seal=seal, fault=fault.sentence)
+        if carried.written_by != self.written_by:
+            unknown = f"it was written by Waterline {carried.written_by}, and this is {self.written_by}"
+            return Proof(seal=seal, not_compared=unknown, entries=entries_of(carried.chain))
+        again = self._again(form_of(text), carried)
+        first = next(
+            (n for n, pair in enumerate(zip_longest(_rows(text), _rows(again)), 1) if len(set(pair)) > 1), None
+        )
+        shown = None if first is None else f"Line {first} of the file is not what its entries say: it was changed."
+        return Proof(seal=seal, fault=shown, entries=entries_of(carried.chain))
 
-        def plain(text: str) -> str:
-            return _MENTION.sub(lambda found: person(found.group(1)), text)
+    def _again(self, form: Form, carried: Carried) -> str:
+        lines = [Line(**dict(entry)) for entry in carried.chain.entries]
+        write = {"html": self.html, "markdown": self.markdown, "json": self.json}[form]
+        return write(fold(entries_of(carried.chain)), names=carried.names, lines=lines)
 
-        return environment.get_template(name).render(
+    def _carried(self, names: Mapping[str, str], lines: Sequence[Line]) -> Carried:
+        return Carried(
+            format=FORMAT, version=1, written_by=self.written_by, names=dict(sorted(names.items())),
+            chain=chain_of(lines),
+        )  # fmt: skip
+
+    def _render(
+        self,
+        templates: Environment,
+        name: str,
+        incident: Incident,
+        names: Mapping[str, str],
+        lines: Sequence[Line],
+    ) -> str:
+        people = _People(names)
+        return templates.get_template(name).render(
             incident=incident,
             told=[Told(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
             ledger=ledger_view(incident),
-            person=person,
-            plain=plain,
+            person=people.person,
+            plain=people.plain,
             last=incident.entries[-1],
             answered=[run for run in incident.runs.values() if run.evidence is not None],
             unanswered=[run for run in incident.runs.values() if run.evidence is None],
+            metrics=metrics(incident),
+            comparison=comparison(incident),
+            charges={item.number: item for item in review_items(incident)},
+            carried=packed(self._carried(names, lines)) if lines else "",
         )
 
 
-def _environment(folder: Path, *, for_html: bool) -> Environment:
-    environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=for_html,
-        finalize=None if for_html else _markdown_escaped,
-    )
-    environment.filters |= {
-        "moment": moment,
-        "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",
-        "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
-        "size": lambda value: humanize.naturalsize(value, binary=True),
-        "short": short,
-        "job": short_job,
-        "event_range": lambda row: event_range(row.event_from, row.event_until),
-        "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
-        "requirement": requirement_sentence,
-        "effect": describe,
-    }
-    return environment
+class _People:
+    """Shows people by name, as far as names are known."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def person(self, user: str | None) -> str:
+        return self._names.get(user, user) if user else "nobody"
+
+    def plain(self, text: str) -> str:
+        return _MENTION.sub(lambda found: self.person(found.group(1)), text)
 
 
-def moment(value: datetime) -> str:
-    """`3 Nov 2026, 09:12 UTC`."""
-    utc = value.astimezone(UTC)
-    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+def _rows(text: str) -> list[str]:
+    """Line by line; what a mail program does to line ends changes no record."""
+    return text.replace("\r\n", "\n").rstrip("\n").split("\n")
 
 
-def _markdown_escaped(value: object) -> object:
-    """No HTML through Markdown; everything else may be formatted by its author."""
-    if isinstance(value, StrictUndefined):
-        return value
-    return str(value).replace("&", "&amp;").replace("<", "&lt;")
+def _digest(folder: Path) -> str:
+    """Of the templates: other templates write another file."""
+    content = b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file())
+    return hashlib.sha256(content).hexdigest()[:8]

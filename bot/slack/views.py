@@ -1,6 +1,7 @@
 """Views and files that the worker sends to Slack outside the outbox: filled forms, App Home, exports."""
 
 import time
+from collections.abc import Sequence
 
 import structlog
 from slack_sdk import WebClient
@@ -10,6 +11,7 @@ from slack_sdk.models.views import View
 from bot.domain.errors import Refused
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
+from bot.domain.journal import Line
 from bot.ports import Outbox
 from bot.service.record import Records
 from bot.slack.names import names_of, users_in
@@ -53,22 +55,25 @@ class Views:
         except SlackApiError as error:
             log.warning("home not published", error=error.response.get("error"))
 
-    def upload_record(self, incident: Incident, channel: str) -> None:
-        """The incident's record as two files in its thread. Raises Refused if Slack does not take them."""
+    def upload_record(self, incident: Incident, lines: Sequence[Line], channel: str) -> None:
+        """The incident's record in its thread, each file with its proof, and the patch of the contract if there is
+        one. Raises Refused if Slack does not take them."""
         card = self._outbox.find(card_key(incident.id))
         names = names_of(self._client, users_in(entry.model_dump_json() for entry in incident.entries))
+        forms = {"html": self._records.html, "md": self._records.markdown, "json": self._records.json}
         files = [
             {
-                "content": self._records.markdown(incident, names=names),
-                "filename": f"{incident.id}.md",
+                "content": write(incident, names=names, lines=lines),
+                "filename": f"{incident.id}.{ending}",
                 "title": f"{incident.id} record",
-            },
-            {
-                "content": self._records.html(incident, names=names),
-                "filename": f"{incident.id}.html",
-                "title": f"{incident.id} record",
-            },
+            }
+            for ending, write in forms.items()
         ]
+        if incident.patch is not None and incident.patch.diff:
+            name = f"{incident.id}.contract.patch"
+            files.append(
+                {"content": incident.patch.diff, "filename": name, "title": f"Change of {incident.patch.file}"}
+            )
         try:
             self._client.files_upload_v2(
                 channel=channel, thread_ts=card.ts if card else None, file_uploads=files,

@@ -1,0 +1,53 @@
+"""How the templates of a record are read: what is missing is an error, and nothing from outside becomes markup."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import humanize
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from bot.actions._effects import describe
+from bot.domain.ids import short, short_job
+from bot.domain.ledger import event_range
+from bot.domain.requirement_words import requirement_sentence
+
+
+def environment(folder: Path, *, for_html: bool) -> Environment:
+    """For HTML everything is escaped; for Markdown what would become HTML is."""
+    made = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=for_html,
+        finalize=None if for_html else _markdown_escaped,
+    )
+    made.filters |= {
+        "moment": moment,
+        "date": lambda value: f"{value.astimezone(UTC).day} {value.astimezone(UTC):%b %Y}",
+        "day": lambda value: f"{value.astimezone(UTC):%Y-%m-%d}",
+        "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",
+        "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
+        "size": lambda value: humanize.naturalsize(value, binary=True),
+        "short": short,
+        "job": short_job,
+        "event_range": lambda row: event_range(row.event_from, row.event_until),
+        "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
+        "requirement": requirement_sentence,
+        "effect": describe,
+    }
+    return made
+
+
+def moment(value: datetime) -> str:
+    """`3 Nov 2026, 09:12 UTC`."""
+    utc = value.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+
+
+def _markdown_escaped(value: object) -> object:
+    """No HTML through Markdown; everything else may be formatted by its author."""
+    if isinstance(value, StrictUndefined):
+        return value
+    return str(value).replace("&", "&amp;").replace("<", "&lt;")
