@@ -109,8 +109,8 @@ def build(
             jobs={name: job_ports(job, stack, tape) for name, job in settings.jobs.items()},
             reads=lineage(settings, stack),
             files=FolderOfTable(catalog.storage),
-        )
             replays=replays(settings, runner),
+        )
         contracts = ContractFiles(
             {n: t.contract_file for n, t in settings.tables.items() if t.contract_file is not None}
         )
@@ -183,9 +183,9 @@ def assemble(
     walker = Walker(incidents, diagnostician, recipes)
     desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
+    proposals.look_before(desk.run_now)
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
-    proposals.look_before(desk.run_now)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog)

@@ -55,7 +55,6 @@ class SparkSettings(Record):
         description="Time limit of one evidence task, as an ISO 8601 duration or in seconds.",
         examples=["PT10M"],
     )
-    packages: tuple[str, ...] = Field(
     catalog: str | None = Field(
         default=None,
         description="Name under which the Spark server knows the catalog itself, with Iceberg's session extensions; "
@@ -68,6 +67,7 @@ class SparkSettings(Record):
         "replay hands them to Spark.",
         examples=[{"io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}],
     )
+    packages: tuple[str, ...] = Field(
         default=(),
         description="Packages for the local Spark, by name; empty means the ones that Waterline was tested with.",
         examples=[["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]],

@@ -107,8 +107,8 @@ class TableSettings(Record):
             warn_after_minutes=self.warn_after_minutes,
             orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
             keep_repair_branch=self.keep_repair_branch,
+            replay=self.replay,
             next_update_minutes=self.next_update_minutes,
             review_due=timedelta(days=self.review_due_days),
-            replay=self.replay,
             review_owners=self.review_owners,
         )
