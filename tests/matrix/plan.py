@@ -112,3 +112,31 @@ RUNS: tuple[Run, ...] = (
     ),
 )
 """In the order in which they are told in `docs/matrix.md`."""
+
+NOT_PRODUCED: tuple[tuple[str, str], ...] = (
+    ("F1", "by a lost answer: no catalog of this lab loses one, so the second commit is made by hand (constructed)."),
+    ("F5", "with the V2 sink: its last commit carries the next ordinary id, so a drained job can be restored."),
+    (
+        "F11",
+        "by a commit that fails while checkpoints go on: with both sinks a failed commit fails the job (F7, `wait`). "
+        "What stands here is the lost notification; a wire of the lab drops it, because Flink loses none by itself.",
+    ),
+    ("F12", "with the V1 sink: in SQL its uid follows the shape of the job's graph, and no option changes it."),
+    (
+        "F16",
+        "with the V1 sink: since Iceberg 1.7 it commits what two checkpoints handed in apart. By a CDC sink: the lab "
+        "has none.",
+    ),
+    (
+        "F17",
+        "by different subtasks: both sinks of Iceberg 1.11 send all rows of a key to one writer, also where no "
+        "distribution is asked for. What stands here is the other half, different partitions.",
+    ),
+    ("F18", "by records that the source dropped before they were read: that needs a broker with retention."),
+    (
+        "F22",
+        "by speculative execution: that needs a batch job, and the lab's is a stream. What stands here is a failover's "
+        "second attempt.",
+    ),
+)
+"""What no run shows, and why; told below the table."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from tests.matrix.plan import RUNS, Run
+from tests.matrix.plan import NOT_PRODUCED, RUNS, Run
 
 KEPT = Path(__file__).parent.parent / "data" / "matrix.json"
 PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
@@ -81,6 +81,10 @@ def page(all_told: dict[str, Told]) -> str:
         "## In its own words",
         "",
         *(f"- **{run.name}**: {_safe(told.headline)}" for run, told in runs),
+        "",
+        "## Not produced, and why",
+        "",
+        *(f"- **{code}** {why}" for code, why in NOT_PRODUCED),
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,36 @@
+"""The statements of another version of the job: one thing is changed, and all else is as it was."""
+
+from datetime import UTC, datetime
+
+from bot.lab.orders import beginning_at, few_keys, start_statements, with_column
+
+STATEMENTS = start_statements("jdbc:sqlite:x", "file:///w", datetime(2026, 11, 22, tzinfo=UTC))
+
+
+def test_one_column_is_computed_otherwise() -> None:
+    """The others keep their lines."""
+    insert = STATEMENTS[-1]
+
+    changed = with_column(insert, "order_id", few_keys)
+
+    before, after = insert.split("\n"), changed.split("\n")
+    assert [line for line in after if line not in before] == [
+        "  CONCAT('o-', LPAD(CAST(MOD(source_position, 40) AS STRING), 8, '0')) AS order_id,"
+    ]
+    assert len(before) == len(after)
+
+
+def test_a_longer_expression_is_changed_as_a_whole() -> None:
+    """It may hold an AS of its own."""
+    changed = with_column(STATEMENTS[-1], "event_time", lambda told: f"({told})")
+
+    assert changed.count("AS event_time,") == 1
+    assert changed.endswith("source_position\nFROM order_events")
+
+
+def test_a_source_begins_where_it_is_told() -> None:
+    """And ends where it ended."""
+    changed = beginning_at(STATEMENTS[1], 111)
+
+    assert "'fields.source_position.start' = '111'" in changed
+    assert "'fields.source_position.end' = '50000'" in changed
