@@ -18,7 +18,7 @@ from bot.domain.errors import WaterlineError
 from bot.service.record import Records
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
-from bot.web.agents import agents_app, agents_server
+from bot.web.agents_when_asked import AgentsWhenAsked
 from bot.web.alerts import AlertRoutes
 from bot.web.answers import json_text, problem_of, wants_page
 from bot.web.api import Api
@@ -44,7 +44,7 @@ def web_app(
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
     pages = Pages(desk, records, content, names)
     described = openapi_json()
-    agents = agents_server(desk)
+    agents = AgentsWhenAsked(desk)
 
     async def describe(request: Request) -> Response:
         return json_text(request, described)
@@ -67,7 +67,7 @@ def web_app(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with agents.session_manager.run():
+        async with agents.running():
             yield
 
     return Starlette(
@@ -76,7 +76,7 @@ def web_app(
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
-            *agents_app(agents).routes,
+            Route("/mcp", agents),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_hosts(access)), Middleware(Doorkeeper, access)],
         exception_handlers={HTTPException: refused, Exception: crashed},

@@ -13,8 +13,8 @@ from alembic.script import ScriptDirectory
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.engine import create
+from bot.adapters.journal_sql.migrating import migrate, migrate_down
 from bot.adapters.journal_sql.replica import DEAD_AFTER_LOOKS, LOOK_EVERY_S
-from bot.adapters.journal_sql.store import migrate, migrate_down
 from bot.adapters.journal_sql.tables import METADATA
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, TableName

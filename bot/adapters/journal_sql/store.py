@@ -1,14 +1,8 @@
 """Opens the database, brings it to the newest schema, and bundles the ports over one engine."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -19,11 +13,11 @@ from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.masked import MaskedInbox, MaskedJournal, MaskedOutbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.presence import Presence, presence_on
+from bot.adapters.journal_sql.revision import is_newest
 from bot.adapters.journal_sql.watch_notes import SqlWatchNotes
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
 
-_MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATING = Lock()
 """Alembic's environment is one per process."""
 _ADVISORY_LOCK = 7_230_114
@@ -61,7 +55,7 @@ def open_store(url: str, masking: Masking | None = None) -> Store:
         with _MIGRATING, engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-            migrate(connection)
+            _bring_up(connection)
     except DBAPIError as unreachable:
         engine.dispose()
         raise BadConfiguration(
@@ -69,13 +63,9 @@ def open_store(url: str, masking: Masking | None = None) -> Store:
             f"The database said: {unreachable.orig}.",
             "Check the URL, that its folder exists or its server runs, and that this user may write there.",
         ) from unreachable
-    except CommandError as unknown:
+    except BadConfiguration:
         engine.dispose()
-        raise BadConfiguration(
-            f"The record at {shown} has a schema that this version does not know.",
-            f"Alembic said: {unknown}.",
-            "Start the version of Waterline that wrote it, or a newer one. Nothing was changed.",
-        ) from unknown
+        raise
     presence, masked = presence_on(engine), masking or Masking()
     return Store(
         journal=MaskedJournal(engine, masked),
@@ -99,23 +89,8 @@ def _engine(url: str) -> Engine:
         ) from unusable
 
 
-def migrate(connection: Connection, revision: str = "head") -> None:
-    """Move the schema up to `revision` (`head`: the newest) inside the connection's transaction."""
-    config = _config(connection)
-    newest = ScriptDirectory.from_config(config).get_current_head()
-    if revision == "head" and MigrationContext.configure(connection).get_current_revision() == newest:
-        return
-    command.upgrade(config, revision)
+def _bring_up(connection: Connection) -> None:
+    if not is_newest(connection):
+        from bot.adapters.journal_sql.migrating import migrate
 
-
-def migrate_down(connection: Connection, revision: str = "base") -> None:
-    """Move the schema down to `revision` (`base`: nothing is left)."""
-    command.downgrade(_config(connection), revision)
-
-
-def _config(connection: Connection) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    return config
+        migrate(connection)

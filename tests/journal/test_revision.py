@@ -1,0 +1,28 @@
+"""The newest schema is known without Alembic, and is the one that Alembic knows."""
+
+from alembic.script import ScriptDirectory
+
+from bot.adapters.journal_sql import Store
+from bot.adapters.journal_sql.migrating import migrate, migrate_down
+from bot.adapters.journal_sql.revision import MIGRATIONS, is_newest, newest
+
+
+def test_the_newest_revision_is_alembics() -> None:
+    """A migration that is added is seen, whatever its file is called."""
+    told = newest()
+
+    assert told == set(ScriptDirectory(str(MIGRATIONS)).get_heads())
+
+
+def test_only_the_newest_schema_needs_no_migration(store: Store) -> None:
+    """One step down, or no table at all, and there is something to do."""
+    with store.engine.begin() as connection:
+        at_the_end = is_newest(connection)
+        migrate_down(connection, "-1")
+        one_below = is_newest(connection)
+        migrate_down(connection)
+        nothing = is_newest(connection)
+        migrate(connection)
+        again = is_newest(connection)
+
+    assert (True, False, False, True) == (at_the_end, one_below, nothing, again)
