@@ -51,7 +51,7 @@ _OPEN = frozenset({"public", "open", "unclassified", "internal"})
 
 def contract_of(file: Path, table: TableName) -> TableContract:
     """What the contract in `file` says of `table`. Raises BadConfiguration."""
-    contract = _read(file)
+    contract = read_contract(file)
     described = schema_of(contract, table, file)
     columns = described.properties or []
     for column in columns:
@@ -83,7 +83,8 @@ def merged(inline: TableContract, filed: TableContract) -> TableContract:
     return filed.model_copy(update=said)
 
 
-def _read(file: Path) -> OpenDataContractStandard:
+def read_contract(file: Path) -> OpenDataContractStandard:
+    """The whole file, checked. Raises BadConfiguration."""
     try:
         content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
         contract = OpenDataContractStandard.model_validate(content)

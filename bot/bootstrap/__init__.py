@@ -12,6 +12,7 @@ from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
 from bot.adapters.clock import SystemClock
 from bot.adapters.contract_patch import ContractFiles
+from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.storage import Opened
@@ -131,12 +132,13 @@ def build(
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
     """The watched tables, each with the contract of its file under what the settings say. Raises BadConfiguration."""
-    found, known = {}, find_actions(actions)
+    found, known, notices = {}, find_actions(actions), find_notices(CONTENT / "messages")
     for name, setup in settings.setups.items():
-        refuse_unknown_actions(name, setup.policies, known)
+        refuse_unknown_actions(name, setup.policies, known, notices)
         file = settings.tables[name].contract_file
         contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
-        found[name] = setup.model_copy(update={"contract": contract})
+        consumers = setup.consumers if file is None else (*setup.consumers, *announced_to(file)[0])
+        found[name] = setup.model_copy(update={"contract": contract, "consumers": once_each(consumers)})
     return found
 
 

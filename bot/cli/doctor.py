@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
+from bot.adapters.contract_support import announced_to
 from bot.bootstrap import build
 from bot.cli.catalog_promises import promise_of
 from bot.cli.nobody import NobodyThere
@@ -40,6 +41,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
+    lines += _unreached(settings)
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -52,6 +54,18 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     console.print(grid)
     if not all(is_good for _what, is_good, _found, _remedy in lines):
         raise typer.Exit(code=1)
+
+
+def _unreached(settings: Settings) -> Iterator[Line]:
+    """Channels that data contracts name for announcements, and that Waterline has no way to."""
+    for name, table in settings.tables.items():
+        for channel in announced_to(table.contract_file)[1] if table.contract_file is not None else ():
+            yield (
+                f"contract of {name}",
+                True,
+                f"announcements go to {channel}, too: nobody is told there",
+                "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
+            )
 
 
 def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.bootstrap import Built, build
+from bot.bootstrap.ways import bring_notices
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
@@ -69,6 +70,7 @@ def serve(
                 else None
             ),
         )
+        bring_notices(settings, built, stack)
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)

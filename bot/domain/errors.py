@@ -62,6 +62,23 @@ class EvidenceCancelled(WaterlineError):
     """Raised in the running task when a responder cancelled it."""
 
 
+class NotDelivered(WaterlineError):
+    """Raised by a carrier of notices when one try did not arrive, or is not known to have."""
+
+    def __init__(self, happened: str, *, is_final: bool = False, may_be_there: bool = False) -> None:
+        """`is_final`: trying again cannot help."""
+        super().__init__(happened, "", "")
+        self.is_final = is_final
+        self.may_be_there = may_be_there
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_not_delivered, (self.happened, self.is_final, self.may_be_there))
+
+
+def _not_delivered(happened: str, is_final: bool, may_be_there: bool) -> NotDelivered:
+    return NotDelivered(happened, is_final=is_final, may_be_there=may_be_there)
+
+
 class Refused(WaterlineError):
     """Raised when a rule forbids the request (not an approver, wrong state, reason missing)."""
 

@@ -35,6 +35,8 @@ class DeliveryDelayed(Record):
     number: int
     problem: str
     again_at: Utc
+    may_be_there: bool = False
+    """Whether it may have arrived all the same."""
 
 
 class NoticeEnded(Record):

@@ -22,7 +22,8 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
                 f"It is tried again at {body.again_at:%H:%M} UTC."
             )
         case n.NoticeEnded(how="delivered"):
-            return f"{_notice(body.key)} was delivered{f' {_way(body.to)}' if body.to else ''}."
+            is_slack = not body.to or body.to.startswith("slack:")
+            return f"{_notice(body.key)} was delivered{'' if is_slack else f' {_way(body.to)}'}."
         case n.NoticeEnded():
             asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
             return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {_full(body.detail)}{asked}"

@@ -1,5 +1,6 @@
 """Who reads a table: observed runs of consumers, near and far, and those who declared to read it."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -83,6 +84,11 @@ class Consumer(Record):
         if bad is not None:
             raise ValueError(f"e-mail addresses like revenue@acme.example, and {bad!r} is none")
         return self
+
+    def beside(self, folder: Path) -> "Consumer":
+        """The same, its folder in that folder unless its path is absolute."""
+        at = None if self.folder is None else str(folder / Path(self.folder).expanduser())
+        return self.model_copy(update={"folder": at})
 
     @property
     def ways(self) -> tuple[Address, ...]:

@@ -31,9 +31,11 @@ class DeliveryView:
     ended_at: datetime | None = None
 
     @property
-    def is_interrupted(self) -> bool:
-        """Whether a try was begun of which it is not known whether it arrived."""
-        return self.ended is None and self.tries > 0 and self.delayed is None
+    def may_be_there(self) -> bool:
+        """Whether a try may have arrived without our knowing: it was cut short, or its answer was lost."""
+        if self.ended is not None or self.tries == 0:
+            return False
+        return self.delayed is None or self.delayed.may_be_there
 
     def due_at(self, queued_at: datetime) -> datetime | None:
         """When it is to be tried (again); None when it is at its end. Slack's own outbox looks after Slack."""

@@ -10,6 +10,7 @@ from bot.settings.model import (
     SlackSettings,
     SparkSettings,
 )
+from bot.settings.notices import NoticeSecrets, NoticesSettings, SmtpSettings
 from bot.settings.secrets import SlackSecrets
 from bot.settings.tables import TableSettings
 from bot.settings.watch import AlertSecrets, WatchSettings
@@ -22,10 +23,13 @@ __all__ = [
     "JobSettings",
     "JournalSettings",
     "LineageSettings",
+    "NoticeSecrets",
+    "NoticesSettings",
     "OperatorStartSettings",
     "Settings",
     "SlackSecrets",
     "SlackSettings",
+    "SmtpSettings",
     "SparkSettings",
     "SqlGatewayStartSettings",
     "TableSettings",

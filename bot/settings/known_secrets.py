@@ -9,6 +9,7 @@ from pydantic import BaseModel, SecretStr
 
 from bot.domain.masking import Masking
 from bot.settings.model import Settings
+from bot.settings.notices import NoticeSecrets
 from bot.settings.secrets import SlackSecrets
 from bot.settings.watch import AlertSecrets
 from bot.settings.web import WebSecrets
@@ -34,7 +35,7 @@ def _of_environment() -> Iterator[str]:
 
 
 def _of_secrets() -> Iterator[str]:
-    for secrets in (SlackSecrets(), WebSecrets(), AlertSecrets()):
+    for secrets in (SlackSecrets(), WebSecrets(), AlertSecrets(), NoticeSecrets()):
         for value in vars(secrets).values():
             if isinstance(value, SecretStr):
                 yield value.get_secret_value()

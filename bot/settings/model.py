@@ -11,6 +11,7 @@ from bot.domain.record import Record
 from bot.domain.setup import TableSetup
 from bot.settings.contradictions import refuse_contradictions
 from bot.settings.jobs import HttpUrl, JobSettings
+from bot.settings.notices import NoticesSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
@@ -148,6 +149,9 @@ class Settings(Record):
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
+    notices: NoticesSettings = Field(
+        default=NoticesSettings(), description="Ways to consumers beside Slack: e-mail, and signed webhooks."
+    )
     terminal: TerminalSettings = Field(default=TerminalSettings(), description="Who decides in a terminal.")
     watch: WatchSettings | None = Field(
         default=None, description="Following tables without an incident; without this section none is."

@@ -12,7 +12,7 @@ from bot.domain.ids import Severity, TableName
 from bot.settings.reading import bad, near
 
 Where = tuple[str | int, ...]
-DEFAULT, DESTRUCTIVE = "default", "destructive"
+DEFAULT, DESTRUCTIVE, NOTICE = "default", "destructive", "notice"
 _SEVERITIES = get_args(Severity)
 
 
@@ -39,9 +39,12 @@ def refuse_bad_policies(
         _refuse_empty_rules(policy, content, path, here)
 
 
-def refuse_unknown_actions(table: TableName, policies: Mapping[str, ApprovalPolicy], actions: Collection[str]) -> None:
-    """Raises BadConfiguration for a policy whose action does not exist: mistyped, it would leave it to the default."""
-    known = (*actions, DEFAULT, DESTRUCTIVE)
+def refuse_unknown_actions(
+    table: TableName, policies: Mapping[str, ApprovalPolicy], actions: Collection[str], notices: Collection[str]
+) -> None:
+    """Raises BadConfiguration for a policy whose action, or notice, does not exist: mistyped, it would leave it to the
+    default, or to nobody."""
+    known = (*actions, DEFAULT, DESTRUCTIVE, NOTICE, *(f"{NOTICE}:{kind}" for kind in notices))
     for key in policies:
         name = key.partition("/")[0]
         if name not in known:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from bot.domain.record import Record
+from bot.settings.notices import NoticeSecrets
 from bot.settings.secrets import SlackSecrets
 from bot.settings.watch import AlertSecrets
 from bot.settings.web import WebSecrets
@@ -61,7 +62,8 @@ def as_markdown(model: type[BaseModel]) -> str:
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines += ["", "## Secrets", "", "From the environment only; a token in the file is refused.", ""]
     lines += ["| variable | meaning |", "|---|---|"]
-    secrets = {**SlackSecrets.model_fields, **WebSecrets.model_fields, **AlertSecrets.model_fields}
+    classes = (SlackSecrets, WebSecrets, AlertSecrets, NoticeSecrets)
+    secrets = {name: field for each in classes for name, field in each.model_fields.items()}
     lines += [f"| `{name.upper()}` | {field.description} |" for name, field in secrets.items()]
     return "\n".join(lines) + "\n"
 

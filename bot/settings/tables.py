@@ -92,9 +92,11 @@ class TableSettings(Record):
     )
 
     def beside(self, folder: Path) -> "TableSettings":
-        """The same, its contract's file in that folder unless its path is absolute."""
+        """The same, its contract's file and its consumers' folders in that folder unless their paths are absolute."""
         file = self.contract_file
-        return self.model_copy(update={"contract_file": folder / file.expanduser() if file is not None else None})
+        consumers = tuple(each.beside(folder) for each in self.consumers)
+        contract_file = folder / file.expanduser() if file is not None else None
+        return self.model_copy(update={"contract_file": contract_file, "consumers": consumers})
 
     def setup(self, name: TableName) -> TableSetup:
         """The part that the rules need."""

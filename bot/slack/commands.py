@@ -239,6 +239,8 @@ VERBS: dict[str, Verb] = {
         "mute TABLE 4h [CODE]", "hear no findings about a table for a while", lambda c, m: mute(c._services, m)
     ),
     "unmute": Verb("unmute TABLE [CODE]", "tell them again", lambda c, m: unmute(c._services, m)),
+    "tell": Verb("tell KIND [WORDS]", "preview a notice to the consumers, with words of yours", Commands._tell),
+    "severity": Verb("severity SEV REASON", "change how bad it is; consumers are told again", Commands._severity),
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),

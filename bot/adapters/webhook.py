@@ -1,0 +1,142 @@
+"""Notices as signed JSON over HTTP, for jobs and agents. Signed as Standard Webhooks has it: its libraries verify it.
+
+`webhook-id` is the same for each try, `webhook-timestamp` is now, and `webhook-signature` holds `v1,` and the base64 of
+the HMAC-SHA256 over `id.timestamp.body`, once for each secret. Redirects are not followed.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+
+import httpx
+from pydantic import BaseModel, Field, ValidationError
+
+from bot.domain.errors import BadConfiguration, NotDelivered
+from bot.domain.notice import Answer, NoticeData
+from bot.domain.record import Record, Utc
+from bot.notices.forms import as_markdown, headline
+from bot.ports.carriers import Parcel, Receipt
+
+_AGAIN = frozenset({408, 409, 425, 429})
+_MOST_BYTES = 64 * 1024
+
+
+class NoticePayload(Record):
+    """The body of a notice."""
+
+    type: str = Field(description="Always `waterline.notice`.", examples=["waterline.notice"])
+    id: str = Field(description="The same for each try to deliver this notice: count it once.")
+    incident: str = Field(examples=["wl-12"])
+    table: str = Field(examples=["sales.orders"])
+    consumer: str = Field(description="Who is told, as the configuration names it.", examples=["revenue_daily"])
+    kind: str = Field(description="Which notice it is; `docs/notices.md` lists them.", examples=["recovered"])
+    revision: int = Field(ge=1, description="Counts the notices of this kind to this consumer.")
+    severity: str | None = Field(examples=["sev2"])
+    queued_at: Utc = Field(description="When this try was made, in UTC.")
+    may_be_repeated: bool = Field(description="Whether an earlier try may have arrived unnoticed.")
+    headline: str = Field(description="The first sentence.")
+    markdown: str = Field(description="The whole notice, the same words as in Slack and in mails.")
+    answers: tuple[Answer, ...] = Field(description="What may stand in the answer's body as `answer`.")
+    data: NoticeData | None = Field(description="The facts to act on.")
+
+
+class _Answered(BaseModel):
+    """What a receiver may say at once."""
+
+    answer: Answer | None = None
+    text: str = Field(default="", max_length=1000)
+
+
+class Webhook:
+    """Sends to any address with the same secrets."""
+
+    def __init__(self, secrets: tuple[bytes, ...], *, limit_s: float = 15.0) -> None:
+        self._secrets = secrets
+        self._http = httpx.Client(timeout=httpx.Timeout(limit_s, connect=5.0), follow_redirects=False, trust_env=False)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._http.close()
+
+    def carry(self, parcel: Parcel) -> Receipt:
+        """See the port. Anything but 2xx did not arrive; most 4xx never will."""
+        url = parcel.address.to
+        body = payload_of(parcel).model_dump_json().encode()
+        stamp = str(int(parcel.at.timestamp()))
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "waterline",
+            "idempotency-key": parcel.key,
+            "webhook-id": parcel.key,
+            "webhook-timestamp": stamp,
+            "webhook-signature": " ".join(signature(secret, parcel.key, stamp, body) for secret in self._secrets),
+        }
+        try:
+            answer = self._http.post(url, content=body, headers=headers)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise NotDelivered(f"{url} cannot be reached: {type(error).__name__}: {error}.") from error
+        except httpx.HTTPError as error:
+            raise NotDelivered(f"{url} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
+        if not answer.is_success:
+            is_final = 400 <= answer.status_code < 500 and answer.status_code not in _AGAIN
+            said = answer.text.strip()[:200]
+            raise NotDelivered(f"{url} answered HTTP {answer.status_code}: {said or 'nothing'}.", is_final=is_final)
+        answered = _answered(answer)
+        return Receipt(detail=f"{url} answered HTTP {answer.status_code}.", answer=answered.answer, words=answered.text)
+
+
+def payload_of(parcel: Parcel) -> NoticePayload:
+    """What is sent: the words of the preview, and the facts beside them."""
+    notice = parcel.notice
+    return NoticePayload(
+        type="waterline.notice",
+        id=parcel.key,
+        incident=parcel.incident,
+        table=parcel.table,
+        consumer=notice.consumer,
+        kind=notice.kind,
+        revision=notice.revision,
+        severity=notice.severity,
+        queued_at=parcel.at,
+        may_be_repeated=parcel.may_be_there,
+        headline=headline(notice.text),
+        markdown=as_markdown(notice.text),
+        answers=notice.answers,
+        data=notice.data,
+    )
+
+
+def signature(secret: bytes, key: str, stamp: str, body: bytes) -> str:
+    """`v1,` and base64 of the HMAC-SHA256 over `id.timestamp.body`."""
+    digest = hmac.new(secret, f"{key}.{stamp}.".encode() + body, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def secrets_in(text: str) -> tuple[bytes, ...]:
+    """The keys in `whsec_…`, several of them with spaces between while one takes the other's place. Raises
+    BadConfiguration, which quotes none."""
+    found = []
+    for each in text.split():
+        try:
+            key = base64.b64decode(each.removeprefix("whsec_"), validate=True)
+        except binascii.Error:
+            key = b""
+        if not each.startswith("whsec_") or len(key) < 24:
+            raise BadConfiguration(
+                "The secret WATERLINE_WEBHOOK_SECRET cannot be used.",
+                "Expected `whsec_` and the base64 of at least 24 random bytes; found something else.",
+                "Make one: echo whsec_$(openssl rand -base64 32).",
+            )
+        found.append(key)
+    return tuple(found)
+
+
+def _answered(answer: httpx.Response) -> _Answered:
+    """Nothing, where the body is no answer: receivers need not say anything."""
+    if len(answer.content) > _MOST_BYTES:
+        return _Answered()
+    try:
+        return _Answered.model_validate_json(answer.content)
+    except ValidationError:
+        return _Answered()

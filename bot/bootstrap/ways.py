@@ -1,0 +1,78 @@
+"""Builds what brings notices by other ways than Slack, as the settings say."""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from bot.adapters.notice_files import NoticeFiles
+from bot.adapters.smtp import Smtp
+from bot.adapters.webhook import Webhook, secrets_in
+from bot.bootstrap import Built
+from bot.domain.errors import BadConfiguration
+from bot.domain.setup import TableSetup
+from bot.ports.carriers import Carrier
+from bot.service.courier import Courier
+from bot.settings import NoticeSecrets, Settings
+
+
+def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> Courier:
+    """The courier of a bot that serves, started, and closed with the stack. Raises BadConfiguration."""
+    services = built.services
+    refuse_missing_ways(settings, services.observer.tables.values())
+    courier = Courier(
+        services.store, services.answering, carriers(settings, stack), services.clock, built.store.presence.alone_with
+    )
+    stack.callback(courier.close)
+    courier.start()
+    return courier
+
+
+def carriers(settings: Settings, stack: ExitStack) -> dict[str, Carrier]:
+    """Each way that is set up; closed with the stack. Raises BadConfiguration."""
+    secrets = NoticeSecrets()
+    found: dict[str, Carrier] = {"file": NoticeFiles()}
+    smtp = settings.notices.smtp
+    if smtp is not None:
+        found["email"] = Smtp(
+            smtp.host,
+            smtp.port,
+            smtp.sender,
+            security=smtp.security,
+            login=_login(smtp.user, secrets),
+            limit_s=smtp.within.total_seconds(),
+        )
+    if secrets.waterline_webhook_secret is not None:
+        webhook = Webhook(secrets_in(secrets.waterline_webhook_secret.get_secret_value()))
+        stack.callback(webhook.close)
+        found["webhook"] = webhook
+    return found
+
+
+def refuse_missing_ways(settings: Settings, setups: Iterable[TableSetup]) -> None:
+    """Raises BadConfiguration for a consumer whose way is not set up: it would be told of at the worst moment."""
+    has_webhook = NoticeSecrets().waterline_webhook_secret is not None
+    for setup in setups:
+        for consumer in setup.consumers:
+            if consumer.email and settings.notices.smtp is None:
+                raise BadConfiguration(
+                    f"tables.{setup.name}.consumers: {consumer.name} is to be told by e-mail, without a mail server.",
+                    "Expected `notices.smtp`; found nothing.",
+                    "Set it up, or name another way for this consumer.",
+                )
+            if consumer.webhook and not has_webhook:
+                raise BadConfiguration(
+                    f"tables.{setup.name}.consumers: {consumer.name} is to be told by webhook, and nothing signs it.",
+                    "Expected WATERLINE_WEBHOOK_SECRET in the environment; found it not set.",
+                    "Make one (echo whsec_$(openssl rand -base64 32)) and give it to the receiver, too.",
+                )
+
+
+def _login(user: str | None, secrets: NoticeSecrets) -> tuple[str, str] | None:
+    if user is None:
+        return None
+    if secrets.waterline_smtp_password is None:
+        raise BadConfiguration(
+            "The mail server cannot be logged in to.",
+            f"Expected WATERLINE_SMTP_PASSWORD in the environment, for {user}; found it not set.",
+            "Set it where the bot is started, or name a file with it (…_FILE).",
+        )
+    return user, secrets.waterline_smtp_password.get_secret_value()

@@ -1,0 +1,204 @@
+"""Brings notices by e-mail, webhook and file: each try is on record before it is made, and tried again by rule.
+
+A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
+again under the same key, and says of itself that it may be there twice.
+"""
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+
+from bot.domain.entries import Body, DeliveryDelayed, DeliveryTried, NoticeEnded
+from bot.domain.errors import CouldNotKeep, JournalMoved, NotDelivered, Refused, UnknownIncident
+from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import sending_key
+from bot.domain.told import DeliveryView, NoticeView, again_after
+from bot.ports import Clock
+from bot.ports.carriers import Carrier, Parcel, Receipt
+from bot.service.answering import Answering
+from bot.service.background import AloneWith
+from bot.service.incident_store import IncidentStore
+
+log = structlog.get_logger(__name__)
+_LOOK_EVERY = timedelta(seconds=20)
+"""What another process has queued is found within this time."""
+
+
+class Courier:
+    """One thread that looks after every delivery that is not Slack's."""
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        answering: Answering,
+        carriers: Mapping[str, Carrier],
+        clock: Clock,
+        alone_with: AloneWith,
+    ) -> None:
+        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
+        self._store = store
+        self._answering = answering
+        self._carriers = carriers
+        self._clock = clock
+        self._alone_with = alone_with
+        self._changed: set[IncidentId] = set()
+        self._wake = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._loop, name="courier")
+        store.on_change(self._note)
+
+    def start(self) -> None:
+        """Begin with whatever is not at its end."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the try that is being made."""
+        self._stopped = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def deliver_due(self, incident_id: IncidentId) -> datetime | None:
+        """Try whatever is due; returns when the next try is, None when nothing is left."""
+        with self._alone_with(f"{incident_id}/notices") as is_mine:
+            if not is_mine:
+                return self._clock.now() + _LOOK_EVERY
+            while not self._stopped:
+                incident = self._store.get(incident_id)
+                waiting = _waiting(incident)
+                due = next((each for each in waiting if each[0] <= self._clock.now()), None)
+                if due is None:
+                    return min((at for at, _view, _delivery in waiting), default=None)
+                self._try(incident, due[1], due[2])
+        return None
+
+    def _note(self, incident_id: IncidentId) -> None:
+        self._changed.add(incident_id)
+        self._wake.set()
+
+    def _loop(self) -> None:
+        next_look = self._clock.now()
+        dues: dict[IncidentId, datetime] = {}
+        while not self._stopped:
+            try:
+                now = self._clock.now()
+                if now >= next_look:
+                    next_look = now + _LOOK_EVERY
+                    self._changed |= {incident.id for incident in self._store.all() if _waiting(incident)}
+                ready = {each for each, at in dues.items() if at <= now}
+                while self._changed:
+                    ready.add(self._changed.pop())
+                for incident_id in sorted(ready):
+                    dues.pop(incident_id, None)
+                    with suppress(UnknownIncident):
+                        due = self.deliver_due(incident_id)
+                        if due is not None:
+                            dues[incident_id] = due
+            except (CouldNotKeep, JournalMoved) as away:
+                log.warning("notices wait for the record", problem=str(away))
+            except Exception:
+                log.exception("notices cannot be brought")  # a dead thread would be silence
+            self._wake.wait(timeout=1.0)
+            self._wake.clear()
+
+    def _try(self, incident: Incident, view: NoticeView, delivery: DeliveryView) -> None:
+        number = delivery.tries + 1
+        may_be_there = delivery.may_be_there
+        if not self._begun(incident.id, view, delivery, number):
+            return
+        parcel = Parcel(
+            key=sending_key(view.key, delivery.address.key),
+            notice=view.notice,
+            address=delivery.address,
+            incident=incident.id,
+            table=incident.opened.table,
+            private=incident.is_private,
+            number=number,
+            may_be_there=may_be_there,
+            at=self._clock.now(),
+        )
+        try:
+            receipt = self._carry(parcel)
+        except NotDelivered as problem:
+            self._failed(incident.id, view, delivery, number, problem, may_be_there)
+            return
+        detail = f"{receipt.detail} It may be there twice." if may_be_there else receipt.detail
+        self._end(
+            incident.id,
+            view,
+            delivery,
+            NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key),
+        )
+        if receipt.answer is not None:
+            with suppress(Refused):
+                self._answering.answer(
+                    incident.id, view.seq, receipt.answer, by=view.notice.consumer, text=receipt.words, via="webhook"
+                )
+
+    def _carry(self, parcel: Parcel) -> Receipt:
+        carrier = self._carriers.get(parcel.address.by)
+        if carrier is None:
+            raise NotDelivered(f"Nothing is configured that sends {parcel.address}.", is_final=True)
+        return carrier.carry(parcel)
+
+    def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
+        """The intent is unique in the database: of two replicas one goes on."""
+        body = DeliveryTried(key=view.key, to=delivery.address.key, number=number)
+        try:
+            self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [body])
+        except Refused:
+            return False
+        return True
+
+    def _failed(
+        self,
+        incident_id: IncidentId,
+        view: NoticeView,
+        delivery: DeliveryView,
+        number: int,
+        problem: NotDelivered,
+        may_be_there: bool,
+    ) -> None:
+        wait = None if problem.is_final else again_after(number)
+        to = delivery.address.key
+        if wait is not None:
+            delayed = DeliveryDelayed(
+                key=view.key,
+                to=to,
+                number=number,
+                problem=problem.happened,
+                again_at=self._clock.now() + wait,
+                may_be_there=problem.may_be_there or may_be_there,
+            )
+            self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [delayed])
+            return
+        log.warning("notice not delivered", notice=view.key, to=to, tries=number, problem=problem.happened)
+        tried = "" if number == 1 else f" Tried {number} times."
+        ended = NoticeEnded(key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to)
+        self._end(incident_id, view, delivery, ended)
+
+    def _end(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, ended: NoticeEnded) -> None:
+        def decide(now: Incident) -> list[Body]:
+            known = now.notices[view.key].delivery(delivery.address.key)
+            if known is None or known.ended is not None:
+                return []
+            asks = now.responder if ended.how == "failed" else None
+            return [ended.model_copy(update={"asks": asks})]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+
+def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:
+    """What is not at its end, the earliest due first."""
+    found = [
+        (due, view, delivery)
+        for view in incident.notices.values()
+        for delivery in view.deliveries.values()
+        if (due := delivery.due_at(view.queued_at)) is not None
+    ]
+    return sorted(found, key=lambda each: each[0])

@@ -1,0 +1,92 @@
+"""An open incident, a notice that is queued for several ways, and a courier over the same record."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.adapters.notice_files import NoticeFiles
+from bot.adapters.smtp import Smtp
+from bot.adapters.webhook import Webhook
+from bot.domain.entries import NoticeQueued
+from bot.domain.notice import Address, Notice, NoticeData
+from bot.ports import Journal
+from bot.service.answering import Answering
+from bot.service.courier import Courier
+from bot.service.incident_store import IncidentStore
+from tests import orders_table as orders
+from tests.incidents import Story
+from tests.telling.receivers import Hook, Mailbox, hook, mailbox
+
+SECRETS = (b"x" * 32, b"y" * 32)
+TEXT = (
+    "*sales.orders is under review: do not rely on its newest rows.*\n"
+    "You are safe on snapshot `5130840912223377421`. A &lt;b&gt; &amp; [link](https://x.example)\n\n"
+    "*What to do now*\n• Read the trusted state.\n• Do not re-run yet.\n\n"
+    "```\nSELECT * FROM sales.orders VERSION AS OF 'waterline' -- 1 &lt; 2\n```\n"
+    "Questions: <#C0ORDERS01>, <@U0ANA00001> is responding."
+)
+
+
+class Hand:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.at = orders.NINE + timedelta(hours=1)
+
+    def now(self) -> datetime:
+        """See the port."""
+        return self.at
+
+
+class Scene:
+    """One incident whose consumers are told."""
+
+    def __init__(self, story: Story, box: Mailbox, taken: Hook, folder: Path) -> None:
+        self.story = story
+        self.box = box
+        self.hook = taken
+        self.folder = folder
+        self.clock = Hand()
+        self.webhook = Webhook(SECRETS)
+
+    def queues(self, *ways: Address, consumer: str = "revenue_daily", channel: str = "") -> str:
+        """A first warning is queued; returns its key."""
+        notice = Notice(
+            kind="recovered", revision=1, consumer=consumer, channel=channel, text=TEXT, title="Recovered", ways=ways,
+            answers=("acknowledged", "re-ran", "needs-help"), severity="sev2",
+            data=NoticeData(stage="proven", trusted_snapshot=orders.GOOD),
+        )  # fmt: skip
+        self.story.says(NoticeQueued(notice=notice))
+        return notice.key(self.story.id)
+
+    def mail(self, to: str = "revenue@acme.example") -> Address:
+        """The way to the mailbox."""
+        return Address(by="email", to=to)
+
+    def courier(self, journal: Journal | None = None, *, is_up: bool = True) -> Courier:
+        """One process's; `is_up` False: the mail server is not there."""
+        store = IncidentStore(journal or self.story.journal, self.clock)
+        port = self.box.port if is_up else 9
+        smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
+        carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
+        return Courier(store, Answering(store), carriers, self.clock, lambda _name: nullcontext(True))
+
+    def delivers(self, *, is_up: bool = True) -> datetime | None:
+        """Whatever is due is tried once; returns when the next try is."""
+        return self.courier(is_up=is_up).deliver_due(self.story.id)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """Ana responds; nobody is told yet."""
+    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    with mailbox() as box, hook() as taken:
+        found = Scene(Story(store.journal), box, taken, tmp_path)
+        found.story.opens()
+        yield found
+        found.webhook.close()
+    store.close()

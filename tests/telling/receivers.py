@@ -1,0 +1,98 @@
+"""A mail server and an HTTP server on loopback: the other side of the wire, as consumers have it."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+
+class Mailbox:
+    """Takes every mail, or refuses as it is told."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.refuses: str | None = None
+        self.port = 0
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+        """aiosmtpd's hook."""
+        if self.refuses is not None:
+            return self.refuses
+        content = envelope.content
+        assert isinstance(content, bytes)
+        mail = message_from_bytes(content, policy=policy.default)
+        assert isinstance(mail, EmailMessage)
+        self.mails.append(mail)
+        return "250 taken"
+
+
+@contextmanager
+def mailbox() -> Iterator[Mailbox]:
+    """A real SMTP server."""
+    box, loop, ready = Mailbox(), asyncio.new_event_loop(), threading.Event()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        server = loop.run_until_complete(
+            loop.create_server(lambda: SMTP(box, hostname="loopback", loop=loop), "127.0.0.1", 0)
+        )
+        box.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        loop.run_forever()
+        server.close()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    ready.wait()
+    yield box
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+
+
+class Hook:
+    """Takes every POST, and answers what it is told to, the last answer again and again."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.answers: list[tuple[int, dict[str, Any]]] = [(200, {})]
+        self.url = ""
+
+
+@contextmanager
+def hook() -> Iterator[Hook]:
+    """A real HTTP server."""
+    taken = Hook()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            taken.requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            status, said = taken.answers.pop(0) if len(taken.answers) > 1 else taken.answers[0]
+            answer = json.dumps(said).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    taken.url = f"http://127.0.0.1:{server.server_port}/hook"
+    yield taken
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -1,0 +1,170 @@
+"""Every way: what arrives, what is on record, what is tried again, and what a crash leaves behind."""
+
+import base64
+import hashlib
+import hmac
+import json
+import signal
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.entries import DeliveryTried
+from bot.domain.notice import Address, sending_key
+from bot.domain.told import MOST_TRIES
+from tests.decisions import ANA
+from tests.telling.conftest import SECRETS, Scene
+from tests.telling.killed_courier import deliver_and_die
+
+
+def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
+    """One multipart message; people and channels become links, what others wrote stays text."""
+    key = scene.queues(scene.mail())
+
+    scene.delivers()
+
+    [mail] = scene.box.mails
+    text, page = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert text is not None
+    assert page is not None
+    assert mail["Subject"] == f"[{scene.story.id}] sales.orders is under review: do not rely on its newest rows."
+    assert mail["Message-ID"] == f"<{sending_key(key, 'email:revenue@acme.example')}@acme.example>"
+    for part in (text.get_content(), page.get_content()):
+        assert "5130840912223377421" in part
+        assert "https://slack.com/app_redirect?channel=C0ORDERS01" in part
+    assert "A <b> & [link](https://x.example)" in text.get_content()
+    assert "A &lt;b&gt; &amp; [link](https://x.example)" in page.get_content()
+    assert "<strong>What to do now</strong>" in page.get_content()
+    assert page.get_content().count("<li>") == 2
+
+
+def test_what_arrived_is_on_record_and_not_sent_again(scene: Scene) -> None:
+    """Each way once, whoever looks again."""
+    key = scene.queues(
+        scene.mail(), Address(by="webhook", to=scene.hook.url), Address(by="file", to=str(scene.folder / "told"))
+    )
+
+    first, again = scene.delivers(), scene.delivers()
+
+    view = scene.story.incident.notices[key]
+    assert (first, again) == (None, None)
+    assert [d.ended.how for d in view.deliveries.values() if d.ended] == ["delivered"] * 3
+    assert (len(scene.box.mails), len(scene.hook.requests)) == (1, 1)
+    [file] = (scene.folder / "told").iterdir()
+    assert "**sales.orders is under review: do not rely on its newest rows.**" in file.read_text(encoding="utf-8")
+
+
+def test_a_webhook_is_signed_with_every_secret(scene: Scene) -> None:
+    """As Standard Webhooks has it: over id, timestamp and the very body."""
+    key = scene.queues(Address(by="webhook", to=scene.hook.url))
+
+    scene.delivers()
+
+    [(headers, body)] = scene.hook.requests
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    digests = [hmac.new(secret, signed, hashlib.sha256).digest() for secret in SECRETS]
+    assert headers["webhook-signature"] == " ".join(f"v1,{base64.b64encode(d).decode()}" for d in digests)
+    assert headers["webhook-id"] == headers["idempotency-key"] == sending_key(key, f"webhook:{scene.hook.url}")
+    assert int(headers["webhook-timestamp"]) == int(scene.clock.at.timestamp())
+    assert json.loads(body)["data"]["trusted_snapshot"] == 5130840912223377421
+
+
+def test_a_program_answers_in_the_body_of_its_response(scene: Scene) -> None:
+    """An agent that re-ran says so at once; it leads back into the incident."""
+    key = scene.queues(Address(by="webhook", to=scene.hook.url), consumer="fraud_agent")
+    scene.hook.answers = [(200, {"answer": "re-ran", "text": "3 runs"})]
+
+    scene.delivers()
+
+    [answer] = scene.story.incident.notices[key].answers
+    assert (answer.answer, answer.text, answer.by, answer.via) == ("re-ran", "3 runs", "fraud_agent", "webhook")
+
+
+def test_what_does_not_arrive_is_tried_again_later_under_the_same_id(scene: Scene) -> None:
+    """Busy now, taken later; the other ways do not wait for it."""
+    key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
+    scene.hook.answers = [(503, {}), (200, {})]
+
+    due = scene.delivers()
+    assert due == scene.clock.at + timedelta(seconds=10)
+    delayed = scene.story.incident.notices[key].deliveries[f"webhook:{scene.hook.url}"].delayed
+    assert delayed is not None
+    assert "HTTP 503" in delayed.problem
+    assert len(scene.box.mails) == 1
+    scene.clock.at = due
+    scene.delivers()
+
+    ids = {headers["webhook-id"] for headers, _body in scene.hook.requests}
+    assert (len(scene.hook.requests), len(ids)) == (2, 1)
+    assert scene.story.incident.notices[key].unreached == ()
+
+
+def test_after_the_last_try_the_responder_is_asked_to_call(scene: Scene) -> None:
+    """A mail server that stays away is given up by rule, aloud."""
+    key = scene.queues(scene.mail())
+    tries = 0
+
+    while (due := scene.delivers(is_up=False)) is not None:
+        tries += 1
+        scene.clock.at = due
+
+    [lost] = scene.story.incident.notices[key].unreached
+    assert tries + 1 == MOST_TRIES
+    assert lost.ended is not None
+    assert lost.ended.asks == ANA
+    assert f"Tried {MOST_TRIES} times" in lost.ended.detail
+
+
+@pytest.mark.parametrize(("said", "is_final"), [("550 no such mailbox", True), ("451 come back later", False)])
+def test_a_refusal_for_good_is_not_tried_again(scene: Scene, said: str, is_final: bool) -> None:
+    """A mailbox that is not there will not be there in a minute."""
+    key = scene.queues(scene.mail())
+    scene.box.refuses = said
+
+    due = scene.delivers()
+
+    assert (due is None) is is_final
+    assert (len(scene.story.incident.notices[key].unreached) == 1) is is_final
+
+
+def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
+    """Nothing waits in silence for a server that nobody configured."""
+    key = scene.queues(scene.mail())
+    courier = scene.courier()
+    courier._carriers = {}
+
+    courier.deliver_due(scene.story.id)
+
+    [lost] = scene.story.incident.notices[key].unreached
+    assert lost.ended is not None
+    assert "Nothing is configured" in lost.ended.detail
+
+
+@pytest.mark.parametrize(("cut", "mails"), [(1, 1), (-2, 2)])
+def test_a_power_cut_loses_nothing_and_what_may_be_there_twice_says_so(scene: Scene, cut: int, mails: int) -> None:
+    """Killed right after the intent, or right before the end is written: it arrives, twice only under one id and
+    marked."""
+    key = scene.queues(scene.mail())
+    url = f"sqlite:///{scene.folder / 'record.db'}"
+    assert deliver_and_die(url, scene.box.port, scene.story.id, scene.clock.at, cut) == -signal.SIGKILL
+
+    scene.delivers()
+
+    assert scene.story.incident.notices[key].unreached == ()
+    assert scene.story.incident.notices[key].ended is not None
+    assert (len(scene.box.mails), len({mail["Message-ID"] for mail in scene.box.mails})) == (mails, 1)
+    assert "may have come twice" in str(scene.box.mails[-1])
+
+
+def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
+    """The intent without an end is all that a crash leaves; it is not taken for a failure."""
+    key = scene.queues(scene.mail())
+    scene.story.says(DeliveryTried(key=key, to=scene.mail().key, number=1))
+
+    scene.delivers()
+
+    [mail] = scene.box.mails
+    ended = scene.story.incident.notices[key].deliveries[scene.mail().key].ended
+    assert "may have come twice" in str(mail)
+    assert ended is not None
+    assert "It may be there twice" in ended.detail
