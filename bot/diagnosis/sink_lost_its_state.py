@@ -69,8 +69,9 @@ def _change(case: Case) -> Change | None:
     """The newest change on main in the window; an old id that commits on is a second sink, not a change."""
     inside = {s.snapshot_id for s in in_window(case)}
     commits = [s for s in flink_commits(case.observation.table) if s.operator_id is not None]
+    later: set[OperatorId | None] = set()
     for before, after in reversed(list(pairwise(commits))):
-        later = {s.operator_id for s in commits[commits.index(after) :]}
+        later.add(after.operator_id)
         if after.snapshot_id not in inside or before.operator_id is None or before.operator_id in later:
             continue
         return Change(
