@@ -25,19 +25,21 @@ class Held:
     """One table held."""
     tasked_mb: float
     """And every window task of the benchmark answered once."""
+    own_mb: float
+    """Of that: what no other process could share, so without the libraries' code."""
     peak_mb: float
     load_s: float
 
 
 def held(home: Path, spark: str) -> Held:
-    """A new process with the whole bot imported loads the table of that catalog and asks the Spark at that address."""
+    """A new process with the whole bot and its pages imported loads the table of that catalog, and asks that Spark."""
     command = [sys.executable, "-m", "tests.bench.memory", str(home), spark]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return Held(**json.loads(done.stdout))
 
 
 def _measure(home: Path, spark: str) -> Held:
-    import bot.cli  # noqa: F401 - what the process weighs is what is measured
+    import bot.cli.web  # noqa: F401 - what the process weighs is what is measured
     import spark_tasks
     from bot.adapters.clock import SystemClock
     from bot.adapters.iceberg import PyIcebergCatalog
@@ -60,9 +62,9 @@ def _measure(home: Path, spark: str) -> Held:
     runner = SparkEvidenceRunner(tasks, spark)
     for name in TASKS:
         runner.run(tasks[name].task, ask_of(table), tag=f"memory-{name}", on_progress=lambda _progress: None)
-    tasked = process.memory_info().rss / _MB
+    tasked, own = process.memory_info().rss / _MB, process.memory_full_info().uss / _MB
     runner.close()
-    return Held(before, after, tasked, _peak_mb(), load_s)
+    return Held(before, after, tasked, own, _peak_mb(), load_s)
 
 
 def _peak_mb() -> float:

@@ -110,10 +110,10 @@ def _print_rows(costs: Sequence[RowCosts]) -> None:
 
 def _print_memory(found: Sequence[tuple[Size, Held]]) -> None:
     grid = Table(title=f"Resident memory of the bot's process in MB (aim: below {MEMORY_AIM_MB})")
-    for column in ("table", "nothing loaded", "table held", "after evidence", "peak", "seconds to load"):
+    for column in ("table", "nothing loaded", "table held", "after evidence", "its own", "peak", "seconds to load"):
         grid.add_column(column, justify="left" if column == "table" else "right")
     for size, each in found:
-        numbers = (each.before_mb, each.after_mb, each.tasked_mb, each.peak_mb)
+        numbers = (each.before_mb, each.after_mb, each.tasked_mb, each.own_mb, each.peak_mb)
         grid.add_row(_name(size), *(f"{number:.0f}" for number in numbers), f"{each.load_s:.2f}")
     _console.print(grid)
 
