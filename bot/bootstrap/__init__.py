@@ -50,6 +50,7 @@ from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
+from bot.service.savepoints import Savepoints
 from bot.service.services import Services
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
@@ -186,7 +187,9 @@ def assemble(
     desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
-    approvals = Approvals(incidents, proposals, directory, clock)
+    opening = Opening(incidents, observer, read_all(CONTENT / "runbooks"))
+    savepoints = Savepoints(incidents, observer, opening, clock)
+    approvals = Approvals(incidents, proposals, directory, clock, savepoints)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
@@ -201,7 +204,8 @@ def assemble(
         clock=clock,
         store=incidents,
         observer=observer,
-        opening=Opening(incidents, observer, read_all(CONTENT / "runbooks")),
+        opening=opening,
+        savepoints=savepoints,
         desk=desk,
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),

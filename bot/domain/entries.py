@@ -31,6 +31,8 @@ from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.review_entries import FindingAssigned as FindingAssigned
 from bot.domain.review_entries import FindingSettled as FindingSettled
 from bot.domain.runbook import Runbook
+from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
+from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
 from bot.domain.table import Window
 
 
@@ -237,7 +239,7 @@ Body = Annotated[
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
-    | FindingSettled | IncidentClosed,
+    | FindingSettled | SavepointPlanned | RestoreExplained | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

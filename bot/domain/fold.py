@@ -76,6 +76,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.settled.pop((body.contract, body.term), None)
         case e.FindingSettled():
             incident.settled[body.contract, body.term] = body
+        case e.SavepointPlanned():
+            incident.plan = body
+        case e.RestoreExplained():
+            incident.explained[body.proposal] = body
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason

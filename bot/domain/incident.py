@@ -25,6 +25,7 @@ from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.runbook import StepOutcome
+from bot.domain.savepoint_entries import RestoreExplained, SavepointPlanned
 from bot.domain.table import Window
 from bot.domain.told import NoticeView as NoticeView
 
@@ -86,6 +87,10 @@ class Incident:
     assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)
     """(contract, term) -> who mends it until when, as people have said."""
     settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
+    plan: SavepointPlanned | None = None
+    """Of a planned savepoint, the newest."""
+    explained: dict[ProposalId, RestoreExplained] = field(default_factory=dict)
+    """Why a proposal starts the job from another point than the savepoint that counts."""
     closed_at: datetime | None = None
     closed_by: str | None = None
     closed_reason: str | None = None

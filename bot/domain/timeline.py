@@ -69,6 +69,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.ReviewOpened
     | e.FindingAssigned
     | e.FindingSettled
+    | e.SavepointPlanned
+    | e.RestoreExplained
     | e.IncidentClosed,
 ) -> str:
     match body:
@@ -99,6 +101,14 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
             return f"The term “{_bare(body.term)}” is {body.how}: {_full(body.reason)}"
+        case e.SavepointPlanned():
+            who = ", ".join(f"<@{user}>" for user in body.may_restore) or "whoever may carry out a proposal"
+            return (
+                f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {_full(body.reason)} "
+                f"Told: {', '.join(body.told) or 'nobody yet'}. Kept until {body.until:%Y-%m-%d}; restored by {who}."
+            )
+        case e.RestoreExplained():
+            return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {_full(body.reason)}"
         case e.IncidentClosed():
             return f"Closed: {_full(body.reason)}"
         case _:

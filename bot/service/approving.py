@@ -16,6 +16,7 @@ from bot.domain.journal import WATERLINE
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
 from bot.service.proposing import Proposals
+from bot.service.savepoints import Savepoints
 
 Via = Literal["slack", "terminal"]
 
@@ -23,8 +24,17 @@ Via = Literal["slack", "terminal"]
 class Approvals:
     """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.domain.deciding.decide`."""
 
-    def __init__(self, store: IncidentStore, proposals: Proposals, directory: Directory, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: IncidentStore,
+        proposals: Proposals,
+        directory: Directory,
+        clock: Clock,
+        savepoints: Savepoints | None = None,
+    ) -> None:
+        """`savepoints` asks why a job is started from another point than the one that counts."""
         self._store = store
+        self._savepoints = savepoints
         self._proposals = proposals
         self._directory = directory
         self._clock = clock
@@ -62,9 +72,13 @@ class Approvals:
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
-        decided = self._decide(self._view(incident_id, proposal_id), Begin(), by, NO_GROUPS)
+        view = self._view(incident_id, proposal_id)
+        decided = self._decide(view, Begin(), by, NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise _refused(decided)
+        if self._savepoints is not None and view.glass is None:
+            self._savepoints.must_be_explained(incident_id, view)
+            self._savepoints.must_be_allowed(view, by)
 
     def settle(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
@@ -101,6 +115,8 @@ class Approvals:
         refusal = self._decide(view, act, by, membership)
         if isinstance(refusal, NotAllowed):
             raise _refused(refusal)
+        if isinstance(act, Approve) and self._savepoints is not None:
+            self._savepoints.must_be_explained(incident_id, view)
         if isinstance(act, Approve | BreakGlass):
             self._proposals.must_still_hold(incident_id, proposal_id)
 

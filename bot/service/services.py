@@ -22,6 +22,7 @@ from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
+from bot.service.savepoints import Savepoints
 from bot.service.sightings import Sightings
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
@@ -54,6 +55,7 @@ class Services:
     waterline: Waterline
     maintenance: Maintenance
     reviews: Reviews
+    savepoints: Savepoints
     closing: Closing
     duties: Duties
     background: Background

@@ -16,6 +16,7 @@ from bot.domain.trust import Trust
 from bot.service.services import Services
 from bot.service.severity import change_severity
 from bot.service.walking import current_step
+from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.forms import PREVIEW_TITLE, open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.previews import preview_of
@@ -192,6 +193,34 @@ class Commands:
             view = problem_form(PREVIEW_TITLE, str(error))
         self._views.fill(open_form_id(command.trigger), view)
 
+    def _savepoint(self, command: Command) -> None:
+        try:
+            table = self._table(command.rest)
+            view = savepoint_form(self._services.savepoints.offer(table), command.channel)
+        except WaterlineError as error:
+            view = problem_form("Plan a savepoint", str(error))
+        self._views.fill(open_form_id(command.trigger), view)
+
+    def _savepoints(self, command: Command) -> str:
+        table = self._table(command.rest)
+        return catalogue_text(table, *self._services.savepoints.catalogue(table))
+
+    def _why(self, command: Command) -> str:
+        incident = self._services.store.in_channel(command.channel)
+        self._services.savepoints.explain(incident.id, command.rest, by=command.user)
+        return "The reason is on record. The proposal can be approved and carried out now."
+
+    def _review(self, command: Command) -> str:
+        store = self._services.store
+        of_here = [each for each in store.all() if each.opened.channel == command.channel and each.id == command.rest]
+        if command.rest and not of_here:
+            raise Refused(
+                f"There is no incident {command.rest} of this channel.", "", "Type it where the incident was opened."
+            )
+        incident = of_here[0] if of_here else store.in_channel(command.channel)
+        self._services.reviews.open(incident.id, by=command.user, step=None)
+        return f"The contract review of {incident.id} is in its thread."
+
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.closing.close(incident.id, command.rest, by=command.user)
@@ -244,6 +273,14 @@ VERBS: dict[str, Verb] = {
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
+    "savepoint": Verb(
+        "savepoint [TABLE]", "plan a savepoint: why, for which code, kept until when", Commands._savepoint
+    ),
+    "savepoints": Verb(
+        "savepoints [TABLE]", "the savepoints that were kept, and which one counts", Commands._savepoints
+    ),
+    "why": Verb("why REASON", "say why the job is started from another point than the one that counts", Commands._why),
+    "review": Verb("review [INCIDENT]", "fill the contract review, also of a closed incident", Commands._review),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help", "this list", Commands._help),
 }

@@ -63,6 +63,8 @@ def form_for(request: Request) -> View | None:
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
         case Clicked(action=Click.OPEN):
             return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
+        case Command(verb="savepoint"):
+            return placeholder("Plan a savepoint", open_form_id(request.trigger), "Looking at table and job…")
         case Clicked(action=Click.TERM):
             return placeholder("A term of the review", open_form_id(request.trigger), "Reading the review…")
         case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE):

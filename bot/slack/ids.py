@@ -59,6 +59,7 @@ class Form(StrEnum):
     HELP = "form-help"
     REJECT_NOTICE = "form-reject-notice"
     TERM = "form-term"
+    SAVEPOINT = "form-savepoint"
 
 
 def value_of(*parts: str) -> str:

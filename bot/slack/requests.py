@@ -124,7 +124,8 @@ def _entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
             chosen = (element.get("selected_option") or {}).get("value")
             ticked = ",".join(option["value"] for option in element.get("selected_options") or [])
             picked = element.get("selected_user") or element.get("selected_date")
-            value = element.get("value") or chosen or picked or ticked
+            people = ",".join(element.get("selected_users") or [])
+            value = element.get("value") or chosen or picked or ticked or people
             if value:
                 entered[block_id] = value
     return entered

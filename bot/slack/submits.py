@@ -13,6 +13,7 @@ from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Submitted
 from bot.slack.review_terms import answer_term
+from bot.slack.savepoint_plans import planned
 from bot.slack.views import Views
 
 
@@ -46,6 +47,8 @@ class Submits:
                 return approval_counts(view)
             case Form.CLOSE:
                 self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
+            case Form.SAVEPOINT:
+                return planned(self._services, form)
             case Form.TERM:
                 return answer_term(self._services.reviews, form)
             case Form.NOTICE:

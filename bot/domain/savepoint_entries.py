@@ -1,0 +1,40 @@
+"""What the journal can say of planned savepoints; `entries` has it with all the others."""
+
+from typing import Literal
+
+from bot.domain.ids import ProposalId, SnapshotId, UserId
+from bot.domain.record import Record, Utc
+
+
+class SavepointPlanned(Record):
+    """Why a savepoint is taken, for which code, and who answers for it; written before the job is stopped."""
+
+    kind: Literal["savepoint-planned"] = "savepoint-planned"
+    reason: str
+    code_before: str
+    """Version that wrote the state."""
+    code_after: str
+    """Version that is to be started from it."""
+    head: SnapshotId | None
+    """Head of the table when it was planned."""
+    told: tuple[str, ...]
+    """Consumers that were told of it beforehand."""
+    may_restore: tuple[UserId, ...]
+    """Who may start the job from it; empty: whoever may carry out a proposal."""
+    until: Utc
+    """It is kept, and is the authoritative one, until then."""
+
+
+class RestoreExplained(Record):
+    """Why the job is started from another point than the authoritative savepoint."""
+
+    kind: Literal["restore-explained"] = "restore-explained"
+    proposal: ProposalId
+    path: str
+    """From which it is started."""
+    instead_of: str
+    """The authoritative savepoint."""
+    reason: str
+
+
+SavepointEntry = SavepointPlanned | RestoreExplained

@@ -1,0 +1,88 @@
+"""The savepoints of a job that were proven to pair and kept: which one counts now, for which code, and for whom."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from bot.domain.effects import KeepSavepoint, StartJob
+from bot.domain.execution import ProposalView
+from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.proposal import Proposal
+from bot.domain.record import Record, Utc
+from bot.domain.savepoint_entries import SavepointPlanned
+
+UNPLANNED = timedelta(days=7)
+"""How long a savepoint counts that was taken without a plan."""
+
+
+class KeptSavepoint(Record):
+    """One savepoint with the table state that it pairs with."""
+
+    incident: IncidentId | None
+    """None where it is private."""
+    table: TableName
+    job: str
+    taken_at: Utc
+    path: str
+    checkpoint: str
+    snapshot: str
+    """Of the table; the tag keeps it."""
+    tag: str
+    code: str
+    """Version that wrote it, as Flink told it."""
+    plan: SavepointPlanned | None
+
+    @property
+    def until(self) -> datetime:
+        """When it stops to count."""
+        return self.plan.until if self.plan else self.taken_at + UNPLANNED
+
+    @property
+    def code_before(self) -> str:
+        """As the plan says, else as Flink told it."""
+        return self.plan.code_before if self.plan else self.code
+
+
+def kept_savepoints(incidents: Iterable[Incident], job: str) -> tuple[KeptSavepoint, ...]:
+    """Every one that was kept for the job, the newest first."""
+    found = [
+        each for incident in incidents for view in incident.proposals.values() for each in _kept(incident, view, job)
+    ]
+    return tuple(sorted(found, key=lambda kept: kept.taken_at, reverse=True))
+
+
+def authoritative(kept: Iterable[KeptSavepoint], now: datetime) -> KeptSavepoint | None:
+    """The newest, while it counts; an older one never counts again."""
+    newest = next(iter(kept), None)
+    return newest if newest is not None and now < newest.until else None
+
+
+def starts_from(proposal: Proposal) -> StartJob | None:
+    """The effect that starts a job from a point that is known beforehand; None where none does. A start from what a
+    stop of the same proposal leaves goes on with the newest state: nothing is chosen there."""
+    return next((effect for effect in proposal.effects if isinstance(effect, StartJob)), None)
+
+
+def may_restore(kept: KeptSavepoint, user: UserId) -> bool:
+    """Whether this person may start the job from it."""
+    return kept.plan is None or not kept.plan.may_restore or user in kept.plan.may_restore
+
+
+def _kept(incident: Incident, view: ProposalView, job: str) -> Iterable[KeptSavepoint]:
+    for index, effect in enumerate(view.proposal.effects):
+        ended = view.done.get(index)
+        if not isinstance(effect, KeepSavepoint) or effect.job != job or ended is None or ended.how != "done":
+            continue
+        began = view.execution_started_at or view.proposal.proposed_at
+        yield KeptSavepoint(
+            incident=None if incident.is_private else incident.id,
+            table=effect.table,
+            job=job,
+            taken_at=began,
+            path=ended.result["savepoint"],
+            checkpoint=ended.result["checkpoint"],
+            snapshot=ended.result["snapshot"],
+            tag=ended.result["tag"],
+            code=ended.result["code"],
+            plan=incident.plan,
+        )

@@ -1,0 +1,180 @@
+"""Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used."""
+
+from datetime import datetime, timedelta
+
+from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalView
+from bot.domain.flink import JobRun
+from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.record import Record
+from bot.domain.savepoints import KeptSavepoint, authoritative, kept_savepoints, may_restore, starts_from
+from bot.ports import Clock
+from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.observing import Observer
+from bot.service.opening import Opening
+
+RUNBOOK = "planned-savepoint"
+_KEPT_DAYS = 7
+
+
+class SavepointOffer(Record):
+    """What the form of a plan shows."""
+
+    table: TableName
+    job: str
+    head: SnapshotId | None
+    checkpoint: str
+    """Newest checkpoint on main."""
+    code: str
+    """Version that runs now; empty where Flink does not tell it."""
+    consumers: tuple[str, ...]
+    until: datetime
+    keeps: str
+    """How long the contract keeps snapshots, a sentence."""
+
+
+class Savepoints:
+    """Plan, list, explain; and the question before a restore."""
+
+    def __init__(self, store: IncidentStore, observer: Observer, opening: Opening, clock: Clock) -> None:
+        self._store = store
+        self._observer = observer
+        self._opening = opening
+        self._clock = clock
+
+    def offer(self, table: TableName) -> SavepointOffer:
+        """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job."""
+        setup, job = self._observer.setup(table), self._job_of(table)
+        observation = self._observer.observe(table)
+        live = [run for run in observation.jobs.values if isinstance(run, JobRun) and not run.is_terminal]
+        newest = next((s for s in observation.table.chain if s.checkpoint_id is not None), None)
+        keeps = setup.contract.keep_snapshots
+        return SavepointOffer(
+            table=table,
+            job=job,
+            head=observation.table.head,
+            checkpoint="none" if newest is None else str(newest.checkpoint_id),
+            code=(live[0].code_version or "") if len(live) == 1 else "",
+            consumers=tuple(consumer.name for consumer in setup.consumers),
+            until=self._clock.now() + timedelta(days=_KEPT_DAYS),
+            keeps=f"The contract keeps snapshots for {keeps}." if keeps else "The contract names no retention.",
+        )
+
+    def plan(
+        self,
+        table: TableName,
+        channel: str,
+        *,
+        reason: str,
+        code_before: str,
+        code_after: str,
+        told: tuple[str, ...],
+        restorers: tuple[UserId, ...],
+        until: datetime,
+        by: UserId,
+    ) -> IncidentId:
+        """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
+
+        Nothing is stopped: the runbook looks first, and the stop is proposed and approved like any other change.
+        Raises Refused for an end that has passed.
+        """
+        if until <= self._clock.now():
+            raise Refused(
+                "A savepoint is kept into the future.",
+                f"Found {until:%Y-%m-%d}.",
+                "Choose a later day; nothing was done.",
+            )
+        head = self._observer.table(table).head
+        planned = SavepointPlanned(
+            reason=reason, code_before=code_before, code_after=code_after, head=head, told=told,
+            may_restore=restorers, until=until,
+        )  # fmt: skip
+        existing = self._store.open_on(table)
+        incident_id = existing.id if existing else self._open(table, channel, reason, by)
+
+        def decide(now: Incident) -> list[Body]:
+            must_be_open(now)
+            return [] if now.plan == planned else [planned]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        return incident_id
+
+    def catalogue(self, table: TableName) -> tuple[tuple[KeptSavepoint, ...], KeptSavepoint | None]:
+        """(all that were kept for the table's job, the one that counts now). Raises UnknownTable, Refused."""
+        kept = kept_savepoints(self._store.all(), self._job_of(table))
+        return kept, authoritative(kept, self._clock.now())
+
+    def explain(self, incident_id: IncidentId, reason: str, *, by: UserId) -> RestoreExplained:
+        """Put on record why the newest proposal starts from another point. Raises Refused where nothing is asked."""
+        if not reason.strip():
+            raise Refused("A reason needs words.", "", "Write them after the command: /waterline why REASON.")
+        view = self._store.get(incident_id).current_proposal
+        asked = None if view is None else self._other_than(view)
+        if view is None or asked is None:
+            raise Refused(
+                "Nothing has to be explained here.",
+                "The newest proposal starts no job, or starts it from the authoritative savepoint.",
+                "",
+            )
+        path, instead = asked
+        told = RestoreExplained(proposal=view.proposal.id, path=path, instead_of=instead.path, reason=reason.strip())
+        self._store.write(incident_id, by=by, decide=lambda _now: [told])
+        return told
+
+    def must_be_explained(self, incident_id: IncidentId, view: ProposalView) -> None:
+        """Before a yes: raises Refused while the proposal starts from another point and nobody has said why."""
+        asked = self._other_than(view)
+        if asked is None or view.proposal.id in self._store.get(incident_id).explained:
+            return
+        path, instead = asked
+        raise Refused(
+            "This starts the job from another point than the authoritative savepoint.",
+            f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, code "
+            f"{instead.code_before}, taken in {instead.incident or 'a private incident'}); the proposal starts from "
+            f"{path}.",
+            "Say why with /waterline why REASON; then it can be approved.",
+        )
+
+    def must_be_allowed(self, view: ProposalView, by: UserId) -> None:
+        """Before it is carried out: raises Refused unless `by` may start the job from the savepoint that counts."""
+        start, instead = starts_from(view.proposal), self._counting(view)
+        if start is None or instead is None or start.path != instead.path or may_restore(instead, by):
+            return
+        assert instead.plan is not None
+        named = ", ".join(f"<@{user}>" for user in instead.plan.may_restore)
+        raise Refused(
+            "This savepoint is not yours to restore.",
+            f"Its plan in {instead.incident or 'a private incident'} names {named}.",
+            "Ask one of them to execute the proposal.",
+        )
+
+    def _other_than(self, view: ProposalView) -> tuple[str, KeptSavepoint] | None:
+        """(path that is started from, savepoint that counts), where they differ."""
+        start, instead = starts_from(view.proposal), self._counting(view)
+        return None if start is None or instead is None or start.path == instead.path else (start.path, instead)
+
+    def _counting(self, view: ProposalView) -> KeptSavepoint | None:
+        start = starts_from(view.proposal)
+        if start is None:
+            return None
+        return authoritative(kept_savepoints(self._store.all(), start.job), self._clock.now())
+
+    def _job_of(self, table: TableName) -> str:
+        job = self._observer.setup(table).job
+        if job is None:
+            raise Refused(
+                f"No job is configured for {table}.", "A savepoint is of a job.", "Name its `job` in the configuration."
+            )
+        return job
+
+    def _open(self, table: TableName, channel: str, reason: str, by: UserId) -> IncidentId:
+        return self._opening.open(
+            table=table,
+            runbook=RUNBOOK,
+            severity="sev3",
+            channel=channel,
+            summary=f"Planned savepoint: {reason}",
+            by=by,
+        )

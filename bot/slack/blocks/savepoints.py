@@ -1,0 +1,98 @@
+"""The form of a planned savepoint, and the catalogue of those that were kept."""
+
+from collections.abc import Sequence
+
+from slack_sdk.models.blocks import (
+    Block,
+    CheckboxesElement,
+    DatePickerElement,
+    InputBlock,
+    Option,
+    PlainTextInputElement,
+    UserMultiSelectElement,
+)
+from slack_sdk.models.views import View
+
+from bot.domain.ids import TableName, short
+from bot.domain.savepoints import KeptSavepoint
+from bot.service.savepoints import SavepointOffer
+from bot.slack.blocks.parts import context, section
+from bot.slack.ids import Form
+from bot.slack.text import code, mrkdwn, plain
+
+_SHOWN = 10
+_OPTIONS = 10
+"""Slack takes so many checkboxes."""
+
+
+def savepoint_form(offer: SavepointOffer, channel: str) -> View:
+    """Why, for which code, who was told, who may restore it, until when; with what table and job say now."""
+    blocks: list[Block] = [
+        section(
+            f"*Table* {code(offer.table)}, *job* {code(offer.job)}\n"
+            f"Head {short(offer.head)}, newest checkpoint {mrkdwn(offer.checkpoint)}. {mrkdwn(offer.keeps)}"
+        ),
+        _line("reason", "Why is the job stopped?", ""),
+        _line("before", "Code that runs now", offer.code),
+        _line("after", "Code that is started from it", ""),
+        *_told(offer.consumers),
+        InputBlock(
+            block_id="restorers",
+            label="Who may restore it?",
+            hint="Empty: whoever may carry out a proposal.",
+            optional=True,
+            element=UserMultiSelectElement(action_id="restorers"),
+        ),
+        InputBlock(
+            block_id="until",
+            label="Kept, and the one that counts, until",
+            element=DatePickerElement(action_id="until", initial_date=f"{offer.until:%Y-%m-%d}"),
+        ),
+        context("Nothing is stopped yet: the runbook looks first, and the stop is approved by somebody else."),
+    ]
+    return View(
+        type="modal",
+        callback_id=Form.SAVEPOINT,
+        title="Plan a savepoint",
+        submit="Plan it",
+        close="Cancel",
+        private_metadata=f"{offer.table}/{channel}",
+        blocks=blocks,
+    )
+
+
+def catalogue_text(table: TableName, kept: Sequence[KeptSavepoint], counts: KeptSavepoint | None) -> str:
+    """One savepoint a paragraph, the newest first; which one counts is said before all."""
+    if not kept:
+        return f"No savepoint of the job that writes {table} was kept yet. Plan one with /waterline savepoint {table}."
+    first = (
+        "None counts now: the newest has passed its day."
+        if counts is None
+        else f"Authoritative until {counts.until:%Y-%m-%d}: checkpoint {counts.checkpoint}."
+    )
+    more = [f"{len(kept) - _SHOWN} older ones are in the records of their incidents."] if len(kept) > _SHOWN else []
+    return "\n".join([first, *(_entry(each, each == counts) for each in kept[:_SHOWN]), *more])
+
+
+def _entry(kept: KeptSavepoint, counts: bool) -> str:
+    sign = "→" if counts else "•"
+    after = f" for {kept.plan.code_after}" if kept.plan else ""
+    why = f" {kept.plan.reason}" if kept.plan else " Taken without a plan."
+    where = f", {kept.incident}" if kept.incident else ""
+    return (
+        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} (tag {kept.tag}), code "
+        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{why}\n   {kept.path}"
+    )
+
+
+def _told(consumers: Sequence[str]) -> list[Block]:
+    if not consumers:
+        return [context("No consumer is declared: nobody has to be told.")]
+    options = [Option(value=str(n), text=plain(name, 70)) for n, name in enumerate(consumers[:_OPTIONS])]
+    element = CheckboxesElement(action_id="told", options=options)
+    return [InputBlock(block_id="told", label="Which consumers were told of it?", optional=True, element=element)]
+
+
+def _line(name: str, label: str, value: str) -> InputBlock:
+    element = PlainTextInputElement(action_id=name, initial_value=value or None, max_length=200)
+    return InputBlock(block_id=name, label=label, element=element)
