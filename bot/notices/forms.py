@@ -10,7 +10,7 @@ _BOLD = re.compile(r"\*([^*\n]+)\*")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _FENCE = "```"
 _SPECIAL = re.compile(r"([\\\[\]])")
-_PLACES = {"@": "person in Slack", "#": "channel in Slack"}
+_PLACES = {"@": "this person in Slack", "#": "the incident's channel in Slack"}
 _STYLE = (
     "font:15px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d1c1d;max-width:44em;"
     "margin:0 auto;padding:16px"

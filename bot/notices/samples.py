@@ -127,3 +127,46 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 responder=UserId("U0ANA00001") if full else None,
             ),
         )
+
+
+_EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
+    "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
+    "update": ("read through others", "trusted by tag", "under review", "executing"),
+    "recovery_proposed": ("not observed", "trusted by tag", "under review", "diagnosed"),
+    "recovered": ("read above", "trusted by tag", "taken back", "proven"),
+    "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
+    "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
+    "review_published": ("not observed", "trusted by tag", "nothing affected", "proven"),
+}
+
+
+_WORDS = {
+    "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
+    "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
+    "contract_change": "From 1 December on, snapshots are kept for 7 days instead of 5.",
+}
+
+
+def example(kind: str) -> NoticeFacts:
+    """One telling sample for this kind of notice, its lists short."""
+    reading, trusted, affected, stage = _EXAMPLES.get(
+        kind, ("not observed", "trusted by tag", "under review", "diagnosed")
+    )
+    facts = dict(samples())[f"{reading}, {trusted}, {affected}, {stage}"]
+    seen = facts.reading
+    if isinstance(seen, ReadThrough):
+        seen = seen.model_copy(update={"runs": seen.runs[:2]})
+    few = facts.affected
+    if few is not None:
+        few = few.model_copy(update={"snapshots": few.snapshots[:3], "rows": 300})
+    return facts.model_copy(
+        update={
+            "summary": "Revenue is too high since 09:00.",
+            "words": _WORDS.get(kind, ""),
+            "severity_before": "sev3" if kind == "update" else None,
+            "reading": seen,
+            "affected": few,
+            "changes": facts.changes[:2],
+            "review": facts.review.model_copy(update={"broken": facts.review.broken[:2]}) if facts.review else None,
+        }
+    )

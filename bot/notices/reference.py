@@ -1,0 +1,45 @@
+"""The reference of all notices: each rendered once, and every fact that a template may use. `docs/notices.md` ends with
+it, so that it cannot lag behind the templates."""
+
+from collections.abc import Mapping
+
+from bot.notices.facts import NoticeFacts
+from bot.notices.forms import as_markdown
+from bot.notices.samples import example
+from bot.notices.template import NoticeTemplate, render
+
+BEGIN = (
+    "<!-- Written from the templates (python -m bot.notices.reference); what stands below is not edited by hand. -->"
+)
+
+
+def reference(templates: Mapping[str, NoticeTemplate]) -> str:
+    """Markdown: the kinds with one example each, then the facts."""
+    lines = [BEGIN, "", "## Each notice, rendered", ""]
+    for kind, template in templates.items():
+        answers = ", ".join(answer.replace("-", " ") for answer in template.answers)
+        words = " It needs words of the responder's own." if template.needs_words else ""
+        lines += [
+            f"### `{kind}`: {template.title}",
+            "",
+            f"Sent {template.when}. Can be answered: {answers}.{words}",
+            "",
+        ]
+        told = as_markdown(render(template, example(kind))).rstrip()
+        lines += [f"> {line}".rstrip() for line in told.split("\n")]
+        lines.append("")
+    lines += ["## Facts", "", "A template's variables; `None` where nothing is known.", ""]
+    lines += ["| fact | what it is |", "|---|---|"]
+    for name, field in NoticeFacts.model_fields.items():
+        lines.append(f"| `{name}` | {' '.join((field.description or '').split())} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+
+    from bot.notices.template import scan
+
+    _page = Path("docs/notices.md")
+    _written = _page.read_text(encoding="utf-8").split(BEGIN)[0]
+    _page.write_text(_written + reference(scan(Path("messages"))), encoding="utf-8")

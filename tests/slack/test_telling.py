@@ -1,0 +1,104 @@
+"""Consumers answer, and it leads back into the incident; what a policy holds is sent when others agree."""
+
+import pytest
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.reads import Consumer
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder
+
+
+def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, dana: Responder, bot: LittleBot) -> None:
+    """Seen and help wanted: in the record, on the card, and the responder is asked by name; also after the end."""
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+    warning = dana.sees("under review", "revenue-analytics")
+
+    dana.clicks("Acknowledge", warning)
+    ana.sees_on_card("seen by")
+    dana.clicks("I need help…", dana.sees("seen by", "revenue-analytics"))
+    dana.fills_reason("The 9:00 board report stands still.")
+    asked = ana.sees("asks for help")
+    ana.asks("close Nothing was wrong.")
+    dana.clicks("I need help…", dana.sees("help wanted by", "revenue-analytics"))
+    dana.fills_reason("And the 10:00 one.")
+
+    ana.sees("And the 10:00 one.")
+    assert "revenue_daily asks for help: The 9:00 board report stands still." in asked.plain
+    assert "please look" in asked.plain
+    [told] = [v for v in bot.services.store.all()[0].notices.values() if v.notice.consumer == "revenue_daily"]
+    assert [answer.answer for answer in told.answers] == ["acknowledged", "needs-help", "needs-help"]
+    assert {answer.by for answer in told.answers} == {dana.person}
+
+
+def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: LittleBot) -> None:
+    """Whoever was told sev2 hears of sev1, without being asked for."""
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+    dana.sees("under review", "revenue-analytics")
+
+    ana.asks("severity sev1 Finance reports from it.")
+
+    dana.sees("The severity changed from sev2 to sev1.", "revenue-analytics")
+    ana.sees_on_card("Sev 1")
+
+
+def test_a_correction_says_what_the_responder_says(ana: Responder, dana: Responder) -> None:
+    """Without words it is not sent; with them it is previewed as it is sent."""
+    ana.opens()
+    ana.opens_form("tell correction")
+    refused = ana.modal.plain
+    ana.dismisses()
+
+    ana.opens_form("tell correction Only checkpoint 6 is concerned.")
+    ana.submits()
+
+    dana.sees("What is right: Only checkpoint 6 is concerned.", "revenue-analytics")
+    assert "says nothing without words of yours" in refused
+
+
+class TestHeld:
+    """Where the table's policy asks for approval of notices."""
+
+    @pytest.fixture
+    def notice_policy(self) -> ApprovalPolicy:
+        """One of the approvers."""
+        return ApprovalPolicy(groups=("S0APPROVE1",))
+
+    def test_held_notices_are_sent_when_somebody_else_agrees(
+        self, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot, notice_policy: ApprovalPolicy
+    ) -> None:
+        """The asker's own yes does not count; what is approved is what was previewed."""
+        setup = next(iter(bot.services.observer.tables.values()))
+        held = setup.model_copy(update={"policies": {**setup.policies, "notice:first_warning": notice_policy}})
+        bot.services.observer.tables = {setup.name: held}
+        ana.opens_form()
+        ana.submits()
+        ana.reads_form()
+        ana.submits()
+        waiting = ana.sees("asks to send this")
+        ana.clicks("Approve and send", waiting)
+        ana.sees("does not approve them")
+        nothing = dana.messages("revenue-analytics")
+
+        ben.clicks("Approve and send", ben.sees("asks to send this"))
+
+        dana.sees("under review", "revenue-analytics")
+        ana.sees("Approved and sent")
+        assert nothing == []
+
+
+@pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])
+def test_a_channel_that_is_gone_is_said_aloud(ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]) -> None:
+    """Somebody is asked to call whom no message reaches; the card goes on saying so."""
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+
+    ana.sees("Somebody must call them")
+    ana.sees_on_card("could not be reached, call them")
