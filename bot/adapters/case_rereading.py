@@ -17,6 +17,7 @@ from bot.adapters.flink_kept import runs_again
 from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.lineage_kept import LINEAGE, reads_again
+from bot.adapters.listing_kept import names_again
 from bot.adapters.manifests_again import manifests_again
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
@@ -48,7 +49,7 @@ def read_again(case: Case, raw: Mapping[str, bytes]) -> ReadAgain:
     """Never raises for a source that this version cannot read: that is a difference. Digests are not compared: values
     may have been cut out of the sources."""
     again = ReadAgain(case.observation)
-    for part in (_table, _runs, _checkpoints, _reads):
+    for part in (_table, _runs, _checkpoints, _names, _reads):
         part(again, case, raw)
     told = manifests_again(case, raw)
     again.tell(told.lists, "manifest list")
@@ -117,6 +118,14 @@ def _beside(raw: Mapping[str, bytes], folder: str) -> Callable[[Handle], bytes |
         return content if len(content) == handle.size else None
 
     return state
+
+
+def _names(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
+    try:
+        number, told = names_again(case.observation, raw)
+        again.tell(number, "file name", told)
+    except ValueError as error:
+        again.tell(1, "listing", [f"the listing of the metadata folder cannot be read now: {_first_line(error)}"])
 
 
 def _reads(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:

@@ -13,8 +13,10 @@ from bot.adapters.checkpoint_parsing import committers_handles, told_by
 from bot.adapters.iceberg.manifests import manifests_of
 from bot.adapters.iceberg.storage import Opened
 from bot.adapters.lineage_kept import LINEAGE
+from bot.adapters.listing_kept import listing_of
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.opening import opened
+from bot.adapters.table_files import folder_of_flink
 from bot.adapters.text_cutting import flink_body, lineage_events
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
@@ -80,6 +82,10 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
         return content
 
     table = case.observation.table
+    try:
+        found.add(*listing_of(table, of_table), None)
+    except _TROUBLE as error:
+        found.left_out.append(f"the names in {folder_of_flink(table)}: {type(error).__name__}")
     if (metadata := read(table.metadata_location)) is not None:
         found.add(table.metadata_location, metadata, None)
     _add_manifests(found, case, policy, read, of_table)

@@ -73,6 +73,8 @@ def _run_again(recorded: JobRun, answers: KeptAnswers) -> tuple[JobRun | None, t
         now = RunPages(answers, is_history=recorded.from_history).run(recorded.job_id)
     except CouldNotLook as error:
         return None, (f"{what}: {error.happened} {error.found}",)
+    except (ValueError, OverflowError, OSError) as error:
+        return None, (f"{what}: its times cannot be read now: {error}",)
     if now is None:
         return None, ()
     page = f"/jobs/{recorded.job_id}"

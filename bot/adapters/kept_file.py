@@ -1,9 +1,14 @@
 """Bytes that are at hand, as PyIceberg reads a file."""
 
 import io
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import cast
 
 from pyiceberg.avro.file import AvroFile
+from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import InputFile, InputStream
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
@@ -13,7 +18,15 @@ from pyiceberg.manifest import (
     FileFormat,
     ManifestEntry,
     ManifestEntryStatus,
+    ManifestFile,
+    read_manifest_list,
 )
+
+_TROUBLE = (
+    KeyError, IndexError, TypeError, AttributeError, AssertionError, EOFError, OverflowError, MemoryError,
+    SystemError, struct.error, zlib.error, ResolveError,
+)  # fmt: skip
+"""What PyIceberg raises beside ValueError where an Avro file is cut off or is none."""
 
 
 class KeptFile(InputFile):
@@ -46,6 +59,23 @@ def manifest_file(file: InputFile) -> AvroFile[ManifestEntry]:
 
 
 def entries_in(content: bytes) -> list[ManifestEntry]:
-    """Every entry of a manifest, deleted ones too, as they are written: nothing is inherited from a list."""
-    with manifest_file(KeptFile("kept", content)) as entries:
+    """Every entry of a manifest, deleted ones too, as they are written: nothing is inherited from a list.
+
+    Raises ValueError for anything else.
+    """
+    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
         return list(entries)
+
+
+def manifests_in(path: str, content: bytes) -> list[ManifestFile]:
+    """The manifests that a manifest list names. Raises ValueError for anything else."""
+    with _as_value_error():
+        return list(read_manifest_list(KeptFile(path, content)))
+
+
+@contextmanager
+def _as_value_error() -> Iterator[None]:
+    try:
+        yield
+    except _TROUBLE as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error

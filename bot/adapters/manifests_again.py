@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile, read_manifest_list
+from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 
-from bot.adapters.kept_file import KeptFile, entries_in
+from bot.adapters.kept_file import entries_in, manifests_in
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest
 from bot.domain.ids import short
@@ -37,7 +37,7 @@ def manifests_again(case: Case, raw: Mapping[str, bytes]) -> Counted:
 
 def _of_commit(told: Counted, snapshot: Snapshot, row: LedgerRow | None, raw: Mapping[str, bytes]) -> None:
     try:
-        listed = list(read_manifest_list(KeptFile(snapshot.manifest_list, raw[snapshot.manifest_list])))
+        listed = manifests_in(snapshot.manifest_list, raw[snapshot.manifest_list])
         told.lists += 1
         own = [each for each in listed if each.added_snapshot_id == snapshot.snapshot_id]
         if any(each.manifest_path not in raw for each in own):

@@ -33,7 +33,7 @@ class FolderOfTable:
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         """See the port."""
-        folder = table.properties.get(_ELSEWHERE) or f"{table.location.rstrip('/')}/metadata"
+        folder = folder_of_flink(table)
         try:
             files, path = self._storage.of(table.name)(folder)
             listed = files.get_file_info(FileSelector(path))
@@ -61,18 +61,29 @@ class FolderOfTable:
         return move(table, moves, note)
 
 
-def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:
-    name = _NAME.fullmatch(info.base_name)
+def folder_of_flink(table: TableState) -> str:
+    """Where the sink puts its temporary manifests."""
+    return table.properties.get(_ELSEWHERE) or f"{table.location.rstrip('/')}/metadata"
+
+
+def manifest_named(path: str, size: int, written_at: datetime | None) -> FlinkManifest | None:
+    """What a file's name tells; None for a name that is no temporary manifest's."""
+    name = _NAME.fullmatch(path.rpartition("/")[2])
     if name is None:
         return None
     return FlinkManifest(
-        path=address(files, info.path),
+        path=path,
         job_id=JobId(name["job"]),
         operator_id=OperatorId(name["operator"]),
         subtask=int(name["subtask"]),
         attempt=int(name["attempt"]),
         checkpoint_id=CheckpointId(int(name["checkpoint"])),
         number=int(name["number"]),
-        bytes=info.size,
-        written_at=info.mtime.astimezone(UTC) if info.mtime is not None else None,
+        bytes=size,
+        written_at=written_at,
     )
+
+
+def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:
+    written = info.mtime.astimezone(UTC) if info.mtime is not None else None
+    return manifest_named(address(files, info.path), info.size, written)

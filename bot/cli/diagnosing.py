@@ -126,7 +126,9 @@ def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
         return
     what = ", ".join(again.read)
     if not again.differences:
-        console.print(f"Read again from the file: {what}; all as recorded.\n", markup=False)
+        console.print(
+            f"Read again from the file: {what}; all as recorded. What Spark counted stands as it was.\n", markup=False
+        )
         return
     console.print(f"Read again from the file: {what}. This version reads the same sources differently:", markup=False)
     for each in again.differences:

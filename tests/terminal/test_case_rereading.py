@@ -1,6 +1,7 @@
 """A saved case is read again from its sources, and where this version reads them otherwise, it says so."""
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.adapters.lineage_kept import kept_events
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
-from bot.domain.flink import StoredCheckpoint
+from bot.domain.flink import FlinkManifest, StoredCheckpoint
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.reads import ReadRun
@@ -102,7 +103,7 @@ def test_a_checkpoint_is_read_again_from_the_saved_file_also_when_cut(tmp_path: 
     again = [read_again(case, sources.raw) for sources in kept]
 
     assert [[f"{stored.path}/_metadata"], []] == [sources.cut for sources in kept]
-    assert [["1 restore point"]] * 2 == [each.read for each in again]
+    assert ["1 restore point"] * 2 == [each.read[0] for each in again]
     assert [[]] * 2 == [each.differences for each in again]
 
 
@@ -138,7 +139,7 @@ def test_a_source_that_is_gone_is_left_out_with_the_reason(tmp_path: Path) -> No
     sources = sources_of(case, {f"{JOBS}/overview": b"{}"}, with_values=False)
 
     assert f"{stored.path}/_metadata: FileNotFoundError" in sources.left_out
-    assert {f"{JOBS}/overview": b"{}"} == sources.raw
+    assert b"{}" == sources.raw[f"{JOBS}/overview"]
 
 
 def test_reads_are_told_from_the_kept_events(tmp_path: Path) -> None:
@@ -209,3 +210,20 @@ def lakes_case(folder: Path) -> Case:
             "contract": TableContract(position="position"),
         }
     )
+
+
+def test_a_name_that_was_not_taken_for_a_flink_manifest_is_told(tmp_path: Path) -> None:
+    """The very names are in the file, so a form that an older version did not know shows."""
+    case = lakes_case(tmp_path)
+    table = case.observation.table
+    name = f"{'a' * 32}-{'b' * 32}-00000-0-7-00001.avro"
+    waiting = Path(table.location.removeprefix("file://")) / "metadata" / name
+    waiting.write_bytes(b"of the sink")
+    a_minute_before = (table.read_at - timedelta(minutes=1)).timestamp()
+    os.utime(waiting, (a_minute_before, a_minute_before))
+    unseen = with_world(case, flink_manifests=Seen[FlinkManifest](source="storage", values=()))
+    sources = sources_of(unseen, {}, with_values=False)
+
+    again = read_again(unseen, sources.raw)
+
+    assert [f"{name} is told as a Flink manifest only now"] == again.differences
