@@ -20,8 +20,6 @@ from bot.domain.summary import Summaries
 from bot.domain.table import HeadMove, Snapshot
 
 _CHUNK = 1 << 18
-_MAX_SHARED = 20_000
-"""Different texts that are remembered to be shared; what differs in every commit would only fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def history_of(metadata: TableMetadata) -> History:
 
 
 def _snapshot(raw: dict[str, Any], share: "_Shared") -> Snapshot:
-    summary = {share.text(key): share.text(str(value)) for key, value in (raw.get("summary") or {}).items()}
+    summary = share.summaries.packed({key: str(value) for key, value in (raw.get("summary") or {}).items()})
     parent = raw.get("parent-snapshot-id")
     return slender(
         Snapshot,
@@ -74,7 +72,7 @@ def _snapshot(raw: dict[str, Any], share: "_Shared") -> Snapshot:
         operation=summary.get("operation", "unknown"),
         manifest_list=raw["manifest-list"],
         schema_id=raw.get("schema-id"),
-        summary=share.summaries.packed(summary),
+        summary=summary,
     )
 
 
@@ -87,15 +85,8 @@ class _Shared:
     """Equal values as one object."""
 
     summaries: Summaries = field(default_factory=Summaries)
-    _texts: dict[str, str] = field(default_factory=dict)
     _ids: dict[int, SnapshotId] = field(default_factory=dict)
     _moments: dict[int, datetime] = field(default_factory=dict)
-
-    def text(self, told: str) -> str:
-        known = self._texts.get(told)
-        if known is None and len(self._texts) < _MAX_SHARED:
-            self._texts[told] = told
-        return told if known is None else known
 
     def id(self, told: int) -> SnapshotId:
         return self._ids.setdefault(int(told), SnapshotId(int(told)))

@@ -1,0 +1,119 @@
+"""A table's history stays small in memory, and says what the file says."""
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import BytesIO
+
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from bot.adapters.iceberg.history import read_split
+from bot.domain.ids import SnapshotId, TableName
+from bot.domain.summary import Summaries
+from bot.domain.table import Snapshot, TableState
+from tests.tables import of_flink
+
+MANY = 5_000
+MOST_BYTES = 850
+"""One commit of a table that Flink writes, its line in the snapshot log included; a third of it is the name of its
+manifest list. Plain records with a dictionary each took 1,700."""
+TEXTS = some.text(alphabet="ab1\0|", max_size=3)
+
+
+def metadata(many: int) -> bytes:
+    """What one Flink job leaves after so many checkpoints, names as long as in life."""
+    snapshots = [
+        {
+            "snapshot-id": 4_000_000_000_000_000_000 + number,
+            "parent-snapshot-id": 4_000_000_000_000_000_000 + number - 1,
+            "sequence-number": number,
+            "timestamp-ms": 1_760_000_000_000 + number * 60_000,
+            "manifest-list": f"s3://lake/warehouse/sales/orders/metadata/snap-{number:019d}-1-{number:036d}.avro",
+            "schema-id": 0,
+            "summary": {
+                "operation": "append",
+                **of_flink("a", number, {"app.git-sha": "9f1c2ab", "engine-version": "1.20.3"}),
+                **{f"total-{what}": str(number * 50_000) for what in ("records", "files-size", "data-files")},
+                **{f"added-{what}": str(number % 97) for what in ("records", "files-size", "data-files")},
+            },
+        }
+        for number in range(1, many + 1)
+    ]
+    log = [{"timestamp-ms": each["timestamp-ms"], "snapshot-id": each["snapshot-id"]} for each in snapshots]
+    return json.dumps({"snapshots": snapshots, "snapshot-log": log}).encode()
+
+
+def state(told: bytes) -> TableState:
+    """A table with that history, its chain walked once."""
+    _, history = read_split(BytesIO(told).read)
+    snapshots = tuple(history.snapshots)
+    table = TableState(
+        name=TableName("sales.orders"),
+        uuid="u",
+        location="s3://lake/sales/orders",
+        metadata_location="s3://lake/sales/orders/metadata/1.metadata.json",
+        format_version=2,
+        head=snapshots[-1].snapshot_id,
+        snapshots=snapshots,
+        refs=(),
+        head_moves=tuple(history.moves),
+        properties={},
+        columns=(),
+        read_at=datetime(2026, 11, 3, tzinfo=UTC),
+    )
+    assert snapshots[0].snapshot_id in table.chain_ids
+    return table
+
+
+def test_five_thousand_commits_take_little_memory() -> None:
+    """Tables of streaming jobs list tens of thousands of commits, and the bot holds several of them at once."""
+    told = metadata(MANY)
+    state(told)
+
+    tracemalloc.start()
+    table = state(told)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(table.chain) == MANY
+    assert held / MANY < MOST_BYTES
+
+
+def test_whoever_looks_at_a_commit_sees_all_of_it() -> None:
+    """Packed or not, a commit is equal to one that was built plainly, and is saved alike."""
+    packed = state(metadata(3)).snapshots[-1]
+    raw = json.loads(metadata(3))["snapshots"][-1]
+
+    plain = Snapshot.model_validate_json(packed.model_dump_json())
+
+    assert plain == packed
+    assert plain.summary == raw["summary"] == dict(packed.summary)
+    assert (packed.checkpoint_id, packed.operation, packed.counted("added-records")) == (3, "append", 3)
+    assert packed.model_copy(update={"snapshot_id": SnapshotId(7)}).summary == raw["summary"]
+
+
+@given(told=some.lists(some.dictionaries(TEXTS, TEXTS, max_size=4), max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_no_summary_is_changed_by_packing(told: list[dict[str, str]]) -> None:
+    """Whatever writers say, and in whatever order: keys that come and go, values that hold the separator."""
+    summaries = Summaries()
+
+    packed: list[Mapping[str, str]] = [summaries.packed(each) for each in told]
+
+    assert [dict(each) for each in packed] == told
+    assert all(len(mine) == len(theirs) for mine, theirs in zip(packed, told, strict=True))
+    assert all(key in mine for mine, theirs in zip(packed, told, strict=True) for key in theirs)
+    assert not any("neither" in mine or mine.get("neither") for mine in packed)
+
+
+def test_a_bot_that_serves_does_not_hold_what_it_seldom_needs() -> None:
+    """Schema changes happen at an upgrade, and agents ask where there are any: 33 MB until then."""
+    code = "import bot.cli, bot.cli.web, sys; print(*{'alembic', 'mcp', 'bot'} & set(sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
+
+    assert done.stdout.split() == ["bot"]
