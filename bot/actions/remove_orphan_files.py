@@ -31,7 +31,11 @@ def propose(plan: Plan) -> Proposal:
     table, found = plan.case.observation.table, plan.case.orphans
     listed = found.paths if found else ()
     if not listed or found is None:
-        raise Refused("There is no orphan file to put aside.", "Expected the evidence to list some; it lists none.", "")
+        raise Refused(
+            "There is no orphan file to put aside.",
+            "Expected the evidence “orphan_files” to list some; it lists none.",
+            "Nothing has to be done about files.",
+        )
     written = plan.written_at(listed)
     safe_from = _safe_from(plan)
     old = [path for path in listed if (at := written.get(path)) is not None and at < safe_from]

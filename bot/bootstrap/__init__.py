@@ -1,7 +1,7 @@
 """The composition root: the one module that builds adapters and hands them on. No rule lives here."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +117,14 @@ def build(
             {n: t.contract_file for n, t in settings.tables.items() if t.contract_file is not None}
         )
         services = assemble(
-            incidents, observer, collector, directory, now, store.presence.alone_with, contracts=contracts
+            incidents,
+            observer,
+            collector,
+            directory,
+            now,
+            store.presence.alone_with,
+            contracts=contracts,
+            own_actions=settings.actions,
         )
         services = with_watch(services, settings, store, failure_modes())
         stack.callback(services.background.close)
@@ -133,7 +140,7 @@ def build(
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
     """The watched tables, each with the contract of its file under what the settings say. Raises BadConfiguration."""
-    found, known, notices = {}, find_actions(actions), find_notices(CONTENT / "messages")
+    found, known, notices = {}, find_actions(actions, settings.actions), find_notices(CONTENT / "messages")
     for name, setup in settings.setups.items():
         refuse_unknown_actions(name, setup.policies, known, notices)
         file = settings.tables[name].contract_file
@@ -175,14 +182,16 @@ def assemble(
     *,
     look_first: bool = True,
     contracts: Contracts | None = None,
+    own_actions: Sequence[str] = (),
 ) -> Services:
-    """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected."""
+    """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
+    `own_actions`: modules of actions beside the package's."""
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
     desk = EvidenceDesk(incidents, observer, collector, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
-    recipes = find_actions(actions)
+    recipes = find_actions(actions, own_actions)
     walker = Walker(incidents, diagnostician, recipes)
     desk.on_answer(walker.evidence_answered)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)

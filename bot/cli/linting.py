@@ -20,10 +20,11 @@ from bot.runbook.lint import lint as lint_runbook
 
 def lint(
     content: Annotated[Path, typer.Option(help="Folder that holds runbooks/ and messages/.")] = CONTENT,
+    action: Annotated[list[str] | None, typer.Option(help="Module of an action of your own; may be repeated.")] = None,
 ) -> None:
     """Report file:line for everything that is not right; exit code 1 if there is anything."""
     console = Console(soft_wrap=True, highlight=False)
-    tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions)
+    tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions, action or ())
     problems = [str(problem) for problem in lint_messages(content / "messages")]
     vocabulary = Vocabulary(
         tasks=frozenset(tasks),

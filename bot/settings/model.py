@@ -145,6 +145,11 @@ class Settings(Record):
     tables: dict[TableName, TableSettings] = Field(
         min_length=1, description="Watched tables, as namespace.table in the catalog."
     )
+    actions: tuple[str, ...] = Field(
+        default=(),
+        description="Modules of your own actions, one each, that this Python can import; each bears its action's name.",
+        examples=[["ourteam.waterline.restart_enrichment"]],
+    )
     spark: SparkSettings = Field(default=SparkSettings(), description="Where evidence is collected.")
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
