@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from bot.workspace import Actor, NotShown, SeenMessage, Workspace
 
 CHANNEL = "orders-oncall"
-_PATIENCE_S = 240.0
 _LOOK_EVERY_S = 0.25
 _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
 """What a responder does with each kind of step, by the button that the card offers."""
@@ -43,6 +42,9 @@ class Transcript:
 class Walk:
     """One incident from the first command to the closed record."""
 
+    patience_s = 240.0
+    """How long a whole walk may take, on a machine that has nothing else to do."""
+
     def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None]) -> None:
         self._ana, self._ben = workspace.person("ana"), workspace.person("ben")
         self._consumers = {"revenue-analytics": workspace.person("dana"), "fraud-ml": workspace.person("eli")}
@@ -53,7 +55,7 @@ class Walk:
     def run(self) -> list[str]:
         """Walk to the end; returns the titles of the buttons in the order in which they were clicked."""
         self._open()
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while time.monotonic() < deadline:
             card = self._card()
             if "Closed by" in card.plain:
@@ -67,7 +69,7 @@ class Walk:
             self._steps.append(label)
             getattr(self, _DEEDS.get(label, "_click"))(label, card)
             self._wait_for_change(before)
-        raise NotShown(f"The walk did not end within {_PATIENCE_S:.0f} s. The card shows: {self._card().plain}")
+        raise NotShown(f"The walk did not end within {self.patience_s:.0f} s. The card shows: {self._card().plain}")
 
     def _open(self) -> None:
         self._transcript.person("Ana", "types /waterline open")

@@ -40,14 +40,19 @@ def spark_sql(home: Home, *statements: str) -> list[dict[str, object]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Runs the statements and writes the last answer."""
-    from pyspark.sql.connect.session import SparkSession  # seconds to import, and only this program needs it
+    """Runs the statements and writes the last answer; what Spark refuses is said in its own first line, not in the
+    Java stack below it."""
+    from pyspark.errors import PySparkException  # seconds to import, and only this program needs it
+    from pyspark.sql.connect.session import SparkSession
 
     state = Home(Path(arguments[0])).state()
     spark = SparkSession.builder.remote(state.spark_remote).getOrCreate()
     rows: list[dict[str, object]] = []
     for statement in arguments[2:]:
-        rows = [row.asDict() for row in spark.sql(statement).limit(MOST_ROWS).collect()]
+        try:
+            rows = [row.asDict() for row in spark.sql(statement).limit(MOST_ROWS).collect()]
+        except PySparkException as error:
+            raise SystemExit(str(error).strip().partition("\n")[0]) from None
     Path(arguments[1]).write_text(json.dumps(rows, default=str), encoding="utf-8")
     spark.stop()
 

@@ -7,10 +7,9 @@ import pytest
 from bot.lab.errors import LabError
 from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
-from tests.walks.world import Incident, incident
+from tests.walks.world import incident
 
-pytestmark = pytest.mark.long
-CHANNEL = "orders-oncall"
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 
 def test_a_failed_job_is_restored_on_the_table_as_it_is(fresh_lab: FreshLab, tmp_path: Path) -> None:
@@ -53,20 +52,19 @@ def test_a_savepoint_is_taken_on_request_and_undone(fresh_lab: FreshLab, tmp_pat
     with World(lab.home, print) as hands:
         hands.await_commits(hands.running_job(), 3)
     with incident(lab, tmp_path) as world, world.bot():
-        ana = world.workspace.person("ana")
         world.opens("planned-savepoint")
-        world.until(lambda: any(e["evidence"]["task"] == "ledger" for e in world.journal("evidence-recorded")))  # type: ignore[index]
+        world.until(lambda: world.has_answer("ledger"))
 
-        ana.types("/waterline propose take_savepoint", CHANNEL)
-        _carried_out(world, 1)
+        world.asks_for("/waterline propose take_savepoint")
+        world.carries_out(1)
         kept = world.journal("effect-ended")[-1]["result"]
         spark = _maintenance_by_spark(lab.home)
-        ana.types("/waterline undo We go on with the old code", CHANNEL)
-        _carried_out(world, 2)
-        ana.types("/waterline run ledger", CHANNEL)
+        world.asks_for("/waterline undo We go on with the old code")
+        world.carries_out(2)
+        world.asks_for("/waterline run ledger")
         world.until(lambda: [e["evidence"]["task"] for e in world.journal("evidence-recorded")].count("ledger") == 2)  # type: ignore[index]
-        ana.types("/waterline propose restart_from_stop_savepoint", CHANNEL)
-        _carried_out(world, 3)
+        world.asks_for("/waterline propose restart_from_stop_savepoint")
+        world.carries_out(3)
 
         assert kept["tag"].startswith(f"savepoint-{kept['checkpoint']}-")  # type: ignore[index]
         assert spark == {"expire_snapshots": "refused", "remove_orphan_files": "refused", "rewrite_data_files": "done"}
@@ -74,16 +72,6 @@ def test_a_savepoint_is_taken_on_request_and_undone(fresh_lab: FreshLab, tmp_pat
         positions = world.positions()
         assert positions == list(range(1, len(positions) + 1))
         assert len(world.checkpoints_of_the_last_run()) >= 2
-
-
-def _carried_out(world: Incident, number: int) -> None:
-    """Ben approves the newest proposal, Ana executes it, and it is proven."""
-    ana, ben = world.workspace.person("ana"), world.workspace.person("ben")
-    ben.waits_for(lambda m: "Approve" in m.buttons, CHANNEL, timeout=60)
-    ben.clicks("Approve")
-    ana.waits_for(lambda m: "Execute" in m.buttons, CHANNEL, timeout=60)
-    ana.clicks("Execute")
-    world.until(lambda: len(world.journal("verified")) == number, 180)
 
 
 def _maintenance_by_spark(home: object) -> dict[str, str]:

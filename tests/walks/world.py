@@ -19,6 +19,10 @@ from bot.cli.walk import Walk
 from bot.lab.lab import Lab
 from bot.workspace import SeenMessage, Workspace
 
+CHANNEL = "orders-oncall"
+_PATIENCE_S = 300.0
+"""For one proposal from the command to its proof, on a machine that does other work as well."""
+
 
 class Stopped(Exception):
     """The walk has come to where the test wants it."""
@@ -49,6 +53,24 @@ class Incident:
     def opens(self, runbook: str) -> None:
         """Ana opens an incident and warns nobody."""
         _StoppingWalk(self.workspace, runbook, self.said.append, None).opens()
+
+    def asks_for(self, command: str) -> None:
+        """Ana types it in the incident's channel."""
+        self.workspace.person("ana").types(command, CHANNEL)
+
+    def has_answer(self, task: str) -> bool:
+        """Whether this evidence is in the journal."""
+        return any(each["evidence"]["task"] == task for each in self.journal("evidence-recorded"))  # type: ignore[index]
+
+    def carries_out(self, number: int) -> None:
+        """Ben approves the newest proposal, the incident's `number`-th, Ana executes it, and it is proven."""
+        ana, ben = self.workspace.person("ana"), self.workspace.person("ben")
+        self.until(lambda: len(self.journal("proposal-made")) == number, _PATIENCE_S)
+        ben.waits_for(lambda m: "Approve" in m.buttons, CHANNEL, timeout=_PATIENCE_S)
+        ben.clicks("Approve")
+        ana.waits_for(lambda m: "Execute" in m.buttons, CHANNEL, timeout=_PATIENCE_S)
+        ana.clicks("Execute")
+        self.until(lambda: len(self.journal("verified")) == number, _PATIENCE_S)
 
     def until(self, condition: Callable[[], bool], limit_s: float = 60) -> None:
         """Waits until it holds."""
@@ -106,6 +128,8 @@ class Incident:
 
 
 class _StoppingWalk(Walk):
+    patience_s = 1500.0
+
     def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None], stop_at: str | None) -> None:
         super().__init__(workspace, runbook, say)
         self._stop_at = stop_at
