@@ -39,17 +39,15 @@ _console = Console(highlight=False, width=118)
 
 
 def main(*, full: bool) -> None:
-    """Measure and print."""
+    """Measure, and print each table as soon as it is known."""
     began = time.monotonic()
     sizes = (*SIZES, LARGEST) if full else SIZES
     with _spark() as (spark, url):
         costs = [window_costs(spark, size) for size in sizes]
-        rows = [row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))]
-        memory = [(size, held(entries_table(size), url)) for size in sizes]
-    _print_costs(costs)
-    _print_ratios(costs)
-    _print_rows(rows)
-    _print_memory(memory)
+        _print_costs(costs)
+        _print_ratios(costs)
+        _print_memory([(size, held(entries_table(size), url)) for size in sizes])
+        _print_rows([row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))])
     if full and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
         shutil.rmtree(rows_table(MOST_ROWS))
     _console.print(f"Measured in {time.monotonic() - began:.0f} s; every answer was the same on both sides.")
