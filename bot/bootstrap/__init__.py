@@ -38,6 +38,7 @@ from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician, tasks_needed
+from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
@@ -188,12 +189,11 @@ def assemble(
     `own_actions`: modules of actions beside the package's."""
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
-    desk = EvidenceDesk(incidents, observer, collector, cheap if look_first else ())
+    desk = EvidenceDesk(incidents, observer, collector, alone_with, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
     recipes = find_actions(actions, own_actions)
-    walker = Walker(incidents, diagnostician, recipes)
-    desk.on_answer(walker.evidence_answered)
+    diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
     opening = Opening(incidents, observer, read_all(CONTENT / "runbooks"))
@@ -206,9 +206,20 @@ def assemble(
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)
     duties = Duties(
-        incidents, background, desk, walker, proposals, approvals, executions, verifier, waterline, maintenance, telling
+        incidents,
+        background,
+        desk,
+        diagnoses,
+        proposals,
+        approvals,
+        executions,
+        verifier,
+        waterline,
+        maintenance,
+        telling,
     )
     reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
+    desk.on_answer(duties.walk_on)
     return Services(
         clock=clock,
         store=incidents,
@@ -218,7 +229,8 @@ def assemble(
         desk=desk,
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),
-        walker=walker,
+        diagnoses=diagnoses,
+        walker=Walker(incidents, duties.walk_on),
         proposals=proposals,
         approvals=approvals,
         executions=executions,

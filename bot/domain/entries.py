@@ -12,6 +12,9 @@ from bot.domain.approval_entries import ProposalApproved as ProposalApproved
 from bot.domain.approval_entries import ProposalEnded as ProposalEnded
 from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
 from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis_entries import DiagnosisEnded as DiagnosisEnded
+from bot.domain.diagnosis_entries import DiagnosisEntry as DiagnosisEntry
+from bot.domain.diagnosis_entries import DiagnosisRequested as DiagnosisRequested
 from bot.domain.evidence import Evidence
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
@@ -234,7 +237,7 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
-    | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
+    | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked

@@ -55,6 +55,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             answered(incident.runs[body.run], body)
         case e.EvidenceEnded():
             incident.runs[body.run].ended = body
+        case e.DiagnosisRequested():
+            incident.diagnosis_asked = entry.seq
+        case e.DiagnosisEnded():
+            incident.diagnosis_asked = None
         case e.Diagnosed():
             incident.diagnosis = body.diagnosis
         case e.StepDone():

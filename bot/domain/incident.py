@@ -67,6 +67,8 @@ class Incident:
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
     """In the order in which they were asked for."""
     diagnosis: Diagnosis | None = None
+    diagnosis_asked: int | None = None
+    """seq of the request that has no answer yet."""
     outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)
     proposals: dict[ProposalId, ProposalView] = field(default_factory=dict)
     previews: dict[str, tuple[Notice, ...]] = field(default_factory=dict)

@@ -38,6 +38,8 @@ def _sentence(body: e.Body) -> str:
             e.EvidenceRequested()
             | e.EvidenceRecorded()
             | e.EvidenceEnded()
+            | e.DiagnosisRequested()
+            | e.DiagnosisEnded()
             | e.Diagnosed()
             | e.StepDone()
             | e.StepSkipped()
@@ -116,7 +118,13 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
 
 
 def _found(
-    body: e.EvidenceRequested | e.EvidenceRecorded | e.EvidenceEnded | e.Diagnosed | e.StepDone | e.StepSkipped,
+    body: e.EvidenceRequested
+    | e.EvidenceRecorded
+    | e.EvidenceEnded
+    | e.DiagnosisEntry
+    | e.Diagnosed
+    | e.StepDone
+    | e.StepSkipped,
 ) -> str:
     match body:
         case e.EvidenceRequested():
@@ -127,6 +135,10 @@ def _found(
         case e.EvidenceEnded():
             how = "failed" if body.how == "failed" else "was cancelled"
             return f"The evidence run {how}: {_full(body.message)}"
+        case e.DiagnosisRequested():
+            return "Asked for a diagnosis of the table and its job as they are now."
+        case e.DiagnosisEnded():
+            return _looked_again(body)
         case e.Diagnosed():
             return _diagnosed(body)
         case e.StepDone():
@@ -135,6 +147,16 @@ def _found(
             return f"Step “{body.step}” was skipped: {_full(body.reason)}"
         case _:
             assert_never(body)
+
+
+def _looked_again(body: e.DiagnosisEnded) -> str:
+    match body.how:
+        case "new":
+            return "Looked again: the diagnosis is new."
+        case "same":
+            return "Looked again: the diagnosis is the same as before."
+        case "failed":
+            return f"No diagnosis could be made: {_full(body.message)}"
 
 
 def _diagnosed(body: e.Diagnosed) -> str:

@@ -15,6 +15,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.service.approving import Approvals
 from bot.service.background import Background
+from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
@@ -23,13 +24,13 @@ from bot.service.proposing import Proposals
 from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
-from bot.service.walking import Walker
 from bot.service.waterline import Waterline
 
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
 _THAW = "Taking the table's maintenance out of its freeze"
+_WALK = "Looking at table and job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending what has expired"
 
 
@@ -41,7 +42,7 @@ class Duties:
         store: IncidentStore,
         background: Background,
         desk: EvidenceDesk,
-        walker: Walker,
+        diagnoses: DiagnosisDesk,
         proposals: Proposals,
         approvals: Approvals,
         executions: Executions,
@@ -53,7 +54,7 @@ class Duties:
         self._store = store
         self._background = background
         self._desk = desk
-        self._walker = walker
+        self._diagnoses = diagnoses
         self._proposals = proposals
         self._approvals = approvals
         self._executions = executions
@@ -69,6 +70,7 @@ class Duties:
             "Telling the consumers of the changed severity": self._tell_severity,
             "Running the evidence that was asked for": self._resume_evidence,
             "Taking a first look": self._look_first,
+            _WALK: diagnoses.settle,
             _RECOVERY: self._recover,
             "Offering the repair for publication": self._offer_publication,
             "Marking the table as trusted": self._trust_the_healthy,
@@ -91,6 +93,10 @@ class Duties:
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""
         self._background.submit(incident_id, _APPROVAL, partial(self._approvals.settle, incident_id))
+
+    def walk_on(self, incident_id: IncidentId) -> None:
+        """A step has ended, or a diagnosis is asked for."""
+        self._background.submit(incident_id, _WALK, partial(self._diagnoses.settle, incident_id))
 
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """A responder asks for the proof anew."""
@@ -187,4 +193,4 @@ class Duties:
             return [StepDone(step=step, key=view.state.value, why="carried out and proven on the new head")]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
-        self._walker.follow(incident_id)
+        self.walk_on(incident_id)

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 from ulid import ULID
 
-from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested
+from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, StepDone
 from bot.domain.errors import EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
@@ -20,6 +20,7 @@ from bot.domain.staleness import Fresh, known_runs_of, staleness
 from bot.domain.suspicion import WATERLINE as WATERLINE_TAG
 from bot.domain.table import Window
 from bot.evidence import Collector
+from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
@@ -33,9 +34,15 @@ class EvidenceDesk:
     """One desk for all incidents; two tasks run at a time, others wait their turn."""
 
     def __init__(
-        self, store: IncidentStore, observer: Observer, collector: Collector, first_tasks: Sequence[str] = ()
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        collector: Collector,
+        alone_with: AloneWith,
+        first_tasks: Sequence[str] = (),
     ) -> None:
         """`first_tasks` are asked without being told to: at opening, and again before each diagnosis."""
+        self._alone_with = alone_with
         self._first_tasks = tuple(first_tasks)
         self._store = store
         self._observer = observer
@@ -46,14 +53,14 @@ class EvidenceDesk:
         self._mine: dict[EvidenceId, Progress | None] = {}
         self._is_closing = False
         self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
-        self._on_answer: Callable[[IncidentId, EvidenceRun], None] = lambda _incident, _run: None
+        self._on_answer: Callable[[IncidentId], None] = lambda _incident: None
 
     def on_progress(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` when a running task came further, at most twice a second per task."""
         self._on_progress = listener
 
-    def on_answer(self, listener: Callable[[IncidentId, EvidenceRun], None]) -> None:
-        """Call `listener` when a run that a step asked for has its answer."""
+    def on_answer(self, listener: Callable[[IncidentId], None]) -> None:
+        """Call `listener` when a step has ended because its evidence has an answer."""
         self._on_answer = listener
 
     def request(self, incident_id: IncidentId, task: str, *, step: StepId | None, by: str) -> EvidenceId:
@@ -72,7 +79,7 @@ class EvidenceDesk:
         return run
 
     def resume(self, incident_id: IncidentId, run: EvidenceId) -> None:
-        """Run what was asked for and has no end; a run that this process works on already is left alone."""
+        """Run what was asked for and has no end; a run that this process or another replica works on is left alone."""
         with self._lock:
             if run in self._mine:
                 return
@@ -84,14 +91,12 @@ class EvidenceDesk:
         Refused if it gave no answer, and EvidenceCancelled if the bot is being stopped: that says nothing about the
         table."""
         run = EvidenceId(str(ULID()))
-        self._store.write(
-            incident_id,
-            by=WATERLINE,
-            decide=lambda _i: [EvidenceRequested(run=run, task=task, step=None, branch=branch)],
-        )
-        with self._lock:
-            self._mine[run] = None
-        self._work(incident_id, run)
+        request = EvidenceRequested(run=run, task=task, step=None, branch=branch)
+        with self._alone_with(_lock_of(run)):
+            with self._lock:
+                self._mine[run] = None
+            self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [request])
+            self._work(incident_id, run)
         answered = self._store.get(incident_id).runs[run]
         if answered.is_running and self._is_closing:
             raise EvidenceCancelled("Waterline was stopped while it looked.", "", "The next start goes on with it.")
@@ -119,7 +124,11 @@ class EvidenceDesk:
         for task in self._first_tasks:
             if self._is_closing:
                 return
-            run = EvidenceId(str(ULID()))
+            self._look_at(incident_id, task, ask)
+
+    def _look_at(self, incident_id: IncidentId, task: str, ask: Ask) -> None:
+        run = EvidenceId(str(ULID()))
+        with self._alone_with(_lock_of(run)):
             with self._lock:
                 self._mine[run] = None
             decide = partial(self._first_request, task=task, run=run, world=ask.observation)
@@ -180,43 +189,59 @@ class EvidenceDesk:
         )
 
     def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:
+        """One run, unless another replica is at it; should that one die, a later look finds the run without an end."""
         try:
-            incident = self._store.get(incident_id)
-            view = incident.runs[run]
-            if not view.is_running:
-                return
-            body: Body
-            try:
-                ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, view.branch)
-                evidence = self._collector.collect(
-                    view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
-                )
-                body = EvidenceRecorded(run=run, evidence=evidence)
-            except EvidenceCancelled as error:
-                if self._is_closing:
-                    return
-                body = EvidenceEnded(run=run, how="cancelled", message=str(error))
-            except WaterlineError as error:
-                body = EvidenceEnded(run=run, how="failed", message=str(error))
-            except Exception:
-                log.exception("evidence failed", run=run, task=view.task)
-                body = EvidenceEnded(
-                    run=run, how="failed", message=f"A defect of ours (reference {run[-8:]} in the log)."
-                )
-            self._end(incident_id, body)
+            with self._alone_with(_lock_of(run)) as is_mine:
+                view = self._store.get(incident_id).runs[run]
+                if is_mine and view.is_running:
+                    body = self._answered(incident_id, view, asked)
+                    if body is not None:
+                        self._end(incident_id, body)
         finally:
             with self._lock:
                 self._mine.pop(run, None)
 
+    def _answered(
+        self, incident_id: IncidentId, view: EvidenceRun, asked: Ask | None
+    ) -> EvidenceRecorded | EvidenceEnded | None:
+        """None if the bot is being stopped: then the run has not ended."""
+        incident, run = self._store.get(incident_id), view.run
+        try:
+            ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, view.branch)
+            evidence = self._collector.collect(
+                view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
+            )
+            return EvidenceRecorded(run=run, evidence=evidence)
+        except EvidenceCancelled as error:
+            return None if self._is_closing else EvidenceEnded(run=run, how="cancelled", message=str(error))
+        except WaterlineError as error:
+            return EvidenceEnded(run=run, how="failed", message=str(error))
+        except Exception:
+            log.exception("evidence failed", run=run, task=view.task)
+            return EvidenceEnded(run=run, how="failed", message=f"A defect of ours (reference {run[-8:]} in the log).")
+
     def _end(self, incident_id: IncidentId, body: EvidenceRecorded | EvidenceEnded) -> None:
+        """The answer and the end of the step that asked for it, in one append: nothing can come between them."""
+
         def decide(incident: Incident) -> list[Body]:
-            return [body] if incident.runs[body.run].is_running else []
+            run = incident.runs[body.run]
+            return [body, *_end_of_step(run.step, body)] if run.is_running else []
 
         after = self._store.write(incident_id, by=WATERLINE, decide=decide)
-        if isinstance(body, EvidenceRecorded):
-            self._on_answer(incident_id, after.runs[body.run])
+        if after.runs[body.run].step is not None:
+            self._on_answer(incident_id)
 
     def _progressed(self, incident_id: IncidentId, run: EvidenceId, progress: Progress) -> None:
         if run in self._mine:
             self._mine[run] = progress
             self._on_progress(incident_id)
+
+
+def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) -> list[Body]:
+    if step is None or isinstance(body, EvidenceEnded):
+        return []
+    return [StepDone(step=step, key=body.evidence.verdict.value, why=body.evidence.headline)]
+
+
+def _lock_of(run: EvidenceId) -> str:
+    return f"evidence/{run}"

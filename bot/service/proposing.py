@@ -73,6 +73,7 @@ class Proposals:
         """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
         proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook."""
         incident = self._store.get(incident_id)
+        _must_be_free(incident)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
             incident = self._looked(incident, module)
@@ -111,19 +112,7 @@ class Proposals:
         self._check(proposal.requirements, incident)
 
         def made(now: Incident) -> list[Body]:
-            must_be_open(now)
-            busy = next((v for v in now.proposals.values() if v.state in _OPEN), None)
-            if busy is not None and busy.state is ProposalState.PROPOSED:
-                raise Refused(
-                    "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
-                )
-            if busy is not None:
-                is_begun = busy.state is ProposalState.EXECUTING
-                raise Refused(
-                    f"A proposal is {'being carried out' if is_begun else 'approved'} already.",
-                    f"It is “{busy.proposal.title}”.",
-                    "Wait for its end." if is_begun else "Carry it out, or reject it.",
-                )
+            _must_be_free(now)
             return [ProposalMade(step=step, proposal=proposal)]
 
         self._store.write(incident_id, by=by, decide=made)
@@ -190,3 +179,22 @@ class Proposals:
     def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
         world = World(table=self._observer.table(incident.opened.table), jobs=self._observer.jobs)
         check_all(requirements, world)
+
+
+def _must_be_free(incident: Incident) -> None:
+    """Raises Refused while another proposal is under way: asked before anything is looked at, so that impatient
+    clicks cost nothing, and again where the proposal is written."""
+    must_be_open(incident)
+    busy = next((v for v in incident.proposals.values() if v.state in _OPEN), None)
+    if busy is None:
+        return
+    if busy.state is ProposalState.PROPOSED:
+        raise Refused(
+            "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
+        )
+    is_begun = busy.state is ProposalState.EXECUTING
+    raise Refused(
+        f"A proposal is {'being carried out' if is_begun else 'approved'} already.",
+        f"It is “{busy.proposal.title}”.",
+        "Wait for its end." if is_begun else "Carry it out, or reject it.",
+    )

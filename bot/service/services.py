@@ -10,6 +10,7 @@ from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
+from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
@@ -42,6 +43,7 @@ class Services:
     opening: Opening
     desk: EvidenceDesk
     diagnostician: Diagnostician
+    diagnoses: DiagnosisDesk
     examiner: Examiner
     walker: Walker
     proposals: Proposals

@@ -48,11 +48,10 @@ class Clicks:
         self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
         return f"You are the responder of {incident}."
 
-    def _diagnose(self, _click: Clicked, incident: str) -> str | None:
-        before = self._services.store.get(IncidentId(incident)).diagnosis
-        self._services.walker.diagnose_again(IncidentId(incident))
-        after = self._services.store.get(IncidentId(incident)).diagnosis
-        return "Looked again: the diagnosis is the same as before." if before == after else None
+    def _diagnose(self, click: Clicked, incident: str) -> str:
+        self._services.diagnoses.request(IncidentId(incident), by=click.user)
+        self._services.duties.walk_on(IncidentId(incident))
+        return "Looking at table and job. What is found appears in the thread; the card goes on from there."
 
     def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)

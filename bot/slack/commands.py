@@ -129,8 +129,9 @@ class Commands:
 
     def _diagnose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        self._services.walker.diagnose_again(incident.id)
-        return f"The diagnosis is in the thread of {incident.id}."
+        self._services.diagnoses.request(incident.id, by=command.user)
+        self._services.duties.walk_on(incident.id)
+        return f"Looking at table and job. What is found appears in the thread of {incident.id}."
 
     def _note(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)

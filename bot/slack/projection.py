@@ -99,7 +99,13 @@ class Projection:
                 self._said(incident, entry.seq, aloud=body.how == "failed")
             case e.DeliveryTried() | e.ReadersNoted():
                 pass
-            case e.EvidenceRequested() | e.StepDone() | e.NoticesPreviewed():
+            case (
+                e.EvidenceRequested()
+                | e.StepDone()
+                | e.NoticesPreviewed()
+                | e.DiagnosisRequested()
+                | e.DiagnosisEnded(how="new")
+            ):
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")

@@ -19,6 +19,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart
 from bot.adapters.scheduler import SchedulerTimers
 from bot.evidence import find_tasks
+from tests.chaos.flink_process import JAR
 from tests.chaos.parent import end_with_parent
 from tests.slack.little_bot import LittleBot
 
@@ -29,7 +30,7 @@ class RestCluster(FlinkRest):
     """The real client; its savepoints lie in the folder."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        super().__init__(url, starter=JarStart(url, "orders.jar"), poll_every=timedelta(milliseconds=50))
+        super().__init__(url, starter=JarStart(url, JAR), poll_every=timedelta(milliseconds=50))
         self.savepoints = folder / "savepoints"
 
 

@@ -23,6 +23,7 @@ from tests.chaos.parent import end_with_parent
 from tests.little_flink import JOB, LittleFlink
 
 COMMIT_EVERY_S = 0.4
+JAR = "orders.jar"
 _ENDED = {"FINISHED", "CANCELED", "FAILED"}
 
 
@@ -119,6 +120,7 @@ class Rest:
             ("GET", r"/jobs/(\w+)/config", lambda _body, _id: (200, {})),
             ("GET", r"/jobs/(\w+)/savepoints/(\w+)", self._savepoint),
             ("POST", r"/jobs/(\w+)/stop", self._stop),
+            ("GET", r"/jars", lambda _body: (200, {"files": [{"id": JAR}]})),
             ("POST", r"/jars/[\w.]+/run", self._run),
             ("POST", r"/break", lambda _body: (200, cluster.damage())),
             ("POST", r"/hold", lambda _body: (200, cluster.hold())),

@@ -9,6 +9,8 @@ import pytest
 from bot.domain.entries import (
     ApprovalReminded,
     Body,
+    DiagnosisEnded,
+    DiagnosisRequested,
     EvidenceRequested,
     ExecutionStarted,
     FindingAssigned,
@@ -260,6 +262,8 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
         FindingSettled(contract="state", term="Restores pair.", how="mended", reason="Only stop-savepoints now"),
         MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
+        DiagnosisRequested(),
+        DiagnosisEnded(how="failed", message="Flink did not answer"),
         NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
     )
 

@@ -1,13 +1,18 @@
 """What the bot looks at of its own accord, before anybody asks."""
 
 import threading
+from functools import partial
 
 import pytest
 
-from bot.domain.ids import IncidentId
+from bot.domain.entries import Body, StepDone
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.incident import Incident
+from bot.domain.runbook import DecisionStep
+from bot.service.walking import current_step
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
-from tests.slack.people import Responder
+from tests.slack.people import Responder, eventually
 
 WL_1 = IncidentId("wl-1")
 
@@ -44,28 +49,76 @@ def test_a_diagnosis_looks_again_when_the_table_has_moved_on(ana: Responder, bot
     assert ledger.head == orders.head
 
 
-def test_who_asks_while_a_diagnosis_is_made_gets_that_one(ana: Responder, bot: LittleBot, orders: Orders) -> None:
-    """A second diagnosis that ends later would take the step anew, under a proposal that rests on the first."""
+def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
+    ana: Responder, ben: Responder, bot: LittleBot, orders: Orders
+) -> None:
+    """Both are answered at once, and nobody else waits; one look is taken, and one end is told."""
     ana.opens()
-    ana.collects_evidence()
+    card = ana.collects_evidence()
     orders.spark_appends()
     looks: list[str] = []
-    looking, go_on = threading.Event(), threading.Event()
+    go_on = threading.Event()
 
     def look(_incident: IncidentId) -> None:
         looks.append("looked")
-        looking.set()
-        go_on.wait(10)
+        go_on.wait(20)
 
     bot.services.diagnostician.look_before(look)
-    both = [threading.Thread(target=bot.services.walker.diagnose_again, args=(WL_1,)) for _ in range(2)]
 
-    both[0].start()
-    looking.wait(10)
-    both[1].start()
-    threading.Event().wait(0.3)
+    first = ana.answer_to(lambda: ana.clicks("Diagnose again", card))
+    second = ben.answer_to(lambda: ben.clicks("Diagnose again", card))
+    other = ben.answer_to(lambda: ben.clicks("Take it", card))
+    looking = bot.services.store.get(WL_1).diagnosis_asked
     go_on.set()
-    for each in both:
-        each.join(20)
+    eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)
 
+    assert "Looking at table and job." in first
+    assert "Looking at table and job." in second
+    assert "You are the responder" in other
+    assert looking is not None
     assert ["looked"] == looks
+    assert ["diagnosis-ended"] == [kind for kind in kinds(bot) if kind == "diagnosis-ended"]
+
+
+def test_a_diagnosis_that_was_asked_for_before_a_crash_is_made_after_it(ana: Responder, bot: LittleBot) -> None:
+    """The request is on record; each start and each look around finds what is owed, and does it once."""
+    ana.opens()
+    ana.sees("First look, without reading rows")
+    bot.services.diagnoses.request(WL_1, by=UserId(ana.id))
+
+    bot.restart()
+    bot.services.duties.settle_all()
+    eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)
+    bot.services.duties.settle_all()
+
+    ana.sees("F2: Run")
+    assert ["diagnosis-requested", "diagnosis-ended"] == [kind for kind in kinds(bot) if kind.startswith("diagnosis-")]
+
+
+def test_a_step_that_needs_nobody_is_taken_after_a_crash_before_it(ana: Responder, bot: LittleBot) -> None:
+    """A kill between the end of one step and the automatic next one leaves nothing to be clicked."""
+    ana.opens()
+    runbook = bot.services.store.get(WL_1).opened.runbook
+    decision = next(step for step in runbook.steps if isinstance(step, DecisionStep) and step.on == "remedy")
+    for step in runbook.steps[: runbook.steps.index(decision)]:
+        done = StepDone(step=step.id, key="confirmed", why="as a killed bot left it")
+        bot.services.store.write(WL_1, by="waterline", decide=partial(says, done))
+    assert current_step(bot.services.store.get(WL_1)) == decision
+
+    bot.services.duties.settle_all()
+    eventually(lambda: decision.id in bot.services.store.get(WL_1).outcomes)
+    bot.services.duties.settle_all()
+    bot.close()
+
+    ends = [entry.body for entry in bot.services.store.get(WL_1).entries if isinstance(entry.body, StepDone)]
+    assert [decision.id] == [end.step for end in ends if end.step == decision.id]
+
+
+def says(body: Body, _incident: Incident) -> list[Body]:
+    """One entry."""
+    return [body]
+
+
+def kinds(bot: LittleBot) -> list[str]:
+    """Of the incident's entries."""
+    return [entry.body.kind for entry in bot.services.store.get(WL_1).entries]

@@ -52,6 +52,8 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
             if why:
                 blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
         blocks += _step(incident, current, tasks, progress)
+    if incident.diagnosis_asked is not None:
+        blocks.append(context(":hourglass_flowing_sand: Looking at table and job for a diagnosis…"))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "at its end"
     return f"{incident.id} on {incident.opened.table}: {title}", blocks

@@ -1,0 +1,157 @@
+"""Takes the steps that need nobody, and answers who asked for a diagnosis: in the background, one at a time."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.entries import Body, Diagnosed, DiagnosisEnded, DiagnosisRequested, StepDone, StepSkipped
+from bot.domain.errors import CouldNotKeep, Refused, WaterlineError
+from bot.domain.execution import ProposalState
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.runbook import ASKED_FOR, NOT_POSSIBLE, ActionStep, DecisionStep
+from bot.service.diagnosing import Diagnostician
+from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.walking import current_step, walk_of
+
+
+class DiagnosisDesk:
+    """One diagnosis of an incident at a time. A look at the world takes seconds: nobody who clicks waits for it."""
+
+    def __init__(self, store: IncidentStore, diagnostician: Diagnostician, actions: Collection[str]) -> None:
+        """`actions`: the names of those that can be proposed."""
+        self._store = store
+        self._diagnostician = diagnostician
+        self._actions = frozenset(actions)
+        self._lock = threading.Lock()
+        self._diagnosing: defaultdict[IncidentId, threading.Lock] = defaultdict(threading.Lock)
+
+    def request(self, incident_id: IncidentId, *, by: UserId) -> None:
+        """Ask for a diagnosis; returns at once. Who asks while one is owed gets that one.
+
+        Raises Refused while a proposal is being carried out, for the world that would be diagnosed is half moved.
+        """
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            _must_stand_still(incident)
+            return [] if incident.diagnosis_asked is not None else [DiagnosisRequested()]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """Whatever is owed: a diagnosis that was asked for, and the steps of the walk that need nobody.
+
+        Raises CouldNotLook when the walk's own decision could not look; who asked is told by an entry.
+        """
+        with self._alone(incident_id):
+            while (incident := self._store.get(incident_id)).is_open and incident.diagnosis_asked is not None:
+                self._answer(incident_id, incident, incident.diagnosis_asked)
+            step = _owed(incident)
+            if step is not None:
+                self._decide(incident_id, step, again=True)
+            self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
+
+    def _answer(self, incident_id: IncidentId, incident: Incident, asked: int) -> None:
+        """Diagnose, unless that was done since: a second diagnosis that ends later would take the step anew, under a
+        proposal that rests on the first."""
+        end = DiagnosisEnded(how="same")
+        try:
+            if not any(_is_decided_by(entry.body, incident) for entry in incident.entries[asked:]):
+                _must_stand_still(incident)
+                self._diagnose_anew(incident_id, incident)
+        except CouldNotKeep:
+            raise  # it is owed, and done when it can be noted
+        except WaterlineError as error:
+            end = DiagnosisEnded(how="failed", message=str(error))
+
+        def decide(now: Incident) -> list[Body]:
+            is_new = end.how == "same" and any(isinstance(entry.body, Diagnosed) for entry in now.entries[asked:])
+            ended = DiagnosisEnded(how="new") if is_new else end
+            return [ended] if now.is_open and now.diagnosis_asked == asked else []
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _diagnose_anew(self, incident_id: IncidentId, incident: Incident) -> None:
+        """The walk's diagnosis step is taken, or taken anew, if the walk has come to it."""
+        walk = walk_of(incident)
+        reached = {passed.step for passed in walk.passed} | {walk.current}
+        steps = incident.opened.runbook.steps
+        step = next((s for s in steps if isinstance(s, DecisionStep) and s.on != "choice" and s.id in reached), None)
+        if step is not None:
+            self._decide(incident_id, step, again=False)
+        else:
+            self._diagnostician.diagnose(incident_id)
+
+    def _decide(self, incident_id: IncidentId, step: DecisionStep, *, again: bool) -> None:
+        """Diagnose, and take the step by it; not under a proposal whose execution began meanwhile. `again`: the walk
+        has come to the step, so its outcome is said even if it was the same the last time."""
+        key, why = outcome_of(self._diagnostician.diagnose(incident_id), step)
+
+        def decide(incident: Incident) -> list[Body]:
+            known = incident.outcomes.get(step.id)
+            is_known = not again and known is not None and (known.key, known.why) == (key, why)
+            return [] if is_known or _moving(incident) else [StepDone(step=step.id, key=key, why=why)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
+
+    def _pass_over(self, incident: Incident) -> list[Body]:
+        """A step that proposes what the diagnosis asks for is done at once where there is no action for it."""
+        current = current_step(incident)
+        decisive = incident.diagnosis.decisive if incident.diagnosis else None
+        if not isinstance(current, ActionStep) or current.action != ASKED_FOR or decisive is None:
+            return []
+        remedy = decisive[1].remedy
+        why = f"Waterline has no button for “{remedy.words}”"
+        known = remedy.value.replace("-", "_") in self._actions
+        return [] if known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
+
+    def _alone(self, incident_id: IncidentId) -> threading.Lock:
+        with self._lock:
+            return self._diagnosing[incident_id]
+
+
+def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:
+    """(outcome key, why) of a decision: code or remedy of the decisive match, or `no-match`."""
+    if diagnosis.decisive is not None:
+        mode, match = diagnosis.decisive
+        return (
+            (mode.code, match.headline) if step.on == "diagnosis" else (match.remedy, f"{mode.code}: {match.headline}")
+        )
+    missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
+    return "no-match", diagnosis.nothing_matches + (f" Still missing: {missing}" if missing else "")
+
+
+def _owed(incident: Incident) -> DecisionStep | None:
+    """The decision on a diagnosis that the walk has come to and that was not taken since: whoever ended the step
+    before it may have been killed right after."""
+    current = current_step(incident)
+    if not incident.is_open or not isinstance(current, DecisionStep) or current.on == "choice" or _moving(incident):
+        return None
+    ended = (entry.body.step for entry in reversed(incident.entries) if isinstance(entry.body, StepDone | StepSkipped))
+    return None if next(ended, None) == current.id else current
+
+
+def _is_decided_by(body: Body, incident: Incident) -> bool:
+    """Whether this entry ends a diagnosis: a diagnosis that says the same again is not an entry of its own."""
+    if isinstance(body, StepDone):
+        step = incident.opened.runbook.step(body.step)
+        return isinstance(step, DecisionStep) and step.on != "choice"
+    return isinstance(body, Diagnosed)
+
+
+def _moving(incident: Incident) -> bool:
+    view = incident.current_proposal
+    return view is not None and view.state is ProposalState.EXECUTING
+
+
+def _must_stand_still(incident: Incident) -> None:
+    if _moving(incident):
+        raise Refused(
+            "The proposal is being carried out.",
+            "Table and job are between two states; a diagnosis of that says nothing.",
+            "Its end and its proof appear in the proposal's thread.",
+        )
