@@ -1,15 +1,19 @@
 """YAML of front matter and step blocks as plain text values that remember their lines.
 
 Only composed, never constructed: no dates, booleans or tags, so `on` is a word and nothing can be built from input.
+By libyaml, which knows the lines, too: parsing the runbooks in Python was a good part of each start.
 """
 
 from dataclasses import dataclass, field
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+import yaml  # type: ignore[import-untyped]  # its types are no package of ours; the nodes are looked at one by one
+from yaml.error import MarkedYAMLError, YAMLError  # type: ignore[import-untyped]
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode  # type: ignore[import-untyped]
 
 from bot.runbook.problem import Problems
+
+_READER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""PyYAML can be built without libyaml; it reads the same then, more slowly."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,7 @@ def fields(source: str, first_line: int, problems: Problems) -> dict[str, Field]
         problems.add(line, "spaces", "a tab", "Indent with spaces")
         return None
     try:
-        reader = YAML(typ="safe", pure=True)
-        reader.composer.warn_double_anchors = False  # YAML allows it: an alias means the anchor before it
-        node = reader.compose(source)
+        node = yaml.compose(source, Loader=_READER)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark else 0)
