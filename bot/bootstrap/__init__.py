@@ -48,6 +48,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
+from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
@@ -135,6 +136,7 @@ def build(
         timers = SchedulerTimers(now)
         timers.start()
         ApprovalTimers(incidents, timers, services.duties.time_has_come).start()
+        services.promises.start(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
 
@@ -243,6 +245,7 @@ def assemble(
         maintenance=maintenance,
         reviews=reviews,
         closing=Closing(incidents, reviews),
+        promises=Promises(incidents, observer.tables, background, clock),
         duties=duties,
         background=background,
         tasks=collector.tasks,

@@ -28,6 +28,10 @@ from bot.domain.notice_entries import NoticesDecided as NoticesDecided
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
 from bot.domain.notice_entries import ReadersNoted as ReadersNoted
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
+from bot.domain.promise_entries import HandedOver as HandedOver
+from bot.domain.promise_entries import PromiseEntry as PromiseEntry
+from bot.domain.promise_entries import PromiseReminded as PromiseReminded
+from bot.domain.promise_entries import PromiseSnoozed as PromiseSnoozed
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.review_entries import ContractPatch, EarlierIncident
@@ -241,6 +245,7 @@ Body = Annotated[
     | VetoTimeEnded | ApprovalReminded | ProposalEnded
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
+    | PromiseReminded | PromiseSnoozed | HandedOver
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
     | FindingSettled | SavepointPlanned | RestoreExplained | IncidentClosed,
     Field(discriminator="kind"),

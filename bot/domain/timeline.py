@@ -7,6 +7,7 @@ from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
+from bot.domain.promise_words import promise_sentence
 
 
 def sentence(entry: Entry) -> str:
@@ -65,6 +66,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     body: e.IncidentOpened
     | e.ResponderAssigned
     | e.NoteAdded
+    | e.PromiseEntry
     | e.WaterlineMoved
     | e.MaintenanceMarked
     | e.NoticesPreviewed
@@ -87,6 +89,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.user}> is responding."
         case e.NoteAdded():
             return _full(body.text)
+        case e.PromiseReminded() | e.PromiseSnoozed() | e.HandedOver():
+            return promise_sentence(body)
         case e.WaterlineMoved(status="under-review"):
             return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
         case e.WaterlineMoved():

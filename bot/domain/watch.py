@@ -33,6 +33,8 @@ class Sign(Record):
     is_urgent: bool
     """Whether it may wake somebody: rows are wrong, or are being lost, or nobody writes the table."""
     rows: tuple[SnapshotId, ...] = ()
+    last_good: SnapshotId | None = None
+    """The newest snapshot before it, where that is known."""
     also: tuple[str, ...] = ()
     """What else holds at the same time: code and headline of each."""
     source: str = BY_WATCH

@@ -115,7 +115,7 @@ def _sign(alert: Alert) -> Sign:
         advice="open an incident if consumers are concerned; the watch looks at the table now",
         severity=alert.severity,
         runbook=alert.runbook or _OTHERWISE,
-        is_urgent=alert.severity != "sev3",
+        is_urgent=alert.severity == "sev1",
         source=alert.source,
         link=alert.link,
     )

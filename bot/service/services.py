@@ -20,6 +20,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
+from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
@@ -59,6 +60,7 @@ class Services:
     reviews: Reviews
     savepoints: Savepoints
     closing: Closing
+    promises: Promises
     duties: Duties
     background: Background
     tasks: Mapping[str, Task]

@@ -63,6 +63,7 @@ def _named(case: Case, diagnosis: Diagnosis) -> Sign | None:
         runbook=_RUNBOOKS.get(mode.code, _OTHERWISE),
         is_urgent=mode.act <= Act.REPAIR,
         rows=match.rows[:3],
+        last_good=match.last_good,
         also=tuple(f"{other.code}: {found.headline}" for other, found in asking[1:]),
     )
 

@@ -1,11 +1,13 @@
 """Buttons: one service call each. Whatever cannot be done is answered with a sentence."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from bot.domain.approval_answers import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
 from bot.service.services import Services
+from bot.slack.blocks.promises import SNOOZE_MINUTES
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import Commands
 from bot.slack.forms import open_form_id, problem_form
@@ -104,6 +106,11 @@ class Clicks:
         table, sighting = (*what, "", "")[:2]
         self._commands.fill_open_form(click, table, sighting)
 
+    def _snooze(self, click: Clicked, incident: str) -> str:
+        span = timedelta(minutes=SNOOZE_MINUTES)
+        note = self._services.promises.snooze(IncidentId(incident), span, by=click.user)
+        return f"You are reminded again at {note.until:%H:%M} UTC. What the consumers were promised stays as it is."
+
     def _mute(self, click: Clicked, sighting: str) -> str:
         return mute_clicked(self._services, click, sighting)
 
@@ -138,6 +145,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.MUTE: Clicks._mute,
+    Click.SNOOZE: Clicks._snooze,
     Click.EXPORT: Clicks._export,
     Click.SKIP: Clicks._form,
     Click.NOTE: Clicks._form,

@@ -23,7 +23,7 @@ from bot.slack.previews import preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.views import Views
-from bot.slack.watch_commands import mute, unmute, watched
+from bot.slack.watch_commands import MORE
 
 _MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _TIMELINE_SHOWN = 25
@@ -253,6 +253,10 @@ def _status_line(incident: Incident) -> str:
     )
 
 
+def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:
+    return lambda commands, command: do(commands._services, command)
+
+
 VERBS: dict[str, Verb] = {
     "open": Verb("open [TABLE]", "open an incident on a table", Commands._open),
     "status": Verb("status", "open incidents, and which snapshot is trusted", Commands._status),
@@ -264,13 +268,9 @@ VERBS: dict[str, Verb] = {
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
     "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
-    "watch": Verb("watch", "what is watched, what was seen, what is muted", lambda c, _command: watched(c._services)),
-    "mute": Verb(
-        "mute TABLE 4h [CODE]", "hear no findings about a table for a while", lambda c, m: mute(c._services, m)
-    ),
-    "unmute": Verb("unmute TABLE [CODE]", "tell them again", lambda c, m: unmute(c._services, m)),
     "tell": Verb("tell KIND [WORDS]", "preview a notice to the consumers, with words of yours", Commands._tell),
     "severity": Verb("severity SEV REASON", "change how bad it is; consumers are told again", Commands._severity),
+    **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),

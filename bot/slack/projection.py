@@ -84,6 +84,7 @@ class Projection:
             case e.NoticeQueued():
                 notice = body.notice
                 key = notice_post(incident.id, notice.key(incident.id))
+                self._touch_promises(incident)
                 if notice.channel:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
             case e.NoticesHeld():
@@ -99,6 +100,13 @@ class Projection:
                 self._said(incident, entry.seq, aloud=body.how == "failed")
             case e.DeliveryTried() | e.ReadersNoted():
                 pass
+            case e.PromiseReminded():
+                self._in_thread(incident, f"promise/{entry.seq}")
+            case e.PromiseSnoozed():
+                self._touch_promises(incident)
+            case e.HandedOver():
+                key = f"{incident.id}/handover/{entry.seq}"
+                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
             case (
                 e.EvidenceRequested()
                 | e.StepDone()
@@ -109,6 +117,11 @@ class Projection:
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
+
+    def _touch_promises(self, incident: Incident) -> None:
+        for entry in incident.entries:
+            if isinstance(entry.body, e.PromiseReminded):
+                self._outbox.touch(f"{incident.id}/promise/{entry.seq}")
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
         """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""

@@ -5,9 +5,11 @@ import re
 from slack_sdk.models.blocks import Block
 
 from bot.domain.entries import Diagnosed, ReviewOpened
+from bot.domain.fold import fold
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.promises import next_word_due
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
@@ -19,6 +21,7 @@ from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.notice import held_message
 from bot.slack.blocks.parts import clock, context, section
+from bot.slack.blocks.promises import handover_message, reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
@@ -96,6 +99,17 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     return told, [context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")]
 
 
+def _promise(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return reminder_of_promise(incident, incident.entries[int(name) - 1])
+
+
+def _handover(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
+    entries = incident.entries[: int(name)]
+    then = fold(entries)
+    setup = services.observer.tables.get(incident.opened.table)
+    return handover_message(then, entries[-1], next_word_due(then, setup) if setup is not None else None)
+
+
 def _seal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
     return seal_message(incident.entries[int(name) - 1])
 
@@ -126,5 +140,7 @@ _RENDERERS = {
     "reminder": _reminder,
     "page": _page,
     "line": _line,
+    "promise": _promise,
+    "handover": _handover,
     "seal": _seal,
 }

@@ -1,6 +1,7 @@
-"""`/waterline watch`, `mute` and `unmute`: what the watch has seen, and how to hear less of it."""
+"""`/waterline watch`, `mute`, `unmute` and `handover`: what was seen, how to hear less of it, and who goes on."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 
 from bot.domain.errors import Refused
@@ -13,10 +14,11 @@ from bot.slack.ids import COMMAND
 from bot.slack.requests import Clicked, Command
 
 _SPAN = re.compile(r"(\d{1,4})(m|h|d)")
+_MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def watched(services: Services) -> str:
+def watched(services: Services, _command: Command) -> str:
     """Each table: when it was looked at, what lasts, what is muted."""
     sightings, now = _sightings(services), services.clock.now()
     lines = []
@@ -83,3 +85,27 @@ def _sightings(services: Services) -> Sightings:
             "Add it, and start Waterline again.",
         )
     return services.sightings
+
+
+def hand_over(services: Services, command: Command) -> str:
+    """`@PERSON [NOTE]`: they are told in the channel where the incident stands."""
+    incident = services.store.in_channel(command.channel)
+    person, _, note = command.rest.partition(" ")
+    named = _MENTIONED.fullmatch(person)
+    if named is None:
+        raise Refused(
+            "Nothing was handed over.",
+            f"Expected a mention like @ben, and perhaps a note; found “{command.rest}”.",
+            f"Type {COMMAND} handover @PERSON NOTE.",
+        )
+    services.promises.hand_over(incident.id, UserId(named[1]), note, by=command.user)
+    return f"<@{named[1]}> is the responder of {incident.id} now, and sees where it stands in the channel."
+
+
+MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {
+    "handover": ("handover @PERSON [NOTE]", "somebody else goes on; they are told where it stands", hand_over),
+    "watch": ("watch", "what is watched, what was seen, what is muted", watched),
+    "mute": ("mute TABLE 4h [CODE]", "hear no findings about a table for a while", mute),
+    "unmute": ("unmute TABLE [CODE]", "hear them again", unmute),
+}
+"""Subcommand -> usage, help, what does it."""

@@ -15,9 +15,12 @@ from bot.domain.entries import (
     ExecutionStarted,
     FindingAssigned,
     FindingSettled,
+    HandedOver,
     MaintenanceMarked,
     NoteAdded,
     NoticesPreviewed,
+    PromiseReminded,
+    PromiseSnoozed,
     ProposalEnded,
     VetoTimeEnded,
 )
@@ -265,6 +268,9 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         DiagnosisRequested(),
         DiagnosisEnded(how="failed", message="Flink did not answer"),
         NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
+        PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
+        PromiseSnoozed(until=orders.NINE),
+        HandedOver(to=BEN, note="the savepoint of 14:00 is the good one"),
     )
 
     told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}

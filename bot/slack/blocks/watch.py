@@ -29,7 +29,8 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     if sign.also:
         also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
         blocks.append(section(f"*At the same time*\n{also}"))
-    blocks.append(section(f"*What to do:* {mrkdwn(as_sentence(sign.advice))}"))
+    good = f"\n*Last good snapshot:* {short(sign.last_good)}" if sign.last_good is not None else ""
+    blocks.append(section(f"*What to do:* {mrkdwn(as_sentence(sign.advice))}{good}"))
     blocks.append(context(*_small_print(sight)))
     if not is_over and sight.incident is None:
         buttons = [

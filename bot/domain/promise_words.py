@@ -1,0 +1,26 @@
+"""What an entry about a promise says, as one sentence."""
+
+from typing import assert_never
+
+from bot.domain.promise_entries import HandedOver, PromiseEntry, PromiseReminded, PromiseSnoozed
+
+
+def promise_sentence(body: PromiseEntry) -> str:
+    """For a reader who was not there; who and when stand beside it."""
+    match body:
+        case PromiseReminded(what="review"):
+            return f"{_people(body)} reminded: {len(body.terms)} terms of the review are due on {body.due:%Y-%m-%d}."
+        case PromiseReminded():
+            return f"{_people(body)} reminded: consumers expect word by {body.due:%H:%M} UTC."
+        case PromiseSnoozed():
+            return f"The next reminder was put off until {body.until:%H:%M} UTC."
+        case HandedOver():
+            note = f" {body.note.rstrip('.')}." if body.note else ""
+            return f"Handed over to <@{body.to}>.{note}"
+        case _:
+            assert_never(body)
+
+
+def _people(body: PromiseReminded) -> str:
+    named = ", ".join(f"<@{user}>" for user in body.people)
+    return f"{named} {'was' if len(body.people) == 1 else 'were'}"

@@ -1,0 +1,75 @@
+"""What is promised by an open incident, and when somebody is to be reminded of it. Pure: no clock, no timer."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
+from bot.domain.incident import Incident
+from bot.domain.review_items import open_items
+from bot.domain.setup import TableSetup
+
+LEAD = timedelta(minutes=5)
+"""So long before consumers expect word, or a third of what they were promised if that is less."""
+_LAST_WORDS = frozenset({"recovered", "no_action_needed", "review_published"})
+"""Notices after which nothing more was promised."""
+
+
+@dataclass(frozen=True)
+class Reminder:
+    """One reminder that is owed at a moment."""
+
+    what: Literal["next-update", "review"]
+    due: datetime
+    moment: datetime
+    terms: tuple[str, ...] = ()
+
+
+def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
+    """When consumers expect the next word; None while none was promised, or the last one was given."""
+    told = [(entry.at, entry.body.notice.kind) for entry in incident.entries if isinstance(entry.body, NoticeQueued)]
+    if not incident.is_open or not told or told[-1][1] in _LAST_WORDS:
+        return None
+    return told[-1][0] + timedelta(minutes=setup.next_update_minutes)
+
+
+def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:
+    """Every reminder that has not been given, the next first. Of several that were missed only the last is given."""
+    found = [each for each in (*_of_next_word(incident, setup), *_of_review(incident)) if not _given(incident, each)]
+    return tuple(sorted(found, key=lambda each: each.moment))
+
+
+def owed(incident: Incident, setup: TableSetup, now: datetime) -> tuple[Reminder, ...]:
+    """What is to be said now: of each promise the newest reminder whose moment has come."""
+    due = {(each.what, each.due): each for each in reminders(incident, setup) if each.moment <= now}
+    return tuple(due.values())
+
+
+def _of_next_word(incident: Incident, setup: TableSetup) -> list[Reminder]:
+    due = next_word_due(incident, setup)
+    if due is None:
+        return []
+    told_at = due - timedelta(minutes=setup.next_update_minutes)
+    moments = {due - min(LEAD, (due - told_at) / 3), due}
+    snoozed = [e.body.until for e in incident.entries if isinstance(e.body, PromiseSnoozed) and e.at >= told_at]
+    if snoozed:
+        moments = {moment for moment in moments if moment > snoozed[-1]} | {snoozed[-1]}
+    return [Reminder(what="next-update", due=due, moment=moment) for moment in sorted(moments)]
+
+
+def _of_review(incident: Incident) -> list[Reminder]:
+    """On the day itself, one reminder for all terms of that day."""
+    days: dict[datetime, list[str]] = {}
+    for item in open_items(incident):
+        if item.due is not None:
+            days.setdefault(item.due, []).append(item.finding.term)
+    return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
+
+
+def _given(incident: Incident, wanted: Reminder) -> bool:
+    return any(
+        isinstance(entry.body, PromiseReminded)
+        and (entry.body.what, entry.body.due) == (wanted.what, wanted.due)
+        and entry.body.moment >= wanted.moment
+        for entry in incident.entries
+    )

@@ -1,0 +1,106 @@
+"""Reminds of what was promised, once across replicas, late rather than never; and hands an incident over."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import partial
+
+from bot.domain.entries import Body, HandedOver, PromiseReminded, PromiseSnoozed
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.promises import Reminder, next_word_due, owed, reminders
+from bot.domain.review_items import open_items
+from bot.domain.setup import TableSetup
+from bot.ports import Clock, Timers
+from bot.service.background import Background
+from bot.service.incident_store import IncidentStore, must_be_open
+
+_WORK = "Reminding of what was promised"
+
+
+class Promises:
+    """One timer an incident, set anew after each of its entries and at the start: the journal says what is due."""
+
+    def __init__(
+        self, store: IncidentStore, setups: Mapping[TableName, TableSetup], background: Background, clock: Clock
+    ) -> None:
+        self._store = store
+        self._setups = setups
+        self._background = background
+        self._clock = clock
+        self._set: Callable[[IncidentId], None] = lambda _incident: None
+
+    def start(self, timers: Timers) -> None:
+        """Set what is to come, and follow the journal from now on."""
+        self._set = partial(self._set_timer, timers)
+        self._store.on_change(self._set)
+        for incident in self._store.all():
+            self._set(incident.id)
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """Remind of what is owed now. Doing it twice reminds once: the journal takes each reminder once."""
+
+        def decide(now: Incident) -> list[Body]:
+            setup = self._setups.get(now.opened.table)
+            return [_body(now, each) for each in owed(now, setup, self._clock.now())] if setup is not None else []
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def snooze(self, incident_id: IncidentId, span: timedelta, *, by: UserId) -> PromiseSnoozed:
+        """Remind of the next word later. Raises Refused when none was promised."""
+        note = PromiseSnoozed(until=self._clock.now() + span)
+
+        def decide(now: Incident) -> list[Body]:
+            setup = self._setups.get(now.opened.table)
+            if setup is None or next_word_due(now, setup) is None:
+                raise Refused(
+                    "There is nothing to be reminded of.",
+                    f"Nobody waits for word about {now.id}: none was promised, or the last one was given.",
+                    "",
+                )
+            return [note]
+
+        self._store.write(incident_id, by=by, decide=decide)
+        return note
+
+    def hand_over(self, incident_id: IncidentId, to: UserId, note: str, *, by: UserId) -> None:
+        """Make `to` the responder and tell them where it stands. Raises Refused if they are already."""
+
+        def decide(now: Incident) -> list[Body]:
+            must_be_open(now)
+            if now.responder == to:
+                raise Refused(f"<@{to}> is the responder of {now.id} already.", "", "Name somebody else.")
+            return [HandedOver(to=to, note=note.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def _set_timer(self, timers: Timers, incident_id: IncidentId) -> None:
+        incident = self._store.get(incident_id)
+        setup = self._setups.get(incident.opened.table)
+        following = reminders(incident, setup) if setup is not None else ()
+        key = f"promise/{incident_id}"
+        if following:
+            timers.at(key, following[0].moment, partial(self._come, incident_id))
+        else:
+            timers.cancel(key)
+
+    def _come(self, incident_id: IncidentId) -> None:
+        self._background.submit(incident_id, _WORK, partial(self.settle, incident_id))
+
+
+def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
+    return PromiseReminded(
+        what=reminder.what,
+        due=reminder.due,
+        moment=reminder.moment,
+        people=_people(incident, reminder),
+        terms=reminder.terms,
+    )
+
+
+def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:
+    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it."""
+    owners = (i.owner for i in open_items(incident) if i.due == reminder.due) if reminder.what == "review" else ()
+    named = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
+    return named or (incident.responder or UserId(incident.opened_by),)
