@@ -1,6 +1,6 @@
 """What one person should see first: what waits for them, their incidents, their tables, what was promised next."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from bot.domain.errors import CouldNotLook
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.review_items import open_items
 from bot.domain.setup import TableSetup
 from bot.domain.trust import Trust, TrustState
 
@@ -60,7 +61,8 @@ def home_facts(
     now: datetime,
 ) -> HomeFacts:
     """`visible`: the incidents that this person may know of."""
-    open_ones = [incident for incident in visible if incident.is_open]
+    known_ones = tuple(visible)
+    open_ones = [incident for incident in known_ones if incident.is_open]
     known = _Groups(members, user)
     mine = tuple(i for i in open_ones if user in (i.responder, i.opened_by))
     waiting = tuple(
@@ -72,7 +74,7 @@ def home_facts(
         mine=mine,
         other_open=tuple(i for i in open_ones if i not in mine),
         tables=_tables(trusts, setups, user),
-        promises=_promises(open_ones, setups),
+        promises=tuple(sorted((*_promises(open_ones, setups), *_to_mend(known_ones, user)), key=lambda p: p.at)),
         now=now,
     )
 
@@ -125,7 +127,15 @@ def _roles(setup: TableSetup | None, user: UserId) -> tuple[str, ...]:
     )
 
 
-def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSetup]) -> tuple[Promise, ...]:
+def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:
+    """What reviews have handed to this person, closed incidents included: a review goes on after its incident."""
+    for incident in incidents:
+        for item in open_items(incident):
+            if item.owner == user and item.due is not None:
+                yield Promise(at=item.due, incident=incident, what=f"you mend “{item.finding.term.rstrip('.')}”")
+
+
+def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSetup]) -> list[Promise]:
     found = []
     for incident in open_ones:
         setup = setups.get(incident.opened.table)
@@ -136,4 +146,4 @@ def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSet
         view = incident.current_proposal
         if view is not None and view.state is ProposalState.PROPOSED:
             found.append(Promise(at=view.proposal.expires_at, incident=incident, what="the proposal expires"))
-    return tuple(sorted(found, key=lambda promise: promise.at))
+    return found

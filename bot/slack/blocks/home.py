@@ -83,7 +83,8 @@ def _incident(incident: Incident) -> str:
 
 def _promise(promise: Promise, facts: HomeFacts) -> str:
     late = ", *overdue*" if promise.at < facts.now else ""
-    return f"• {promise.at:%H:%M} UTC: {mrkdwn(promise.what)}, *{promise.incident.id}*{late}"
+    at = f"{promise.at:%H:%M} UTC" if promise.at.date() == facts.now.date() else f"{promise.at:%Y-%m-%d}"
+    return f"• {at}: {mrkdwn(promise.what)}, *{promise.incident.id}*{late}"
 
 
 def _table(own: OwnTable) -> str:

@@ -1,0 +1,75 @@
+"""The contract review and a planned savepoint, as people meet them in Slack."""
+
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.ids import IncidentId
+from bot.domain.review_items import open_items
+from bot.workspace import SeenMessage
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder
+
+WL = IncidentId("wl-1")
+
+
+def reviewed(ana: Responder) -> SeenMessage:
+    """The review's message."""
+    return ana.sees("Contract review:")
+
+
+def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Closing opens the review; its owner is told at Home until he has settled it, with a reason."""
+    ana.asks("close The consumers can wait.")
+    [broken, *_] = open_items(bot.services.store.get(WL))
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"owner": "ben", "due": datetime.now(UTC).date() + timedelta(days=40)})
+    handed = ana.answer_to(ana.submits)
+    due_at_home = ben.home().plain
+
+    ben.clicks("Change…", reviewed(ben))
+    ben.reads_form()
+    ben.fills({"way": "It is mended", "reason": "The deployment checks the pair."})
+    settled = ben.answer_to(ben.submits)
+
+    term = broken.finding.term.rstrip(".")
+    assert f"“{term}” is with @Ben" in handed
+    assert f"you mend “{term}”, wl-1" in due_at_home
+    assert settled == f"“{term}” is mended."
+    assert "mended: The deployment checks the pair." in ben.sees("mended: The deployment checks the pair.").plain
+    assert f"you mend “{term}”" not in ben.home().plain
+
+
+def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """The refusal says what is missing; the term stays open."""
+    ana.asks("review")
+    before = open_items(bot.services.store.get(WL))
+
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"way": "It is accepted as it is"})
+    answer = ana.answer_to(ana.submits)
+
+    assert "A term is settled with a sentence." in answer
+    assert open_items(bot.services.store.get(WL)) == before
+
+
+def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
+    collected: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """The plan is on record with its end and who may restore; the job goes on, and the catalogue is empty."""
+    told = list(bot.flink.calls)
+
+    ana.opens_form("savepoint sales.orders")
+    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "restorers": ["ben"]})
+    answer = ana.answer_to(ana.submits)
+    listed = ana.asks("savepoints")
+
+    plan = bot.services.store.get(WL).plan
+    assert plan is not None
+    assert (plan.reason, plan.code_before, plan.code_after, len(plan.may_restore)) == ("New pricing.", "1.4", "1.5", 1)
+    assert "The plan is on record in wl-1. Nothing is stopped" in answer
+    assert "A savepoint is planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
+    assert "was kept yet" in listed
+    assert bot.flink.calls == told
