@@ -55,8 +55,8 @@ def propose(plan: Plan) -> Proposal:
         write,
         title=f"{ACTION.title}: {_rows(found.absent)}",
         sentences=(
-            f"Read {recipe.source} again, {_bounds(found.bounds)}, and write {_rows(found.absent)} there."
-            f"{_span(found)}",
+            f"Make {_bounds(found.bounds)} once more from the source ({recipe.source}), and write "
+            f"{_rows(found.absent)} there.{_span(found)}",
             f"A row whose {' and '.join(contract.key)} lives already is left as it is; no other row is touched.",
             "Nothing is written if the source gives other rows by then than it gave for this proposal.",
         ),

@@ -49,7 +49,7 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
-from tests.repairs.taken_out import BRANCH, filling_the_hole, rehearse, without_files, without_rows
+from tests.repairs.taken_out import BRANCH, SPARK, rehearse, repair_named
 from tests.rewound import ANA, BEN, PowerCut
 from tests.rewound import GOOD_RUN as RUN
 from tests.tables import CONTRACT, ORDERS, OrdersTable
@@ -59,8 +59,6 @@ PROPOSALS = {
     for number, name in enumerate(("rehearse", "publish", "give-up", "aside", "deduplicate", "replay"))
 }
 LEFT = "wl-1-left"
-SPARK = "WATERLINE_TEST_SPARK"
-"""Environment variable with the address of the tests' Spark, for the repair that needs one."""
 
 
 class Repaired:
@@ -69,8 +67,10 @@ class Repaired:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
         self.flink = LittleFlink(folder)
-        self._lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
-        self.catalog = PyIcebergCatalog("lake", self._lake, SystemClock())
+        lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+        self.catalog = PyIcebergCatalog("lake", lake, SystemClock())
+        self._spark = SparkConnection(os.environ[SPARK]) if name == "replay" else None
+        self._replays = SparkReplays(self._spark, spark_catalog("lake", lake, {})) if self._spark else None
         self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
 
     @classmethod
@@ -92,8 +92,10 @@ class Repaired:
         return made
 
     def close(self) -> None:
-        """Give the catalog's connections back."""
+        """Give the connections back."""
         self.catalog.close()
+        if self._spark is not None:
+            self._spark.close()
 
     @property
     def table(self) -> TableState:
@@ -158,18 +160,9 @@ class Repaired:
             policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
         )  # fmt: skip
         ports = {JOB: JobPorts(self.flink, self.checkpoints)}
-        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable(), self._replays())
+        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable(), self._replays)
         proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
         return Executions(store, observer, proposals, SystemClock())
-
-    def _replays(self) -> SparkReplays | None:
-        lake = spark_catalog("lake", self._lake, {})
-        return SparkReplays(SparkConnection(os.environ[SPARK]), lake) if self.name == "replay" else None
-
-    def _change(self, head: SnapshotId) -> Effect:
-        if self.name == "replay":
-            return filling_the_hole(self.table, os.environ[SPARK])
-        return without_files(self.catalog, head) if self.name == "rehearse" else without_rows(self.folder, head)
 
     def _parts(self) -> tuple[tuple[Effect, ...], tuple[Requirement, ...]]:
         table = self.table
@@ -183,8 +176,9 @@ class Repaired:
             moves = ((f"{table.location}/data/orphan.parquet", f"{folder}/orphan.parquet"),)
             return (MoveFiles(table=ORDERS, why="Put aside", moves=moves, note=f"{folder}/moved.json"),), (same,)
         if self.name in {"rehearse", "deduplicate", "replay"}:
+            change = repair_named(self.name, self.catalog, self.folder, head)
             stop = StopJob(job=JOB, job_id=RUN)
-            return (stop, MakeBranch(table=ORDERS, branch=BRANCH), self._change(head)), (
+            return (stop, MakeBranch(table=ORDERS, branch=BRANCH), change), (
                 same,
                 RunIsCurrent(job=JOB, job_id=RUN),
                 HeadDescends(head=head, job_id=RUN),

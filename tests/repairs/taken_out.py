@@ -1,5 +1,6 @@
 """What takes a repeated commit out of the table again: by its files, by its rows; as an effect, or done already."""
 
+import os
 from pathlib import Path
 
 from bot.adapters.iceberg import PyIcebergCatalog
@@ -18,6 +19,9 @@ from tests.tables import ORDERS
 
 BRANCH, INCIDENT = "recovery-wl-1", IncidentId("wl-1")
 ROWS = 10
+Rows = DeleteRows | ReplayRows
+SPARK = "WATERLINE_TEST_SPARK"
+"""Environment variable with the address of the tests' Spark, for the repair that needs one."""
 
 
 def without_files(catalog: PyIcebergCatalog, again: SnapshotId) -> ChangeFiles:
@@ -49,6 +53,13 @@ def filling_the_hole(table: TableState, spark_at: str) -> ReplayRows:
         event_time=None, rows=rows, digest=digest,
     )  # fmt: skip
     return ReplayRows(table=ORDERS, branch=BRANCH, incident=INCIDENT, why="Replay", replay=replay)
+
+
+def repair_named(name: str, catalog: PyIcebergCatalog, folder: Path, again: SnapshotId) -> ChangeFiles | Rows:
+    """What the repair of this name does on the branch; `again` is the newest commit."""
+    if name == "replay":
+        return filling_the_hole(catalog.load(ORDERS), os.environ[SPARK])
+    return without_files(catalog, again) if name == "rehearse" else without_rows(folder, again)
 
 
 def rehearse(catalog: PyIcebergCatalog) -> None:

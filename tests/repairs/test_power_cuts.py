@@ -10,7 +10,8 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
-from tests.repairs.rehearsed import PROPOSALS, SPARK, Repaired, carry_out
+from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
+from tests.repairs.taken_out import SPARK
 
 ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4, "replay": 8}
 """Appends of a whole execution: started, intent and end of each effect, ended."""

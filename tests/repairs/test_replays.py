@@ -51,7 +51,9 @@ def test_a_gap_is_replayed_on_a_branch_and_then_published(
     assert positions(scene, branch) == list(range(30))
     assert _cells(spark, scene.table, branch, 15) == [(15, 0, 15, "2026-11-03 00:00:15", "customer-15")]
     told = " ".join(rehearsal.proposal.preview.sentences)
-    assert "Read topic orders, kept for 7 days again, positions 10 to 19, and write 10 rows" in told
+    assert (
+        "Make positions 10 to 19 once more from the source (topic orders, kept for 7 days), and write 10 rows" in told
+    )
     published = scene.carries_out(scene.proposes("publish_repair"))
     assert "10 rows more" in published.proposal.preview.sure
     assert positions(scene, "main") == list(range(50))
