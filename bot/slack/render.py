@@ -19,7 +19,7 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
-from bot.slack.blocks.notice import held_message
+from bot.slack.blocks.notice import held_message, notice_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import handover_message, reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
@@ -36,9 +36,11 @@ _ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 def render(post: Post, services: Services) -> tuple[str, list[Block]]:
     """(text, blocks) of a post. KeyError if its key is of no known shape."""
+    if "/notice/" in post.key and post.incident is not None:
+        incident = services.store.get(post.incident)
+        return notice_message(incident, incident.notices[post.key.split("/notice/", 1)[1]])
     if post.text is not None:
-        is_notice = "/notice/" in post.key
-        text = post.text if is_notice else addressed(post.text)
+        text = addressed(post.text)
         return text, [section(part) for part in pages(text)]
     if post.key.startswith("watch/"):
         return _finding(post.key.split("/")[1], services)
