@@ -37,7 +37,7 @@ def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
     assert f"“{term}” is with @Ben" in handed
     assert f"you mend “{term}”, wl-1" in due_at_home
     assert settled == f"“{term}” is mended."
-    assert "mended: The deployment checks the pair." in ben.sees("mended: The deployment checks the pair.").plain
+    assert "Mended: The deployment checks the pair." in ben.sees("Mended: The deployment checks the pair.").plain
     assert f"you mend “{term}”" not in ben.home().plain
 
 

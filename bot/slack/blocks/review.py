@@ -35,7 +35,8 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     holding = len(findings) - len(items)
     text = f"Contract review: {len(broken)} of {counted(len(findings), 'term')} did not hold"
     blocks: list[Block] = [section(f":clipboard: *{text}*")]
-    blocks += [_broken(incident, item) for item in broken[:_SHOWN]]
+    for item in broken[:_SHOWN]:
+        blocks += _broken(incident, item)
     if untold:
         blocks.append(section("*Could not be told*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
     if incident.patch is not None:
@@ -96,22 +97,23 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
     )  # fmt: skip
 
 
-def _broken(incident: Incident, item: ReviewItem) -> SectionBlock:
+def _broken(incident: Incident, item: ReviewItem) -> list[Block]:
+    """The term over the whole width, and under it who mends it, with the button."""
     edit = button("Change…", Click.TERM, incident.id, str(item.number))
-    return SectionBlock(text=written(clipped(f":x: {_line(item)}\n{_charge(item)}", 2900)), accessory=edit)
+    return [section(f":x: {_line(item)}"), SectionBlock(text=written(clipped(_charge(item), 2900)), accessory=edit)]
 
 
 def _line(item: ReviewItem) -> str:
     parts = (item.finding.term, item.finding.observed, item.finding.action)
     term, observed, action = (mrkdwn(short_paths(as_sentence(part))) for part in parts)
-    return f"*{term}* {observed}" + (f" _{action}_" if action else "")
+    return f"*{term}* {observed}" + (f"\n→ {action}" if action else "")
 
 
 def _charge(item: ReviewItem) -> str:
     if item.settled is not None:
-        return f":white_check_mark: {item.settled.how}: {mrkdwn(item.settled.reason)}"
-    until = f", until {item.due:%Y-%m-%d}" if item.due is not None else ""
-    return f":bust_in_silhouette: {person(item.owner)}{until}"
+        return f":white_check_mark: {item.settled.how.capitalize()}: {mrkdwn(item.settled.reason)}"
+    until = f" until {item.due:%Y-%m-%d}" if item.due is not None else ""
+    return f"Mended by {person(item.owner)}{until}"
 
 
 def _patch(incident: Incident) -> str:
