@@ -26,6 +26,7 @@ from bot.service.watch_unnamed import blind
 _SHARE = 20
 """A table's metadata is read for at most one twentieth of the time: a long history makes looks rarer, not dearer."""
 _CLOSER_WHILE_WRONG = timedelta(minutes=1)
+_EVIDENCE = "what evidence reads"
 _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
 
 
@@ -131,7 +132,17 @@ class Eye:
         """Collect evidence that reads no rows, and diagnose."""
         before = {(sign.code, sign.subject) for sign in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
-        seen.closer = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        found = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        failed = next((lost for e in examined.case.evidence for lost in e.could_not_look if _has_failed(lost)), None)
+        if failed is None:
+            seen.unseen.pop(_EVIDENCE, None)
+        else:  # what was seen before is not gone because nobody could look for it
+            new = {(sign.code, sign.subject) for sign in found} | {("blind", _EVIDENCE)}
+            found += tuple(sign for sign in seen.closer if (sign.code, sign.subject) not in new)
+            since = seen.unseen.setdefault(_EVIDENCE, self._clock.now())
+            if self._clock.now() - since >= self._terms.patience:
+                found += (blind(failed.model_copy(update={"source": _EVIDENCE}), since),)
+        seen.closer = found
         seen.suspicion = told
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
         wait = self._terms.again if is_new else _CLOSER_WHILE_WRONG if seen.closer else self._terms.evidence_every
@@ -148,3 +159,8 @@ class Eye:
             return ()
         reason = f"{error.happened} {error.found}".strip()
         return (blind(NotSeen(source=source, reason=reason, remedy=error.remedy), since),)
+
+
+def _has_failed(missing: NotSeen) -> bool:
+    """Whether a task could not run to its end; a question that the contract leaves open is none of that."""
+    return missing.source.startswith("evidence ")

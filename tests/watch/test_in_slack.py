@@ -120,3 +120,38 @@ def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBo
     assert "is muted until" in answer
     assert muted == []
     assert "Open incident" in told.buttons
+
+
+def test_a_watch_that_cannot_see_says_so(ana: Responder, bot: WatchingBot) -> None:
+    """Silence of a blind watch is no all-clear: told after a while, and over when Flink answers again."""
+    bot.looks()
+    bot.flink.is_down = True
+    bot.looks(3)
+    early = dict(bot.sightings.memory(ORDERS).sighted)
+    bot.looks(4)
+    told = ana.sees("has not been able to look at")
+    bot.flink.is_down = False
+    bot.commits()
+    for _ in range(6):
+        bot.commits()
+        bot.looks()
+
+    ana.sees("Over since")
+
+    assert early == {}
+    assert "no message is no all-clear" in told.plain
+
+
+def test_what_cannot_be_looked_for_any_more_is_not_over(bot: WatchingBot) -> None:
+    """Spark goes away: a condition that only evidence shows lasts until somebody has looked."""
+    bot.looks()
+    bot.is_restored_from_an_older_savepoint()
+    bot.looks(2)
+    before = bot.sightings.memory(ORDERS).lasting
+    bot.runner.fails(1000)
+
+    bot.looks(8)
+
+    memory = bot.sightings.memory(ORDERS)
+    assert before[0] in memory.lasting
+    assert [each.sign.code for each in memory.lasting][-1] == "blind"

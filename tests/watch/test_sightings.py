@@ -1,0 +1,102 @@
+"""When a sighting is told: once across replicas, not at night if it can wait, in the thread of what it follows."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.domain.errors import Refused, UnknownTable
+from bot.domain.ids import TableName, UserId
+from bot.domain.quiet import QuietHours
+from bot.service.incident_store import IncidentStore
+from bot.service.sightings import Sightings, post_key
+from tests.watch.signs import NINE, ORDERS, sign
+from tests.web.scene import StandingClock
+
+ANA = UserId("U0ANA00001")
+
+
+class World:
+    """One database, a clock, and as many replicas as a test asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = StandingClock()
+        self._url = f"sqlite:///{folder}/journal.db"
+        self._stores: list[Store] = []
+
+    def replica(self, quiet: QuietHours | None = None) -> Sightings:
+        """One process."""
+        store = open_store(self._url)
+        self._stores.append(store)
+        incidents = IncidentStore(store.journal, self.clock)
+        return Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"}, quiet)
+
+    def posts(self, sightings: Sightings) -> list[str]:
+        """What was put into the outbox, as `watch/ID` or with the thread that it belongs to."""
+        outbox = self._stores[0].outbox
+        found = [outbox.find(post_key(each)) for each in sightings.memory(ORDERS).sighted]
+        return [f"{post.key} in {post.thread_of}" if post.thread_of else post.key for post in found if post is not None]
+
+    def close(self) -> None:
+        """End every process."""
+        for store in self._stores:
+            store.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """Nothing was seen yet."""
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def test_two_replicas_tell_a_thing_once(world: World) -> None:
+    """Both see it, both settle: one note, one message."""
+    first, second = world.replica(), world.replica()
+
+    seen = [first.see(ORDERS, sign()), second.see(ORDERS, sign())]
+    for each in (first, second, first):
+        each.settle(ORDERS)
+
+    assert seen == [True, False]
+    assert len(world.posts(first)) == 1
+
+
+def test_what_can_wait_is_told_in_the_morning(world: World) -> None:
+    """At nine it is night somewhere: the urgent one is told, the other when the quiet hours end."""
+    night = QuietHours.model_validate({"since": "08:00", "until": "10:00"})
+    sightings = world.replica(night)
+    sightings.see(ORDERS, sign("F2"))
+    sightings.see(ORDERS, sign("stale", "other", urgent=False))
+    sightings.settle(ORDERS)
+    at_night = len(world.posts(sightings))
+
+    world.clock.at = NINE + timedelta(hours=1)
+    sightings.settle(ORDERS)
+
+    assert (at_night, len(world.posts(sightings))) == (1, 2)
+
+
+def test_more_about_the_same_run_is_told_in_the_thread(world: World) -> None:
+    """One fault is one message in the channel, however many names it gets."""
+    sightings = world.replica()
+    sightings.see(ORDERS, sign("F2", "bbbbbb"))
+    sightings.see(ORDERS, sign("F12", "bbbbbb"))
+    sightings.settle(ORDERS)
+
+    first, second = world.posts(sightings)
+
+    assert second.endswith(f" in {first}")
+
+
+def test_a_mute_has_an_end_and_a_table(world: World) -> None:
+    """Nobody mutes for ever, nor what is not watched."""
+    sightings = world.replica()
+
+    with pytest.raises(Refused, match="at most 7 days"):
+        sightings.mute(ORDERS, None, timedelta(days=8), by=ANA)
+    with pytest.raises(UnknownTable, match=r"It watches sales\.orders"):
+        sightings.mute(TableName("sales.refunds"), None, timedelta(hours=1), by=ANA)
