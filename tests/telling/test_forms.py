@@ -1,0 +1,36 @@
+"""Every notice, over generated facts: within Slack's limits, and the same words in every form."""
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.notices import render, scan
+from bot.notices.forms import as_html, as_markdown, as_plain
+from bot.notices.lint import MOST_CHARACTERS
+from bot.notices.samples import samples
+from bot.slack.forms import pages
+from bot.slack.limits import SECTION_TEXT
+
+TEMPLATES = scan(Path(__file__).parents[2] / "messages")
+SHAPES = [facts for _shape, facts in samples()]
+WORDS = st.text(alphabet=st.sampled_from("ab <>&*_`~[](){}|\\#!@:\n\u202e\u200b'\"é漢"), max_size=120)
+
+
+@settings(max_examples=60, deadline=None)
+@given(kind=st.sampled_from(sorted(TEMPLATES)), facts=st.sampled_from(SHAPES), words=WORDS, name=WORDS)
+def test_whatever_people_write_stays_text_in_every_form(kind: str, facts: object, words: str, name: str) -> None:
+    """No tag, no link, no mention of theirs comes alive; no section is too long for Slack."""
+    hostile = facts.model_copy(update={"words": words, "summary": words, "consumer": f"x{name}"})  # type: ignore[attr-defined]
+
+    text = render(TEMPLATES[kind], hostile)
+
+    page = as_html(text)
+    assert len(text) <= MOST_CHARACTERS + 6 * 3 * len(words + name)
+    assert all(len(part) <= SECTION_TEXT for part in pages(text))
+    assert page.count("<a ") == text.count("<#") + text.count("<@")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("<pre") == text.count("```") // 2
+    assert as_plain(text).strip()
+    assert as_markdown(text).count("```") == text.count("```")
