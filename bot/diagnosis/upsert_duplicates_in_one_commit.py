@@ -1,7 +1,8 @@
 """F16: one commit of an upsert table brought two rows of a key, and its own equality deletes cannot remove either.
 
 An equality delete applies only to files with a lower sequence number, so rows of the same commit survive it: seen
-when results of two checkpoints were put into one commit (Iceberg before 1.7) and in CDC sinks.
+when results of two checkpoints were put into one commit (the V2 sink after a failed checkpoint, run with Iceberg 1.11;
+both sinks before 1.7) and in CDC sinks.
 """
 
 from bot.diagnosis._asked import lacking
@@ -20,6 +21,9 @@ MODE = Mode(
     act=Act.REPAIR,
     remedies=(Remedy.DEDUPLICATE_ROWS,),
 )
+
+_BROUGHT_LATER = (SkipReason.MERGED, SkipReason.FAILED)
+"""Checkpoints whose files the next commit brought along."""
 
 
 def examine(case: Case) -> Examined:
@@ -61,10 +65,10 @@ def _matches(case: Case, upsert: str) -> Matches:
     merged = [row for row in (case.ledger.main if case.ledger else ()) if _is_merged(row.snapshot_id, case)]
     if merged:
         row = merged[0]
-        skipped = next(s for s in row.skipped if s.reason is SkipReason.MERGED)
+        skipped = next(s for s in row.skipped if s.reason in _BROUGHT_LATER)
         reasons.append(
-            f"{short(row.snapshot_id)} brought checkpoints {skipped.first} to {row.checkpoint_id} in one commit, as "
-            "sinks before Iceberg 1.7 do after a failed checkpoint."
+            f"{short(row.snapshot_id)} brought checkpoints {skipped.first} to {row.checkpoint_id} in one commit: the "
+            "V2 sink does so after a failed checkpoint, and before Iceberg 1.7 the V1 sink did."
         )
     first = commits[0] if commits else None
     return Matches(
@@ -86,4 +90,4 @@ def _commits(case: Case) -> tuple[SnapshotId, ...]:
 
 def _is_merged(snapshot: SnapshotId, case: Case) -> bool:
     row = next(row for row in (case.ledger.main if case.ledger else ()) if row.snapshot_id == snapshot)
-    return snapshot in _commits(case) and any(s.reason is SkipReason.MERGED for s in row.skipped)
+    return snapshot in _commits(case) and any(s.reason in _BROUGHT_LATER for s in row.skipped)

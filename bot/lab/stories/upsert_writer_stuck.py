@@ -1,11 +1,12 @@
 """One of two writers of an upsert table hangs, a checkpoint expires, and its other writer has already handed in.
 
 The V2 sink puts what that writer handed in then and at the next checkpoint into one commit. An equality delete never
-reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.11; the V1 sink keeps them apart).
+reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.11; the V1 sink keeps them apart). They
+live until a later commit has the key again, so keys come here for two seconds and never after.
 """
 
 from bot.lab.errors import LabError
-from bot.lab.orders import few_keys
+from bot.lab.orders import short_lived_keys
 from bot.lab.waiting import until
 from bot.lab.world import World
 
@@ -27,7 +28,7 @@ def tell(world: World, early: bool) -> None:
         from_path=good.path,
         sink_options={"write-parallelism": "2"},
         properties=PATIENT,
-        columns={"order_id": few_keys},
+        columns={"order_id": short_lived_keys},
     )
     world.await_commits(job, 4)
     world.await_first_reads()
