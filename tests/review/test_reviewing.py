@@ -1,0 +1,142 @@
+"""The review beside its incident: how long it took, what broke before, who mends it until when."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.contract import ContractColumn
+from bot.domain.entries import Finding, FindingAssigned, FindingSettled, ReviewOpened
+from bot.domain.review import charged, review
+from bot.domain.review_changes import contract_changes
+from bot.domain.review_comparison import comparison, earlier_of_the_same_mode
+from bot.domain.review_items import open_items, review_items
+from bot.domain.review_metrics import metrics, span
+from bot.domain.setup import TableSetup
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, EVE
+from tests.incidents import Story
+
+MINUTE = timedelta(minutes=1)
+SETUP = TableSetup(
+    name=orders.TABLE, job=orders.JOB, contract=orders.contract(), consumers=(),
+    policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
+    review_due=timedelta(days=10), review_owners={"table": EVE},
+)  # fmt: skip
+
+
+def told(story: Story, *others: Story) -> Story:
+    """Diagnosed and reviewed, beside these earlier ones."""
+    story.opens().answers().draws_the_ledger().diagnoses()
+    findings = review(story.incident, orders.observation(), orders.contract())
+    earlier = earlier_of_the_same_mode(story.incident, [other.incident for other in others], findings)
+    owned = charged(findings, story.incident, SETUP, at=story.now)
+    return story.says(ReviewOpened(findings=owned, earlier=earlier), by=ANA)
+
+
+def test_every_span_is_between_two_entries(stories: list[Story]) -> None:
+    """Detected after the wrong run's first commit, diagnosed, approved, proven, told: a minute an entry here."""
+    story = stories[0].opens().draws_the_ledger().diagnoses()
+    first_half = {each.name: each.words for each in metrics(story.incident)}
+    story.proposes().approves().rewinds().verifies().notifies()
+
+    took = {each.name: each.took for each in metrics(story.incident)}
+
+    wrong = next(row for row in orders.ledger().rows if row.job_id == orders.RUN_B)
+    assert took["detect"] == story.incident.opened_at - wrong.committed_at
+    assert (took["diagnose"], took["approve"]) == (5 * MINUTE, MINUTE)
+    assert first_half["recover"] == "not known"
+    assert MINUTE < (took["recover"] or MINUTE) < (took["tell"] or MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (59.6, "1 min"), (250, "4 min 10 s"), (90_000, "1 d 1 h"), (3600, "1 h")]
+)
+def test_a_span_is_told_in_its_two_largest_units(seconds: float, words: str) -> None:
+    """Short enough to be read aloud."""
+    assert span(timedelta(seconds=seconds)) == words
+
+
+def test_what_did_not_hold_has_an_owner_and_a_day(stories: list[Story]) -> None:
+    """By configuration, else the responder; what held or could not be told asks nobody."""
+    story = told(stories[0])
+
+    items = {item.finding.contract: item for item in review_items(story.incident) if item.finding.holds is False}
+    untold = [item for item in review_items(story.incident) if item.finding.holds is None]
+    assert (items["state"].owner, items["table"].owner) == (ANA, EVE)
+    assert items["state"].due == story.now - MINUTE + SETUP.review_due
+    assert untold
+    assert all(item.owner is None and not item.is_open for item in untold)
+
+
+def test_a_term_is_open_until_it_is_settled_and_again_when_handed_on(stories: list[Story]) -> None:
+    """The newest word counts, and another opening of the review keeps it."""
+    story = told(stories[0])
+    term = open_items(story.incident)[0].finding
+    about = {"contract": term.contract, "term": term.term}
+
+    story.says(FindingSettled.model_validate({**about, "how": "mended", "reason": "Done."}), by=BEN)
+    settled = len(open_items(story.incident))
+    story.says(FindingAssigned.model_validate({**about, "owner": EVE, "due": story.now + MINUTE}), by=ANA)
+    story.says(ReviewOpened(findings=story.incident.review or ()), by=ANA)
+
+    [again] = [item for item in open_items(story.incident) if item.finding.term == term.term]
+    assert settled == len(open_items(story.incident)) - 1
+    assert (again.owner, again.is_overdue(story.now + 2 * MINUTE)) == (EVE, True)
+
+
+def test_the_same_promise_that_breaks_again_is_told(stories: list[Story]) -> None:
+    """Which incidents, how much quicker, and whether anybody had mended it; nothing of another failure mode."""
+    first, unlike, now = stories
+    told(first).closes()
+    unlike.opens().closes()
+    now.now = first.now + timedelta(days=3)
+    settled = open_items(first.incident)[0].finding
+    about = {"contract": settled.contract, "term": settled.term, "how": "mended", "reason": "A check was added."}
+    first.says(FindingSettled.model_validate(about), by=BEN)
+
+    lines = comparison(told(now, first, unlike).incident)
+
+    assert lines[0].startswith("F2 was seen before: wl-1 on sales.orders (")
+    assert "To diagnose: 7 min now, typically 7 min before." in lines
+    assert f"“{settled.term.rstrip('.')}” did not hold in wl-1 either. It was settled then, and broke again." in lines
+    assert any(line.endswith("Nobody has settled it since wl-1.") for line in lines)
+    assert comparison(first.incident) == ("F2 was not seen before.",)
+
+
+def test_no_promise_is_loosened_because_it_broke() -> None:
+    """What the contract promises stays; what only the configuration says is proposed, each with its reason."""
+    filed = orders.contract().model_copy(update={"key": (), "position": None, "commit_every": MINUTE / 60})
+
+    changes = contract_changes(orders.observation(), filed, orders.contract())
+
+    assert [each.kind for each in changes if each.kind in ("key", "part")] == ["key", "part"]
+    assert not [each for each in changes if each.kind == "span" and each.of == "commit_every"]
+    assert all(each.why for each in changes)
+
+
+def test_a_type_that_differs_is_proposed_and_a_lost_column_is_not() -> None:
+    """A column that the table lost is a fault to be mended, not a promise to be dropped."""
+    there = orders.table_state().columns[0]
+    filed = orders.contract().model_copy(
+        update={"columns": (ContractColumn(name=there.name, type="uuid"), ContractColumn(name="lost", type="long"))}
+    )
+
+    changes = contract_changes(orders.observation(), filed, orders.contract())
+
+    typed = {each.column: each.type for each in changes if each.kind == "type"}
+    assert typed == {there.name: there.type}
+    assert "lost" not in str(changes)
+
+
+def test_a_private_incident_is_compared_with_by_nobody(stories: list[Story]) -> None:
+    """Who reads this review need not know of it."""
+    first, _, now = stories
+    told(first).closes()
+    now.now = first.now + timedelta(days=3)
+    now.opens().answers().draws_the_ledger().diagnoses()
+    hidden = first.incident
+    hidden.opened = hidden.opened.model_copy(update={"private": True})
+    broken = (Finding(contract="state", term="x", observed="y", holds=False, action="z"),)
+
+    assert earlier_of_the_same_mode(now.incident, [hidden], broken) == ()
