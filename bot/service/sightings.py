@@ -9,10 +9,10 @@ from ulid import ULID
 
 from bot.domain.approval import People
 from bot.domain.errors import Refused, UnknownTable
-from bot.domain.ids import TableName, UserId
+from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.quiet import QuietHours
-from bot.domain.watch import Ended, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import BY_WATCH, Ended, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
@@ -104,13 +104,11 @@ class Sightings:
         at = self._clock.now()
         if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why)):
             return
-        root = post_key(sighted.id)
-        if self._outbox.find(root) is not None:
-            self._outbox.touch(root)
+        told = self._outbox.find(post_key(sighted.id))
+        if told is not None:
+            self._outbox.touch(told.key)
             reply = f"Over since {at:%H:%M:%S} UTC: {why}"
-            self._outbox.put(
-                Post(key=f"{root}/over", incident=None, channel=sighted.channel, thread_of=_thread(sighted), text=reply)
-            )
+            self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
 
     def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
         """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
@@ -135,15 +133,18 @@ class Sightings:
 
     def settle(self, table: TableName) -> None:
         """Put into the outbox what is to be told now: not what is muted, waits for the end of quiet hours, or has an
-        incident already."""
+        incident already. An alert that comes meanwhile goes into the incident's thread."""
         memory, now = self.memory(table), self._clock.now()
         for sighted in memory.lasting:
             if self._is_posted(sighted.id) or memory.mute_of(sighted.sign.code, now) is not None:
                 continue
             if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue
-            if self._incident_of(sighted) is None:
+            incident = self._incident_of(sighted)
+            if incident is None:
                 self._post(sighted)
+            elif incident.is_open and sighted.sign.source != BY_WATCH:
+                self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
 
     def incident_changed(self, incident: Incident) -> None:
         """It was opened or has ended: what is told of its table shows it."""
@@ -151,12 +152,14 @@ class Sightings:
             self._outbox.touch(post_key(sighted.id))
 
     def _post(self, sighted: Sighted) -> None:
-        key = post_key(sighted.id)
-        thread = None if sighted.follows is None else post_key(sighted.follows)
-        is_there = thread is not None and self._outbox.find(thread) is not None
-        self._outbox.put(Post(key=key, incident=None, channel=sighted.channel, thread_of=thread if is_there else None))
-        with self._lock:
-            self._posted.add(sighted.id)
+        followed = self._outbox.find(post_key(sighted.follows)) if sighted.follows is not None else None
+        thread = None if followed is None else followed.thread_of or followed.key
+        self._put(post_key(sighted.id), sighted.channel, thread, followed.incident if followed is not None else None)
+
+    def _put(
+        self, key: str, channel: str, thread: str | None, incident: IncidentId | None, text: str | None = None
+    ) -> None:
+        self._outbox.put(Post(key=key, incident=incident, channel=channel, thread_of=thread, text=text))
 
     def _is_posted(self, sighting: str) -> bool:
         with self._lock:
@@ -183,8 +186,3 @@ class Sightings:
 def post_key(sighting: str) -> str:
     """The key of its message."""
     return f"watch/{sighting}"
-
-
-def _thread(sighted: Sighted) -> str:
-    """Where replies about it go: a reply to a reply belongs to the first message."""
-    return post_key(sighted.follows or sighted.id)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from bot.domain.ids import JobId
 from tests.slack.people import ONCALL, Responder
 from tests.tables import ORDERS, job
+from tests.watch.signs import sign
 from tests.watch.watching_bot import WatchingBot
 
 
@@ -155,3 +156,22 @@ def test_what_cannot_be_looked_for_any_more_is_not_over(bot: WatchingBot) -> Non
     memory = bot.sightings.memory(ORDERS)
     assert before[0] in memory.lasting
     assert [each.sign.code for each in memory.lasting][-1] == "blind"
+
+
+def test_an_alert_during_an_incident_goes_into_its_thread(ana: Responder, bot: WatchingBot) -> None:
+    """The people who work on it see it there, and that it is over; nobody opens a second incident from it."""
+    ana.opens()
+    alert = sign("alert", "Alertmanager/1a30").model_copy(
+        update={"source": "Alertmanager", "headline": "Disk is full."}
+    )
+
+    bot.sightings.see(ORDERS, alert, occasion="09:00")
+    bot.sightings.settle(ORDERS)
+    told = ana.sees("Disk is full.")
+    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager says that it is resolved.")
+
+    over = ana.sees("Over since")
+    card = ana.sees_on_card("under review")
+
+    assert told.buttons == ()
+    assert (told.thread_ts, over.thread_ts) == (card.ts, card.ts)
