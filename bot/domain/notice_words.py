@@ -30,7 +30,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.NoticeAnswered():
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             said = f": {_full(body.text)}" if body.text else "."
-            return f"{_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
+            return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():
@@ -47,7 +47,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
 
 def _readers(body: n.ReadersNoted) -> str:
     strangers = [each.consumer for each in body.observed if not each.is_declared]
-    seen = f"{len(body.observed)} consumers were seen reading what is affected"
+    seen = f"Seen reading what is affected: {len(body.observed)} consumer{'' if len(body.observed) == 1 else 's'}"
     told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
     rest = f" Others may have read unseen: {_full(body.unknown)}" if body.unknown else ""
     return f"{seen}{told}.{rest}"
