@@ -59,6 +59,7 @@ def test_a_gap_is_replayed_on_a_branch_and_then_published(
     assert positions(scene, "main") == list(range(50))
 
 
+@pytest.mark.long
 def test_a_replay_may_be_a_function(declares: Declares, positions: Positions) -> None:
     """It is given the bounds, and what it returns is bounded all the same."""
     scene = declares(ReplayRecipe(source="topic orders", function="tests.repairs.recipes:again"))
@@ -94,11 +95,25 @@ def test_other_rows_than_were_approved_are_never_written(
     [
         (None, "no replay is declared for it. Expected `replay` under `tables.sales.orders`"),
         (declared("range(0, 15)"), "no longer gives 5 of the 10 missing positions"),
-        (declared("(SELECT id FROM range(0, 30) UNION ALL SELECT 12 AS id)"), "1 row too many: keys come twice"),
-        (declared(order_id="IF(id = 12, 25, id)"), "The keys of 1 row live already"),
-        (declared(most_rows=9), "too many rows for a replay by Waterline: 10 rows"),
-        (ReplayRecipe(source="topic", sql="SELECT id AS order_id FROM range(9)"), "no source_partition, source_pos"),
-        (ReplayRecipe(source="topic", function="tests.repairs.recipes:gone"), "a function that returns a DataFrame"),
+        pytest.param(
+            declared("(SELECT id FROM range(0, 30) UNION ALL SELECT 12 AS id)"),
+            "1 row too many: keys come twice",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            declared(order_id="IF(id = 12, 25, id)"), "The keys of 1 row live already", marks=pytest.mark.long
+        ),
+        pytest.param(declared(most_rows=9), "too many rows for a replay by Waterline: 10 rows", marks=pytest.mark.long),
+        pytest.param(
+            ReplayRecipe(source="topic", sql="SELECT id AS order_id FROM range(9)"),
+            "no source_partition, source_pos",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            ReplayRecipe(source="topic", function="tests.repairs.recipes:gone"),
+            "a function that returns a DataFrame",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_needs_a_decision_is_left_to_people(declares: Declares, recipe: ReplayRecipe | None, says: str) -> None:
