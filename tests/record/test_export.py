@@ -291,7 +291,12 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
         FindingSettled(contract="state", term="Restores pair.", how="mended", reason="Only stop-savepoints now"),
         SavepointPlanned(
-            reason="New pricing", code_before="1", code_after="2", head=None, told=(), may_restore=(BEN,),
+            reason="New pricing",
+            code_before="1",
+            code_after="2",
+            head=None,
+            told=(),
+            may_restore=(BEN,),
             until=orders.NINE,
         ),
         RestoreExplained(proposal=PROPOSAL, path="s-6", instead_of="s-10", reason="The new code wrote wrong prices"),
