@@ -149,7 +149,7 @@ def race(here: Path, prepared: Path, chance: random.Random, raced: Raced) -> Non
     raced.ended[outcome] += 1
     raced.commits += len(flink.committed)
     raced.strangers += len(strangers)
-    raced.lost += _lost(here, outcome, flink.committed, strangers)
+    raced.lost += lost(here, outcome, flink.committed, strangers)
     if view.state not in {ProposalState.APPLIED, ProposalState.REFUSED, ProposalState.SUPERSEDED}:
         raced.lost.append(f"the proposal ended as {view.state.value}")
     damaged.catalog.close()
@@ -197,7 +197,8 @@ def _stranger(here: Path, after_s: float, ended: threading.Event, committed: lis
             return
 
 
-def _lost(here: Path, outcome: Ended, of_run: list[int], of_strangers: list[int]) -> Iterator[str]:
+def lost(here: Path, outcome: Ended, of_run: list[int], of_strangers: list[int]) -> Iterator[str]:
+    """One sentence for each commit that a writer was told of and that is gone, and for rows that are there twice."""
     with closing(open_catalog(here)) as catalog:
         table = catalog.load_table(ORDERS)
         found = Counter(table.scan(selected_fields=("source_position",)).to_arrow()["source_position"].to_pylist())
