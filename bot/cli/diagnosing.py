@@ -57,7 +57,10 @@ def save(
     window: WindowOption = None,
     values: Annotated[
         bool,
-        typer.Option(help="Keep what may hold values of rows: samples, manifests, state, stack traces."),
+        typer.Option(
+            help="Keep values of rows too: samples and bounds of all columns but redacted ones; state, stack traces "
+            "and statements as they are."
+        ),
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:

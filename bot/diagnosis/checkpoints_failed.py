@@ -80,7 +80,7 @@ def _matches(case: Case, run: JobRun) -> Matches:
             "one does."
         )
     elif newest is not None:
-        reasons.append(f"Checkpoint {newest} completed after them and brought their rows with it.")
+        reasons.append(f"Checkpoint {newest} completed after them and carries their rows.")
     return Matches(
         headline=f"Checkpoints of run {short_job(run.job_id)} fail one after the other, so nothing reaches the table."
         if goes_on

@@ -6,24 +6,28 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from bot.adapters.case_file import raw_of, read_case
+from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.adapters.lineage_kept import kept_events
+from bot.cli import app
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import FlinkManifest, StoredCheckpoint
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
+from bot.domain.masking import Masking
 from bot.domain.reads import ReadRun
 from bot.domain.table import Window
 from tests.adapters.lake import ORDERS, Lake
 from tests.cases import NOON, Tale
 
+RUN = CliRunner()
 CASES = Path(__file__).parents[1] / "data" / "cases"
 CHECKPOINTS = Path(__file__).parents[1] / "adapters" / "fixtures" / "checkpoint_metadata"
 REAL = CASES / "restored-from-older-savepoint-v2.zip"
@@ -54,6 +58,28 @@ def test_a_run_that_is_read_otherwise_is_told_with_both_values() -> None:
     assert 1 == len(again.differences)
     assert again.differences[0].endswith("restored.checkpoint_id: recorded 4, read now 3")
     assert 3 in {run.restored.checkpoint_id for run in again.observation.jobs.values if run.restored}
+
+
+def test_the_terminal_says_what_is_read_otherwise_and_what_would_follow(tmp_path: Path) -> None:
+    """The answer stays that of the record; whoever reads it is warned before it."""
+    saved, raw = read_case(REAL), raw_of(REAL)
+    page = next(address for address, body in raw.items() if _is_of_a_living_run(address, body))
+    changed = {**raw, page: json.dumps({**json.loads(raw[page]), "state": "FAILED"}).encode()}
+    write_case(tmp_path / "a.case", saved, changed, Masking())
+
+    told = RUN.invoke(app, ["diagnose", "--case", str(tmp_path / "a.case")]).stdout
+    as_json = json.loads(RUN.invoke(app, ["diagnose", "--case", str(tmp_path / "a.case"), "--json"]).stdout)
+
+    assert "This version reads the same sources differently" in told
+    assert "state: recorded 'RUNNING', read now 'FAILED'" in told
+    assert "As it reads them now they give" in told
+    assert ["F2"] == as_json["codes"]
+    assert 1 == len(as_json["read_again"]["differences"])
+    assert "codes" in as_json["read_again"]
+
+
+def _is_of_a_living_run(address: str, body: bytes) -> bool:
+    return "/jobs/" in address and json.loads(body).get("state") == "RUNNING"
 
 
 def test_metadata_that_cannot_be_read_now_is_a_difference_and_no_crash() -> None:
