@@ -1,18 +1,20 @@
 """What no failure mode names and somebody should hear of all the same: silence, standstill, age, and being blind."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of
 from bot.diagnosis.no_snapshot_advanced import standstill
 from bot.domain.diagnosis import Case, Remedy
-from bot.domain.flink import JobRun
+from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import Severity, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
 from bot.domain.watch import Sign
 
 RESTARTS = 5
-"""So many failures within an hour are told although Flink recovered from each."""
+"""So many outages within an hour are told although Flink recovered from each."""
+_ONE_OUTAGE = timedelta(minutes=1)
 SOON = timedelta(hours=24)
 """A run's last snapshot that may expire so soon is told."""
 _RUNBOOKS = {
@@ -56,19 +58,24 @@ def newest_run(case: Case) -> str:
 
 
 def _down(case: Case, patience: timedelta) -> Sign | None:
-    """Nobody writes the table any more, and not just for a moment; or a run only fails."""
+    """Nobody writes the table any more, or a run only fails, and not just for a moment: until a lost machine is
+    replaced, every attempt fails. A run that Flink has given up is told at once."""
     why = None if isinstance(case.observation.jobs, NotSeen) else standstill(case)
     if why is None:
         return None
     runs, now = runs_of(case), case.observation.table.read_at
     commits = flink_commits(case.observation.table)
     since = max([r.ended_at for r in runs if r.ended_at] + [s.committed_at for s in commits[-1:]], default=None)
-    is_fault = is_looping(case) or bool(runs and runs[-1].state == "FAILED")
-    if not is_fault and since is not None and now - since < patience:
+    has_failed = bool(runs and runs[-1].state == "FAILED")
+    if not has_failed and since is not None and now - since < patience:
         return None
     last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {commits[-1].committed_at:%H:%M:%S} UTC."
     failure = next((f for r in runs[-1:] for f in sorted(r.failures, key=lambda f: f.at, reverse=True)), None)
-    cause = (f"Its last failure was {failure.exception}: {failure.message}",) if failure and is_fault else ()
+    cause = (
+        (f"Its last failure was {failure.exception}: {failure.message}",)
+        if failure and (has_failed or is_looping(case))
+        else ()
+    )
     return _bare(
         "no-advance",
         newest_run(case),
@@ -137,20 +144,32 @@ def _stale(case: Case) -> Sign | None:
 
 
 def _restarts(case: Case) -> Sign | None:
-    runs, now = living(case), case.observation.table.read_at
-    recent = sorted((f for r in runs[-1:] for f in r.failures if now - f.at < timedelta(hours=1)), key=lambda f: f.at)
-    if len(recent) < RESTARTS:
+    run, now = next(reversed(living(case)), None), case.observation.table.read_at
+    found = outages(run.failures, now - timedelta(hours=1)) if run is not None else ()
+    if run is None or len(found) < RESTARTS:
         return None
-    run = runs[-1]
+    last = found[-1]
     return _bare(
         "restarts",
         run.job_id,
-        f"Run {short_job(run.job_id)} failed {len(recent)} times within the last hour, and recovered so far.",
-        (f"The last time at {recent[-1].at:%H:%M:%S} UTC, with {recent[-1].exception}: {recent[-1].message}",),
+        f"Run {short_job(run.job_id)} failed {len(found)} times within the last hour, and recovered so far.",
+        (f"The last time at {last.at:%H:%M:%S} UTC, with {last.exception}: {last.message}",),
         "find the cause before one of its restarts does not end well",
         "sev3",
         is_urgent=False,
     )
+
+
+def outages(failures: Iterable[Failure], since: datetime) -> tuple[Failure, ...]:
+    """The first failure of each outage after `since`, oldest first. Until a lost machine is replaced, Flink lists a
+    failure for each task and each attempt: what comes within a minute of the one before is the same outage."""
+    found: list[Failure] = []
+    before: datetime | None = None
+    for failure in sorted(failures, key=lambda each: each.at):
+        if failure.at > since and (before is None or failure.at - before > _ONE_OUTAGE):
+            found.append(failure)
+        before = failure.at
+    return tuple(found)
 
 
 def _expiring(case: Case) -> Sign | None:
