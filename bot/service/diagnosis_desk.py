@@ -93,7 +93,11 @@ class DiagnosisDesk:
         def decide(incident: Incident) -> list[Body]:
             known = incident.outcomes.get(step.id)
             is_known = not again and known is not None and (known.key, known.why) == (key, why)
-            return [] if is_known or _moving(incident) else [StepDone(step=step.id, key=key, why=why)]
+            return (
+                []
+                if is_known or _moving(incident) or not incident.is_open
+                else [StepDone(step=step.id, key=key, why=why)]
+            )
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
         self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
@@ -102,7 +106,12 @@ class DiagnosisDesk:
         """A step that proposes what the diagnosis asks for is done at once where there is no action for it."""
         current = current_step(incident)
         decisive = incident.diagnosis.decisive if incident.diagnosis else None
-        if not isinstance(current, ActionStep) or current.action != ASKED_FOR or decisive is None:
+        if (
+            not incident.is_open
+            or not isinstance(current, ActionStep)
+            or current.action != ASKED_FOR
+            or decisive is None
+        ):
             return []
         remedy = decisive[1].remedy
         why = f"Waterline has no button for “{remedy.words}”"

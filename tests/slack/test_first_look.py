@@ -114,6 +114,19 @@ def test_a_step_that_needs_nobody_is_taken_after_a_crash_before_it(ana: Responde
     assert [decision.id] == [end.step for end in ends if end.step == decision.id]
 
 
+def test_a_closed_incident_owes_no_diagnosis(ana: Responder, bot: LittleBot) -> None:
+    """Who asked and then closed it is told nothing more, and no step is taken."""
+    ana.opens()
+    bot.services.diagnoses.request(WL_1, by=UserId(ana.id))
+    ana.asks("close A false alarm.")
+    eventually(lambda: not bot.services.store.get(WL_1).is_open)
+    closed = kinds(bot).index("incident-closed")
+
+    bot.services.diagnoses.settle(WL_1)
+
+    assert not {"diagnosed", "diagnosis-ended", "step-done"} & set(kinds(bot)[closed:])
+
+
 def says(body: Body, _incident: Incident) -> list[Body]:
     """One entry."""
     return [body]
