@@ -21,7 +21,7 @@ _LABELS: dict[Answer, tuple[str, Click]] = {
 _SAID: dict[Answer, str] = {
     "acknowledged": ":eyes: seen by",
     "re-ran": ":repeat: run again by",
-    "needs-help": ":raised_hand: help wanted by",
+    "needs-help": ":sos: help wanted by",
 }
 _CONSUMERS_SHOWN = 12
 _ANSWERS_SHOWN = 6
@@ -88,7 +88,7 @@ def told_lines(incident: Incident) -> list[str]:
         if strangers:
             names = ", ".join(_stranger(each) for each in strangers[:8])
             more = f" and {len(strangers) - 8} more" if len(strangers) > 8 else ""
-            lines.append(f":ghost: Seen reading, but not declared, so nobody told them: {names}{more}")
+            lines.append(f":warning: Seen reading, but not declared, so nobody told them: {names}{more}")
         if incident.readers.unknown:
             lines.append(
                 f":grey_question: Others may have read unseen. {mrkdwn(clipped(incident.readers.unknown, 300))}"
