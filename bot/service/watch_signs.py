@@ -8,6 +8,7 @@ from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
 from bot.domain.ids import Severity
+from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
@@ -43,7 +44,8 @@ def suspicion(case: Case) -> str:
         (r.job_id, r.restored.at if r.restored else None, fails_in_a_row(r), is_looping(case)) for r in living(case)
     )
     columns = tuple(column.field_id for column in case.observation.table.columns)
-    told = (break_in_chain(case), *alive, len(writing(case)) > 1, columns, silent_for(case))
+    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(case.observation.table))
+    told = (break_in_chain(case), gone_back, *alive, len(writing(case)) > 1, columns, silent_for(case))
     return repr(told)
 
 

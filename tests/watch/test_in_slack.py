@@ -175,3 +175,15 @@ def test_an_alert_during_an_incident_goes_into_its_thread(ana: Responder, bot: W
 
     assert told.buttons == ()
     assert (told.thread_ts, over.thread_ts) == (card.ts, card.ts)
+
+
+def test_a_rollback_under_the_running_job_is_told_after_two_looks(ana: Responder, bot: WatchingBot) -> None:
+    """It waits for no round of evidence: the snapshot log shows it at once."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(2)
+
+    told = ana.sees("was rolled back")
+
+    assert "F6" in told.plain

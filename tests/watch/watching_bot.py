@@ -15,6 +15,7 @@ from bot.service.sightings import Sightings
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.workspace.people import default_cast
+from tests.little_flink import open_catalog
 from tests.slack.little_bot import LittleBot
 from tests.tables import ORDERS, job
 
@@ -56,6 +57,16 @@ class WatchingBot(LittleBot):
         self.flink.stop("orders-to-iceberg", job("a"))
         self.flink.submit(job("b"), at_checkpoint=5, restored=older)
         self.commits("b", 3)
+
+    def rolls_back(self, commits: int) -> None:
+        """Somebody moves main back by so many commits while the job runs."""
+        catalog = open_catalog(self.folder)
+        table = catalog.load_table(ORDERS)
+        for _ in range(commits):
+            parent = table.current_snapshot().parent_snapshot_id
+            table.manage_snapshots().rollback_to_snapshot(parent).commit()
+            table.refresh()
+        catalog.close()
 
     def _services(self, store: Store, client: WebClient) -> Services:
         services = super()._services(store, client)
