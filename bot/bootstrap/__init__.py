@@ -15,12 +15,13 @@ from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.iceberg.storage import Opened
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap.files import contract_files
+from bot.bootstrap.files import files_of as files_of
 from bot.bootstrap.outside import job_ports, lineage, replays, spark_packages
 from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
@@ -115,9 +116,6 @@ def build(
             files=FolderOfTable(catalog.storage),
             replays=replays(settings, runner),
         )
-        contracts = ContractFiles(
-            {n: t.contract_file for n, t in settings.tables.items() if t.contract_file is not None}
-        )
         services = assemble(
             incidents,
             observer,
@@ -125,7 +123,7 @@ def build(
             directory,
             now,
             store.presence.alone_with,
-            contracts=contracts,
+            contracts=contract_files(settings),
             own_actions=settings.actions,
         )
         services = with_watch(services, settings, store, failure_modes())
@@ -151,17 +149,6 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         consumers = setup.consumers if file is None else (*setup.consumers, *announced_to(file)[0])
         found[name] = setup.model_copy(update={"contract": contract, "consumers": once_each(consumers)})
     return found
-
-
-def files_of(config: Path, table: TableName) -> Opened:
-    """Opens the table's own files as its catalog says now: one catalog call. Raises UnknownTable, CouldNotLook."""
-    settings = Settings.load(config)
-    catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, SystemClock())
-    try:
-        catalog.load(table)
-    finally:
-        catalog.close()
-    return catalog.storage.of(table)
 
 
 def spark_runner(settings: Settings) -> SparkEvidenceRunner:

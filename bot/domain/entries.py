@@ -33,10 +33,11 @@ from bot.domain.promise_entries import PromiseEntry as PromiseEntry
 from bot.domain.promise_entries import PromiseReminded as PromiseReminded
 from bot.domain.promise_entries import PromiseSnoozed as PromiseSnoozed
 from bot.domain.proposal import Proposal
-from bot.domain.record import Record, Utc
-from bot.domain.review_entries import ContractPatch, EarlierIncident
+from bot.domain.record import Record
+from bot.domain.review_entries import Finding as Finding
 from bot.domain.review_entries import FindingAssigned as FindingAssigned
 from bot.domain.review_entries import FindingSettled as FindingSettled
+from bot.domain.review_entries import ReviewOpened as ReviewOpened
 from bot.domain.runbook import Runbook
 from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
@@ -209,29 +210,6 @@ class NoticesPreviewed(Record):
     name: str
     """Follows from the notices: the same preview has the same name."""
     notices: tuple[Notice, ...]
-
-
-class Finding(Record):
-    """One line of the contract review."""
-
-    contract: Literal["state", "checkpoint", "table", "approval"]
-    term: str
-    observed: str
-    holds: bool | None
-    action: str
-    owner: UserId | None = None
-    """Who was to mend it when the review was opened; None: nobody has to."""
-    due: Utc | None = None
-    """Until when."""
-
-
-class ReviewOpened(Record):
-    kind: Literal["review-opened"] = "review-opened"
-    findings: tuple[Finding, ...]
-    patch: ContractPatch | None = None
-    """The proposed change of the table's data contract; None where it has no file, or nothing is to be changed."""
-    earlier: tuple[EarlierIncident, ...] = ()
-    """Of the same failure mode, the newest first."""
 
 
 class IncidentClosed(Record):

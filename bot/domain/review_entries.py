@@ -36,6 +36,29 @@ class EarlierIncident(Record):
     """Those of `broken` that nobody had settled since."""
 
 
+class Finding(Record):
+    """One line of the contract review."""
+
+    contract: Contract
+    term: str
+    observed: str
+    holds: bool | None
+    action: str
+    owner: UserId | None = None
+    """Who was to mend it when the review was opened; None: nobody has to."""
+    due: Utc | None = None
+    """Until when."""
+
+
+class ReviewOpened(Record):
+    kind: Literal["review-opened"] = "review-opened"
+    findings: tuple[Finding, ...]
+    patch: ContractPatch | None = None
+    """The proposed change of the table's data contract; None where it has no file, or nothing is to be changed."""
+    earlier: tuple[EarlierIncident, ...] = ()
+    """Of the same failure mode, the newest first."""
+
+
 class FindingAssigned(Record):
     """Who mends a term until when; the newest one counts."""
 

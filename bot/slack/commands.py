@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import TableName, UserId, short, short_job
+from bot.domain.ids import TableName, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.inert import visible
 from bot.domain.privacy import already_open
@@ -14,20 +14,20 @@ from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.domain.trust import Trust
 from bot.service.services import Services
-from bot.service.severity import change_severity
 from bot.service.walking import current_step
-from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
-from bot.slack.forms import PREVIEW_TITLE, open_form, open_form_id, problem_form
+from bot.slack.blocks.savepoints import savepoint_form
+from bot.slack.commits import last_commits
+from bot.slack.forms import open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.previews import preview_of
+from bot.slack.planned_commands import explain_restore, fill_review, list_savepoints
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
+from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
 from bot.slack.watch_commands import MORE
 
 _MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _TIMELINE_SHOWN = 25
-_COMMITS_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,7 @@ class Commands:
         return [_trust_line(trust) for trust in trusts if trust.table not in told or trust.doubts]
 
     def _ledger(self, command: Command) -> str:
-        table = self._services.observer.table(self._table(command.rest))
-        lines = [f"The last commits of {table.name}, newest first:"]
-        for snapshot in table.chain[:_COMMITS_SHOWN]:
-            who = (
-                f"run {short_job(snapshot.job_id)} checkpoint {snapshot.checkpoint_id}"
-                if snapshot.job_id
-                else snapshot.engine
-            )
-            lines.append(
-                f"{snapshot.committed_at:%H:%M:%S} {short(snapshot.snapshot_id)} {snapshot.operation}, "
-                f"{snapshot.counted('added-records')} rows, {visible(who)}"
-            )
-        if table.rolled_back:
-            lines.append(f"{len(table.rolled_back)} commits were rolled back and are not in this list.")
-        return "\n".join(lines)
+        return last_commits(self._services.observer.table(self._table(command.rest)))
 
     def _run(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -177,23 +163,6 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         return self._services.maintenance.thaw(incident.id, by=command.user)
 
-    def _severity(self, command: Command) -> str:
-        services, incident = self._services, self._services.store.in_channel(command.channel)
-        to, _, reason = command.rest.partition(" ")
-        change_severity(services.store, incident.id, to, reason, by=command.user, then=services.duties.settle)
-        return f"{incident.id} is {to} now. Whoever was told of another severity is told again."
-
-    def _tell(self, command: Command) -> None:
-        kind, _, words = command.rest.partition(" ")
-        try:
-            incident = self._services.store.newest_in(command.channel)
-            view = preview_of(
-                self._services, incident.id, kind or "update", "", command.channel, command.user, words.strip()
-            )
-        except WaterlineError as error:
-            view = problem_form(PREVIEW_TITLE, str(error))
-        self._views.fill(open_form_id(command.trigger), view)
-
     def _savepoint(self, command: Command) -> None:
         try:
             table = self._table(command.rest)
@@ -203,24 +172,7 @@ class Commands:
         self._views.fill(open_form_id(command.trigger), view)
 
     def _savepoints(self, command: Command) -> str:
-        table = self._table(command.rest)
-        return catalogue_text(table, *self._services.savepoints.catalogue(table))
-
-    def _why(self, command: Command) -> str:
-        incident = self._services.store.in_channel(command.channel)
-        self._services.savepoints.explain(incident.id, command.rest, by=command.user)
-        return "The reason is on record. The proposal can be approved and carried out now."
-
-    def _review(self, command: Command) -> str:
-        store = self._services.store
-        of_here = [each for each in store.all() if each.opened.channel == command.channel and each.id == command.rest]
-        if command.rest and not of_here:
-            raise Refused(
-                f"There is no incident {command.rest} of this channel.", "", "Type it where the incident was opened."
-            )
-        incident = of_here[0] if of_here else store.in_channel(command.channel)
-        self._services.reviews.open(incident.id, by=command.user, step=None)
-        return f"The contract review of {incident.id} is in its thread."
+        return list_savepoints(self._services, self._table(command.rest))
 
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -268,20 +220,22 @@ VERBS: dict[str, Verb] = {
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
     "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
-    "tell": Verb("tell KIND [WORDS]", "preview a notice to the consumers, with words of yours", Commands._tell),
-    "severity": Verb("severity SEV REASON", "change how bad it is; consumers are told again", Commands._severity),
+    "tell": Verb(
+        "tell KIND [WORDS]",
+        "preview a notice to the consumers, with words of yours",
+        lambda c, m: tell(c._services, c._views, m),
+    ),
+    "severity": Verb(
+        "severity SEV REASON", "change how bad it is; consumers are told again", lambda c, m: severity(c._services, m)
+    ),
     **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
     "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
-    "savepoint": Verb(
-        "savepoint [TABLE]", "plan a savepoint: why, for which code, kept until when", Commands._savepoint
-    ),
-    "savepoints": Verb(
-        "savepoints [TABLE]", "the savepoints that were kept, and which one counts", Commands._savepoints
-    ),
-    "why": Verb("why REASON", "say why the job is started from another point than the one that counts", Commands._why),
-    "review": Verb("review [INCIDENT]", "fill the contract review, also of a closed incident", Commands._review),
+    "savepoint": Verb("savepoint [TABLE]", "plan a savepoint: why, for which code, until when", Commands._savepoint),
+    "savepoints": Verb("savepoints [TABLE]", "those that were kept, and which one counts", Commands._savepoints),
+    "why": Verb("why REASON", "say why another savepoint than the one that counts", _over_services(explain_restore)),
+    "review": Verb("review [INCIDENT]", "fill the contract review, closed or not", _over_services(fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help", "this list", Commands._help),
 }
