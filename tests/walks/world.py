@@ -170,4 +170,4 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _property(snapshot: object, key: str) -> str:
-    return snapshot.summary.additional_properties[key]  # type: ignore[attr-defined,no-any-return]
+    return snapshot.summary.additional_properties.get(key, "")  # type: ignore[attr-defined,no-any-return]
