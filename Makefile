@@ -67,10 +67,16 @@ chaos: install ## Kill the bot at random under clicks and commits, and check the
 chaos-short: install ## The same with six kills, on both databases
 	$(BIN)/pytest tests/chaos -m chaos -q
 
+RACES ?= 500
+
+races: install ## Race approvals against the job's commits and strangers: RACES=500 SEED=1
+	$(BIN)/python -m tests.chaos.racing --races $(RACES) --seed $(SEED)
+
 reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
 	$(BIN)/waterline catalogue > docs/catalogue.md.new && mv docs/catalogue.md.new docs/catalogue.md
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
 	mv deploy/settings.md.new deploy/settings.md
+	$(BIN)/python -m bot.notices.reference
 
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
@@ -78,4 +84,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-full matrix chaos chaos-short reference lock clean
+.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-full matrix chaos chaos-short races reference lock clean

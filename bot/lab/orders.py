@@ -135,7 +135,7 @@ def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
     """A SELECT of Spark that makes the very rows of this INSERT once more: a row is a function of its position."""
     select = insert[insert.index("SELECT") :]
     event_time = re.compile(r"CAST\(TO_TIMESTAMP_LTZ\((.+), 3\) AS TIMESTAMP_LTZ\(6\)\)")
-    positions = f"(SELECT id AS source_position FROM range(1, {last_position + 1}))"
+    positions = f"(SELECT id AS source_position FROM range(1, {last_position + 1}))"  # noqa: S608  # a number of the lab's own
     return event_time.sub(r"TIMESTAMP_MILLIS(\1)", select).replace("FROM order_events", f"FROM {positions}")
 
 

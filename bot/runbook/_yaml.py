@@ -6,9 +6,9 @@ By libyaml, which knows the lines, too: parsing the runbooks in Python was a goo
 
 from dataclasses import dataclass, field
 
-import yaml  # type: ignore[import-untyped]  # its types are no package of ours; the nodes are looked at one by one
-from yaml.error import MarkedYAMLError, YAMLError  # type: ignore[import-untyped]
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode  # type: ignore[import-untyped]
+import yaml
+from yaml.error import MarkedYAMLError, YAMLError
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from bot.runbook.problem import Problems
 
