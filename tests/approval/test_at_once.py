@@ -155,4 +155,4 @@ def test_a_timer_wakes_for_what_falls_due_also_after_a_restart(scene: Scene) -> 
 def test_a_mistyped_action_is_not_left_to_the_default() -> None:
     """The name that was meant is offered."""
     with pytest.raises(Exception, match=r"rewind_table_and_jop: there is no such action.*Did you mean `rewind_table"):
-        refuse_unknown_actions("sales.orders", {"rewind_table_and_jop": POLICY}, ["rewind_table_and_job"])
+        refuse_unknown_actions("sales.orders", {"rewind_table_and_jop": POLICY}, ["rewind_table_and_job"], [])

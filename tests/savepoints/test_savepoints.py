@@ -1,5 +1,6 @@
 """Planned savepoints: which one counts, for which code, for whom, and the question before another one is restored."""
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -134,6 +135,7 @@ def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
     """It is still in the catalogue, and counts no more."""
     world.plans(until=timedelta(seconds=0.2))
     world.takes_it()
+    time.sleep(0.2)
     proposal = world.proposes_the_rewind()
 
     world.ben_approves(proposal)

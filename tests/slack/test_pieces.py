@@ -1,14 +1,20 @@
 """The small pieces that messages are made of."""
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+from bot.adapters.journal_sql import open_store
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.blocks.evidence import folded
 from bot.slack.blocks.parts import counted, measures, sign
 from bot.slack.blocks.review import review_message
+from bot.slack.forms import pages
 from bot.slack.names import users_in
 from bot.slack.text import as_sentence, short_paths
+from tests.incidents import Story
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,7 @@ def test_a_restore_point_that_pairs_is_not_shown_as_trouble(confirmed_is: str, c
     assert sign(Verdict.INCONCLUSIVE, task) == ":grey_question:"
 
 
-def test_the_review_names_what_did_not_hold_first() -> None:
+def test_the_review_names_what_did_not_hold_first(tmp_path: Path) -> None:
     """A count alone sends a tired reader searching."""
     findings = (
         Finding(contract="table", term="Keys are unique", observed="50 rows too many", holds=False, action="Dedupe"),
@@ -70,13 +76,15 @@ def test_the_review_names_what_did_not_hold_first() -> None:
         Finding(contract="checkpoint", term="Commits come", observed="every 2 s", holds=True, action=""),
     )
 
-    text, blocks = review_message(findings)
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        text, blocks = review_message(Story(store.journal).opens().reviews(*findings).incident)
     shown = [block.to_dict() for block in blocks]
 
     assert text == "Contract review: 1 of 3 terms did not hold"
-    assert shown[1]["text"]["text"] == "*Did not hold*\n• *Keys are unique.* 50 rows too many. _Dedupe._"
-    assert shown[2]["text"]["text"] == "*Could not be told*\n• *State is kept.* Nobody says."
-    assert shown[3]["elements"][0]["text"] == "1 term held. The record has all of them."
+    assert shown[1]["text"]["text"] == ":x: *Keys are unique.* 50 rows too many.\n→ Dedupe."
+    assert shown[2]["accessory"]["text"]["text"] == "Change…"
+    assert shown[3]["text"]["text"] == "*Could not be told*\n• *State is kept.* Nobody says."
+    assert shown[4]["elements"][0]["text"] == "1 term held. The record has all of them."
 
 
 def test_words_agree_with_their_number() -> None:
@@ -88,3 +96,17 @@ def test_words_agree_with_their_number() -> None:
 def test_people_are_found_in_the_record_once() -> None:
     """Each id is asked for once, wherever it stands."""
     assert users_in(['{"by":"U0ANA00001"}', "<@U0BEN00002> and <@U0ANA00001>"]) == ("U0ANA00001", "U0BEN00002")
+
+
+def test_code_that_is_cut_between_two_parts_is_code_in_both() -> None:
+    """A long code block is closed where a part ends and opened where the next begins; a cut line closes its own."""
+    block = ["```", *[f"line {number:04d} of what can be pasted" for number in range(200)], "```", "After."]
+    line = ", ".join(f"`{number:019d}`" for number in range(300))
+
+    parts = pages("\n".join(block))
+    cut = pages(line)
+
+    assert len(parts) > 1
+    assert all(part.count("```") % 2 == 0 for part in parts)
+    assert parts[-1].endswith("```\nAfter.")
+    assert [part.count("`") % 2 for part in cut] == [0]

@@ -113,7 +113,7 @@ def _charge(item: ReviewItem) -> str:
     if item.settled is not None:
         return f":white_check_mark: {item.settled.how.capitalize()}: {mrkdwn(item.settled.reason)}"
     until = f" until {item.due:%Y-%m-%d}" if item.due is not None else ""
-    return f"To be mended by {person(item.owner)}{until}"
+    return f"To be mended by {person(item.owner)}{until}" if item.owner else f"Nobody has taken it yet{until}"
 
 
 def _patch(incident: Incident) -> str:

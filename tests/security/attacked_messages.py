@@ -1,0 +1,69 @@
+"""What the younger messages are made from, each text that comes from outside an attack."""
+
+from dataclasses import replace
+from typing import Any
+
+from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.entries import HandedOver
+from bot.domain.ids import SnapshotId, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import Entry
+from bot.domain.notice import Notice
+from bot.domain.notice_entries import NoticesDecided, NoticesHeld
+from bot.domain.notice_fold import HeldView
+from bot.domain.told import AnswerView
+from bot.domain.watch import Ended, Muted, Sighted, Sign
+from bot.service.sightings import Sight
+from tests.orders_table import NINE
+from tests.security.poisoned import poisoned_record
+
+ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00002")
+
+
+def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]]:
+    """What a message of this name is made from, where its parameters mean something else than in the others. The text
+    of a notice is the bot's own, rendered (`test_no_notice_is_spoofed` has those)."""
+    handed = Entry(
+        incident_id=incident.id, seq=99, at=NINE, by=ANA, body=HandedOver(to=BEN, note=attack), prev_hash="", hash=""
+    )
+    return {
+        "handover_message": {"then": [incident], "entry": [handed], "next_word": [NINE, None]},
+        "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
+        "notice_message": {"view": _answered(incident, attack)},
+        "held_message": {"view": _held(incident, attack)},
+    }
+
+
+def _sights(incident: Incident, attack: str) -> list[Sight]:
+    sign = Sign(
+        code="F2", subject="x", headline="h", reasons=("r", "s"), advice="a", severity="sev1", runbook="duplicate-rows",
+        is_urgent=True, rows=(SnapshotId(7),), last_good=SnapshotId(6), also=("F3: o",), source="s", link="https://x",
+    )  # fmt: skip
+    table = TableName("sales.orders")
+    sighted = poisoned_record(Sighted(id="abc", table=table, channel="C0ORDERS01", sign=sign, at=NINE), attack)
+    ended = poisoned_record(Ended(sighting="abc", table=table, at=NINE, why="w"), attack)
+    muted = Muted(id="m", table=table, code=None, until=NINE, by=ANA, at=NINE)
+    return [
+        Sight(sighted, None, None, None),
+        Sight(sighted, ended, None, incident),
+        Sight(sighted, None, muted, incident),
+    ]
+
+
+def _answered(incident: Incident, attack: str) -> list[Any]:
+    answer = AnswerView(answer="needs-help", text=attack, by=attack, at=NINE, via="webhook")
+    return [
+        replace(view, notice=view.notice.model_copy(update={"text": "Recovered."}), answers=[answer])
+        for view in incident.notices.values()
+    ]
+
+
+def _held(incident: Incident, attack: str) -> list[HeldView]:
+    notice = poisoned_record(
+        Notice(kind="recovered", revision=1, consumer="c", channel="C0X", text="t", title="t"), attack
+    )
+    incident.previews["held"] = (notice.model_copy(update={"text": "Recovered."}),)
+    held = NoticesHeld(name="held", policy=ApprovalPolicy(users=(BEN,)), step=None)
+    no = NoticesDecided(name="held", yes=False, complete=True, reason=attack)
+    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, said_yes=[BEN])
+    return [waiting, replace(waiting, decided=no, decided_by=BEN, decided_at=NINE)]
