@@ -24,6 +24,7 @@ from bot.domain.watch import Sign
 from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
 from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
+from bot.slack.pages import pages
 from bot.slack.requests import Clicked, Command, Request
 from bot.slack.text import addressed, clipped, code, mrkdwn, plain, room, written
 
@@ -40,7 +41,6 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
 }
 
 
-_FENCE = "```"
 _PRIVATE = Option(
     value="private",
     text="Private",
@@ -194,21 +194,6 @@ def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Not
 def place(address: Address) -> str:
     """Where somebody is told, escaped."""
     return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
-
-
-def pages(text: str) -> list[str]:
-    """Rendered mrkdwn in parts that fit a section, cut between lines; code that is cut is code on both sides."""
-    parts: list[str] = [""]
-    in_code = False
-    for line in text.splitlines():
-        if len(parts[-1]) + len(line) + 1 > SECTION_TEXT - 50:
-            parts[-1] += _FENCE if in_code else ""
-            parts.append(f"{_FENCE}\n" if in_code else "")
-        short = clipped(line, SECTION_TEXT - 60)
-        is_cut = not in_code and _FENCE not in line and short.count("`") % 2 == 1
-        in_code ^= line.count(_FENCE) % 2 == 1
-        parts[-1] += f"{short}`\n" if is_cut else f"{short}\n"
-    return [part.strip() for part in parts if part.strip()]
 
 
 def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> View:

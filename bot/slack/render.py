@@ -26,7 +26,7 @@ from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
 from bot.slack.blocks.watch import finding_message
-from bot.slack.forms import pages
+from bot.slack.pages import pages
 from bot.slack.text import addressed, clipped, mrkdwn
 
 _NOTIFICATION = 300

@@ -11,8 +11,8 @@ from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.blocks.evidence import folded
 from bot.slack.blocks.parts import counted, measures, sign
 from bot.slack.blocks.review import review_message
-from bot.slack.forms import pages
 from bot.slack.names import users_in
+from bot.slack.pages import pages
 from bot.slack.text import as_sentence, short_paths
 from tests.incidents import Story
 

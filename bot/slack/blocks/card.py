@@ -22,8 +22,8 @@ from bot.slack.blocks.parts import (
     sign,
     size,
 )
-from bot.slack.forms import pages
 from bot.slack.ids import Click
+from bot.slack.pages import pages
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}

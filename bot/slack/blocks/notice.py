@@ -9,8 +9,9 @@ from bot.domain.notice_entries import ObservedReader
 from bot.domain.notice_fold import HeldView
 from bot.domain.told import AnswerView, DeliveryView, NoticeView
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, section
-from bot.slack.forms import pages, place
+from bot.slack.forms import place
 from bot.slack.ids import Click
+from bot.slack.pages import pages
 from bot.slack.text import clipped, code, mrkdwn, person, room
 
 _LABELS: dict[Answer, tuple[str, Click]] = {
