@@ -23,7 +23,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.masking import Masking
 from bot.domain.reads import ReadRun
-from bot.domain.table import Window
+from bot.domain.table import TableState, Window
 from tests.adapters.lake import ORDERS, Lake
 from tests.cases import NOON, Tale
 
@@ -113,7 +113,15 @@ def at_a_restore_point(folder: Path) -> tuple[Case, StoredCheckpoint]:
     stored = stored_as(content, str(savepoint), NOON, lambda _: None)
     case = Tale().flink_runs("a").commits("a", 1, 2).looked_at()
     points = Seen[StoredCheckpoint](source="storage", values=(stored,))
-    return with_world(case, checkpoints=points), stored
+    return with_world(case, checkpoints=points, table=moved(case.observation.table, folder)), stored
+
+
+def moved(table: TableState, folder: Path) -> TableState:
+    """The same table on a disk where none of its files are: no S3 is waited for."""
+    snapshots = tuple(s.model_copy(update={"manifest_list": f"file:{folder}/gone.avro"}) for s in table.snapshots)
+    place = {"location": f"file:{folder}", "metadata_location": f"file:{folder}/metadata/9.metadata.json"}
+    own = {name: getattr(table, name) for name in TableState.model_fields}  # without the chain that was walked already
+    return TableState.model_validate({**own, **place, "snapshots": snapshots})
 
 
 def with_world(case: Case, **seen: object) -> Case:
