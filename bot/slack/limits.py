@@ -18,7 +18,10 @@ OPTION_TEXT = 75
 AGGREGATE_TEXT = 8500
 """Slack refuses a message of about 12,000 characters over all blocks, undocumented (bolt-js 2509, 2867)."""
 
-_CUT = {"type": "context", "elements": [{"type": "mrkdwn", "text": "_Cut to fit. The record holds all of it._"}]}
+_CUT = {
+    "type": "context",
+    "elements": [{"type": "mrkdwn", "text": "_Cut to fit. The record holds all of it._", "verbatim": True}],
+}
 
 
 def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
