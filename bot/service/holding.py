@@ -52,12 +52,18 @@ class Holding:
         who = ", ".join([*(f"<@{u}>" for u in policy.users), *(f"<!subteam^{g}>" for g in policy.all_groups)])
         if by == view.asked_by:
             raise Refused("Whoever asks to send notices does not approve them.", "", f"Ask one of {who}.")
+        named = {user for people in policy.approvers for user in people.users}
+        if by in named:
+            return
         try:
             members = self._directory.members(policy.all_groups) if policy.all_groups else frozenset()
-        except CouldNotLook:
-            members = frozenset()
-        named = {user for people in policy.approvers for user in people.users}
-        if by not in named and by not in members:
+        except CouldNotLook as error:
+            raise Refused(
+                "Whether you may approve these notices could not be looked up. Nothing was decided.",
+                f"The table's policy names {who}. {error.happened} {error.found}".strip(),
+                "Try again, or ask somebody whom the policy names by themselves.",
+            ) from error
+        if by not in members:
             raise Refused("You may not approve these notices.", f"The table's policy names {who}.", "Ask one of them.")
 
     def _undecided(self, incident: Incident, name: str) -> HeldView:
