@@ -95,16 +95,27 @@ class Courier:
                     ready.add(self._changed.pop())
                 for incident_id in sorted(ready):
                     dues.pop(incident_id, None)
-                    with suppress(UnknownIncident):
-                        due = self.deliver_due(incident_id)
-                        if due is not None:
-                            dues[incident_id] = due
+                    due = self._guarded(incident_id)
+                    if due is not None:
+                        dues[incident_id] = due
             except (CouldNotKeep, JournalMoved) as away:
                 log.warning("notices wait for the record", problem=str(away))
             except Exception:
                 log.exception("notices cannot be brought")  # a dead thread would be silence
             self._wake.wait(timeout=1.0)
             self._wake.clear()
+
+    def _guarded(self, incident_id: IncidentId) -> datetime | None:
+        """What cannot be brought for one incident holds up no other."""
+        try:
+            return self.deliver_due(incident_id)
+        except UnknownIncident:
+            return None
+        except (CouldNotKeep, JournalMoved) as away:
+            log.warning("notices wait for the record", incident=incident_id, problem=str(away))
+        except Exception:
+            log.exception("notices cannot be brought", incident=incident_id)
+        return self._clock.now() + _LOOK_EVERY
 
     def _try(self, incident: Incident, view: NoticeView, delivery: DeliveryView) -> None:
         number = delivery.tries + 1
@@ -144,7 +155,13 @@ class Courier:
         carrier = self._carriers.get(parcel.address.by)
         if carrier is None:
             raise NotDelivered(f"Nothing is configured that sends {parcel.address}.", is_final=True)
-        return carrier.carry(parcel)
+        try:
+            return carrier.carry(parcel)
+        except NotDelivered:
+            raise
+        except Exception as error:  # tried again by rule and then told, not each time that somebody looks
+            log.exception("notice not brought", notice=parcel.notice.key(parcel.incident), to=parcel.address.key)
+            raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
         """The intent is unique in the database: of two replicas one goes on."""

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import signal
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
@@ -125,6 +126,36 @@ def test_a_refusal_for_good_is_not_tried_again(scene: Scene, said: str, is_final
 
     assert (due is None) is is_final
     assert (len(scene.story.incident.notices[key].unreached) == 1) is is_final
+
+
+def test_a_defect_of_ours_is_tried_again_by_rule_and_said(scene: Scene) -> None:
+    """An error that nobody foresaw waits like any other, and is not repeated at each look."""
+    key = scene.queues(scene.mail("revenue@acme.example\nBcc: all@acme.example"))
+
+    due = scene.delivers()
+    again = scene.delivers()
+
+    [delivery] = scene.story.incident.notices[key].deliveries.values()
+    assert due == again == scene.clock.at + timedelta(seconds=10)
+    assert delivery.delayed is not None
+    assert "A defect of ours: ValueError" in delivery.delayed.problem
+    assert scene.box.mails == []
+
+
+def test_what_cannot_be_brought_for_one_incident_holds_up_no_other(scene: Scene) -> None:
+    """The thread goes on with the others, and comes back to it."""
+    courier = scene.courier()
+    courier._alone_with = broken
+
+    due = courier._guarded(scene.story.id)
+
+    assert due is not None
+    assert due > scene.clock.at
+
+
+def broken(_name: str) -> AbstractContextManager[bool]:
+    """A lock that cannot be had."""
+    raise OSError("no lock")
 
 
 def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
