@@ -93,7 +93,7 @@ def _left(server: smtplib.SMTP) -> None:
 
 
 def mail_of(parcel: Parcel, sender: str) -> EmailMessage:
-    """The message of a parcel: the same bytes for each try, but for the note that it may have come twice."""
+    """The message of a parcel: the same for each try, but for its date and the note that it may have come twice."""
     notice = parcel.notice
     message = EmailMessage()
     message["From"] = sender

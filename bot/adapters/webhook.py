@@ -33,7 +33,7 @@ class NoticePayload(Record):
     kind: str = Field(description="Which notice it is; `docs/notices.md` lists them.", examples=["recovered"])
     revision: int = Field(ge=1, description="Counts the notices of this kind to this consumer.")
     severity: str | None = Field(examples=["sev2"])
-    queued_at: Utc = Field(description="When this try was made, in UTC.")
+    tried_at: Utc = Field(description="When this try was made, in UTC.")
     may_be_repeated: bool = Field(description="Whether an earlier try may have arrived unnoticed.")
     headline: str = Field(description="The first sentence.")
     markdown: str = Field(description="The whole notice, the same words as in Slack and in mails.")
@@ -98,7 +98,7 @@ def payload_of(parcel: Parcel) -> NoticePayload:
         kind=notice.kind,
         revision=notice.revision,
         severity=notice.severity,
-        queued_at=parcel.at,
+        tried_at=parcel.at,
         may_be_repeated=parcel.may_be_there,
         headline=headline(notice.text),
         markdown=as_markdown(notice.text),
