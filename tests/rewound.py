@@ -4,10 +4,7 @@ As a program (`python -m tests.rewound FOLDER N`) it carries the rewind out and 
 the N-th journal entry of the execution, as a power cut would.
 """
 
-import os
-import signal
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,9 +16,8 @@ from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.contract import TableContract
 from bot.domain.effects import MoveTable, StartJob, StopJob
-from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
+from bot.domain.entries import IncidentOpened, ProposalApproved, ProposalMade
 from bot.domain.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
-from bot.domain.journal import Entry
 from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
 from bot.domain.setup import TableSetup
@@ -33,6 +29,7 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink
+from tests.power_cut import PowerCut
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job
 
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
@@ -163,29 +160,6 @@ class _NoReads:
 
     def downstream(self, table: object, since: datetime) -> tuple[()]:
         return ()
-
-
-class PowerCut:
-    """A journal that kills its process right after the N-th append, or right before it when N is negative."""
-
-    def __init__(self, journal: Journal, at: int) -> None:
-        self._journal = journal
-        self._at = at
-        self._appended = 0
-
-    def append(
-        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
-    ) -> tuple[Entry, ...]:
-        self._appended += 1
-        if -self._at == self._appended:
-            os.kill(os.getpid(), signal.SIGKILL)
-        written = self._journal.append(incident, after_seq, bodies, by=by, at=at)
-        if self._at == self._appended:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return written
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._journal, name)
 
 
 def carry_out(folder: Path, cut_at: int | None) -> None:

@@ -37,7 +37,8 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
-from tests.rewound import ANA, BEN, PowerCut
+from tests.power_cut import PowerCut
+from tests.rewound import ANA, BEN
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
 
 MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours=())

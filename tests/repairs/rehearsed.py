@@ -49,8 +49,9 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.power_cut import PowerCut
 from tests.repairs.taken_out import BRANCH, SPARK, rehearse, repair_named
-from tests.rewound import ANA, BEN, PowerCut
+from tests.rewound import ANA, BEN
 from tests.rewound import GOOD_RUN as RUN
 from tests.tables import CONTRACT, ORDERS, OrdersTable
 

@@ -2,24 +2,22 @@
 
 import shutil
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.reads import Consumer
 from bot.workspace import SeenMessage, Workspace
+from tests.hanging_up import HangUp, hang_up
 from tests.rewound import Damaged
 from tests.slack.little_bot import APPROVERS, CONSUMERS, Cluster, LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder
 
-HangUp = Callable[[Workspace, SocketModeHandler], None]
+__all__ = ["hang_up"]
 
 
 @pytest.fixture
@@ -117,30 +115,6 @@ def bot(
 def flink(bot: LittleBot) -> Cluster:
     """The job's cluster."""
     return bot.flink
-
-
-@pytest.fixture(scope="session")
-def hang_up() -> Iterator[HangUp]:
-    """Ends a socket without waiting: its `close` sits out a read of up to three seconds and a queue's second."""
-    closing: list[threading.Thread] = []
-
-    def end(slack: Workspace, socket: SocketModeHandler) -> None:
-        assert socket.client is not None
-        socket.client.auto_reconnect_enabled = False
-        slack.faults.drops_sockets()
-        closing.append(threading.Thread(target=_close, args=(socket,)))
-        closing[-1].start()
-
-    yield end
-
-    for thread in closing:
-        thread.join()
-
-
-def _close(handler: SocketModeHandler) -> None:
-    """Its own reader can end the connection between the question whether there is one and its close of it."""
-    with suppress(OSError, AttributeError):
-        handler.close()  # type: ignore[no-untyped-call]  # slack_bolt leaves it without types
 
 
 @pytest.fixture

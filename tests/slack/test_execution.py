@@ -96,6 +96,7 @@ def test_what_was_previewed_is_what_is_sent(
     ana.sees_on_card("Open the review")
 
     assert told.plain.partition("\nAcknowledge")[0] in preview
+    assert {"Acknowledge", "I need help…"} <= set(told.buttons)
     assert f"{orders.head}" in told.plain
     assert not ana.has_modal
 

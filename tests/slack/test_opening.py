@@ -52,6 +52,7 @@ def test_each_consumer_is_warned_with_its_own_reading_once(
     ana.sees("Notice “first warning” for fraud_model was delivered.")
 
     assert warning.plain.partition("\nAcknowledge")[0] in preview
+    assert {"Acknowledge", "I need help…"} <= set(warning.buttons)
     assert "run-7" in warning.plain
     assert "run-7" not in other.plain
     assert len(dana.messages("revenue-analytics")) == 1

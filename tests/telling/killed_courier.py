@@ -1,45 +1,16 @@
 """A courier in a process of its own, which is killed at an append to the record."""
 
 import multiprocessing
-import os
-import signal
-from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime
 
 from bot.adapters.journal_sql import open_store
 from bot.adapters.smtp import Smtp
-from bot.domain.entries import Body
 from bot.domain.ids import IncidentId
-from bot.domain.journal import Entry
-from bot.ports import Journal
 from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
-
-
-class _PowerCut:
-    """A journal that kills its process right after the N-th append, or right before it when N is negative. Of its own,
-    so that the process need not load a whole lake."""
-
-    def __init__(self, journal: Journal, at: int) -> None:
-        self._journal = journal
-        self._at = at
-        self._appended = 0
-
-    def append(
-        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
-    ) -> tuple[Entry, ...]:
-        self._appended += 1
-        if -self._at == self._appended:
-            os.kill(os.getpid(), signal.SIGKILL)
-        written = self._journal.append(incident, after_seq, bodies, by=by, at=at)
-        if self._at == self._appended:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return written
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._journal, name)
+from tests.power_cut import PowerCut
 
 
 class _Still:
@@ -60,7 +31,7 @@ def deliver_and_die(url: str, port: int, incident: str, at: datetime, cut: int) 
 
 def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None:
     clock = _Still(at)
-    store = IncidentStore(_PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
+    store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
     courier = Courier(store, Answering(store), {"email": smtp}, clock, lambda _name: nullcontext(True))
     courier.deliver_due(IncidentId(incident))

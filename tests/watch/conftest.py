@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.workspace import Workspace
-from tests.slack.conftest import HangUp, hang_up, slack
+from tests.hanging_up import HangUp, hang_up
+from tests.slack.conftest import slack
 from tests.slack.people import Responder
 from tests.tables import OrdersTable, job
 from tests.watch.watching_bot import WatchingBot

@@ -1,9 +1,8 @@
 """A workspace that is served on loopback, and real Bolt apps that connect to it."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 import pytest
 from slack_bolt import App
@@ -11,7 +10,9 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.workspace import Actor, Workspace
+from tests.hanging_up import HangUp, hang_up
 
+__all__ = ["hang_up"]
 Connect = Callable[..., SocketModeHandler]
 
 
@@ -35,7 +36,7 @@ def app(client: WebClient) -> App:
 
 
 @pytest.fixture
-def connect(ws: Workspace, app: App, hang_up: Callable[[Workspace, SocketModeHandler], None]) -> Iterator[Connect]:
+def connect(ws: Workspace, app: App, hang_up: HangUp) -> Iterator[Connect]:
     """Connects the app by Socket Mode; may be called more than once for more connections."""
     with ExitStack() as closing:
 
@@ -49,30 +50,6 @@ def connect(ws: Workspace, app: App, hang_up: Callable[[Workspace, SocketModeHan
             return handler
 
         yield connected
-
-
-@pytest.fixture(scope="session")
-def hang_up() -> Iterator[Callable[[Workspace, SocketModeHandler], None]]:
-    """Ends a client without waiting: its `close` sits out a read of up to three seconds and a queue's second."""
-    closing: list[threading.Thread] = []
-
-    def end(ws: Workspace, handler: SocketModeHandler) -> None:
-        assert handler.client is not None
-        handler.client.auto_reconnect_enabled = False
-        ws.faults.drops_sockets()
-        closing.append(threading.Thread(target=_close, args=(handler,)))
-        closing[-1].start()
-
-    yield end
-
-    for thread in closing:
-        thread.join()
-
-
-def _close(handler: SocketModeHandler) -> None:
-    """Its own reader can end the connection between the question whether there is one and its close of it."""
-    with suppress(OSError, AttributeError):
-        handler.close()  # type: ignore[no-untyped-call]  # slack_bolt leaves it without types
 
 
 @pytest.fixture
