@@ -48,6 +48,13 @@ def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
     wait_until_gone(scratch)
 
 
+def test_the_server_yields_to_the_bot(server: SparkServer) -> None:
+    """A task on every core does not keep a click waiting for its acknowledgement."""
+    jvm = psutil.Process(server.pid)
+
+    assert jvm.nice() == psutil.Process().nice() + 10
+
+
 def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
     """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
     keeper = subprocess.Popen(
