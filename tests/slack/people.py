@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bot.workspace import Actor, SeenMessage
 
 ONCALL = "orders-oncall"
-PATIENCE_S = 15.0
+PATIENCE_S = 45.0
 
 
 class Responder(Actor):
