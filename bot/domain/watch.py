@@ -18,7 +18,7 @@ class Sign(Record):
     """One thing that is wrong, as one look saw it. Two signs of one code and subject are the same thing."""
 
     code: str
-    """Of the failure mode, or a word: `blind`, `no-commit`."""
+    """Of the failure mode, or a word: `blind`, `no-commit`, `alert`."""
     subject: str
     """What it concerns: a run, a snapshot, the fingerprint of an alert."""
     headline: str
@@ -40,6 +40,15 @@ class Sign(Record):
     source: str = BY_WATCH
     link: str | None = None
     """Where an alert can be looked at."""
+    name: str = ""
+    """What an alert or a message is called, the same each time it comes; empty for what the watch saw itself."""
+    room: str | None = None
+    """The channel in which it was written, for a message."""
+
+    @property
+    def muted_as(self) -> str:
+        """What a mute of it names: other alerts of the same table are told on."""
+        return self.name or self.code
 
 
 class Sighted(Record):
@@ -65,6 +74,17 @@ class Ended(Record):
     why: str
 
 
+class Looked(Record):
+    """What the watch saw when somebody else had told of something: kept once, beside their words."""
+
+    kind: Literal["looked"] = "looked"
+    sighting: str
+    table: TableName
+    at: Utc
+    facts: tuple[str, ...]
+    """Each a full sentence."""
+
+
 class Muted(Record):
     """Somebody wants to hear no more of it for a while. `until` in the past takes an earlier one back."""
 
@@ -72,13 +92,13 @@ class Muted(Record):
     id: str
     table: TableName
     code: str | None
-    """None: of the table as a whole."""
+    """A finding's code or an alert's name (`Sign.muted_as`); None: of the table as a whole."""
     until: Utc
     by: str
     at: Utc
 
 
-WatchNote = Annotated[Sighted | Ended | Muted, Field(discriminator="kind")]
+WatchNote = Annotated[Sighted | Ended | Looked | Muted, Field(discriminator="kind")]
 NOTE: TypeAdapter[WatchNote] = TypeAdapter(WatchNote)
 
 
@@ -89,6 +109,8 @@ def note_key(note: WatchNote) -> str:
             return f"sighted/{note.id}"
         case Ended():
             return f"ended/{note.sighting}"
+        case Looked():
+            return f"looked/{note.sighting}"
         case Muted():
             return f"muted/{note.id}"
 
@@ -106,6 +128,8 @@ class Memory:
     sighted: dict[str, Sighted] = field(default_factory=dict)
     """By id, in the order in which they were seen."""
     ended: dict[str, Ended] = field(default_factory=dict)
+    looked: dict[str, Looked] = field(default_factory=dict)
+    """By sighting."""
     mutes: list[Muted] = field(default_factory=list)
 
     @property
@@ -121,13 +145,19 @@ class Memory:
         """How often this very thing has been seen before."""
         return sum(_same(each.sign, sign) for each in self.sighted.values())
 
-    def mute_of(self, code: str, at: Utc) -> Muted | None:
-        """What silences this code now: the newest word about it, and the newest about the table, if it still holds."""
-        for named in (code, None):
-            newest = next((mute for mute in reversed(self.mutes) if mute.code == named), None)
-            if newest is not None and newest.until > at:
-                return newest
-        return None
+    def mute_of(self, sign: Sign, at: Utc) -> Muted | None:
+        """What silences it now: the newest word about its name, its code, or the table, if that still holds."""
+        return next((m for named in (sign.muted_as, sign.code, None) if (m := self._newest(named, at))), None)
+
+    def muted_at(self, at: Utc) -> tuple[Muted, ...]:
+        """Every mute that holds, of the table as a whole first."""
+        named = {_folded(mute.code): mute.code for mute in self.mutes}
+        held = (self._newest(code, at) for code in sorted(named.values(), key=lambda code: code or ""))
+        return tuple(mute for mute in held if mute is not None)
+
+    def _newest(self, code: str | None, at: Utc) -> Muted | None:
+        mute = next((mute for mute in reversed(self.mutes) if _folded(mute.code) == _folded(code)), None)
+        return mute if mute is not None and mute.until > at else None
 
 
 def recall(notes: Iterable[WatchNote]) -> Memory:
@@ -139,6 +169,8 @@ def recall(notes: Iterable[WatchNote]) -> Memory:
                 memory.sighted[note.id] = note
             case Ended():
                 memory.ended[note.sighting] = note
+            case Looked():
+                memory.looked[note.sighting] = note
             case Muted():
                 memory.mutes.append(note)
     return memory
@@ -146,3 +178,8 @@ def recall(notes: Iterable[WatchNote]) -> Memory:
 
 def _same(one: Sign, other: Sign) -> bool:
     return (one.code, one.subject) == (other.code, other.subject)
+
+
+def _folded(code: str | None) -> str | None:
+    """As somebody types it: `f13` is F13."""
+    return None if code is None else code.casefold()

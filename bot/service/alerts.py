@@ -4,16 +4,18 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bot.domain.ids import Severity, TableName
+from bot.domain.inert import visible
 from bot.domain.record import Record, Utc
 from bot.domain.setup import TableSetup
 from bot.domain.watch import Sign
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 
-ALERT = "alert"
-"""Code of every alert; what it is about is said by its words."""
+ALERT, MESSAGE = "alert", "message"
+"""Codes of all alerts, and of what was written in a channel; what they are about is said by their words."""
 _OTHERWISE = "job-restarted"
 _SHOWN = 4
+_NAME = 80
 
 
 class Alert(Record):
@@ -25,11 +27,15 @@ class Alert(Record):
     """The same for the same thing, firing or resolved."""
     started_at: Utc
     is_resolved: bool
+    name: str
+    """What it is called, each time it comes: by this it is muted."""
     title: str
     details: tuple[str, ...]
     """Sentences, as the source has them."""
     names: tuple[str, ...]
     """Texts in which a table or its job may be named."""
+    room: str | None = None
+    """The channel in which it was written; None: another system has told it."""
     severity: Severity
     runbook: str | None
     link: str | None
@@ -66,56 +72,76 @@ class AlertDesk:
         told = resolved = known = 0
         passed_over: list[PassedOver] = []
         for alert in alerts:
-            named = self._tables(alert)
+            named = self.tables_in(*alert.names)
             if len(named) != 1:
                 passed_over.append(PassedOver(fingerprint=alert.fingerprint, why=_why_not(named)))
             elif alert.is_resolved:
                 resolved += self._resolve(named[0], alert)
-            elif self._sightings.see(named[0], _sign(alert), occasion=alert.started_at.isoformat()):
+            elif self.tell(named[0], alert):
                 told += 1
-                self._sightings.settle(named[0])
-                if self._watch is not None:
-                    self._watch.look_soon(named[0])
             else:
                 known += 1
         return Taken(told=told, resolved=resolved, known=known, passed_over=tuple(passed_over))
 
+    def tell(self, table: TableName, alert: Alert) -> bool:
+        """As a finding about this table; False if it was told before."""
+        sign = _sign(alert, is_followed=self._watch is not None and self._watch.follows(table))
+        if not self._sightings.see(table, sign, occasion=alert.started_at.isoformat()):
+            return False
+        self._sightings.settle(table)
+        if self._watch is not None:
+            self._watch.look_soon(table)
+        return True
+
+    def tables_in(self, *texts: str) -> tuple[TableName, ...]:
+        """Those that are named there; where none is, those whose job is. Of `eu.sales.orders` and `sales.orders` the
+        longer one, where both fit."""
+        can_be_told = [self._setups[table] for table in self._sightings.tables if table in self._setups]
+        by_name = [setup.name for setup in can_be_told if _names(texts, setup.name)]
+        found = [name for name in by_name if not any(longer.endswith(f".{name}") for longer in by_name)]
+        jobs = (setup for setup in can_be_told if setup.job is not None and _names(texts, setup.job))
+        return tuple(found) or tuple(setup.name for setup in jobs)
+
     def _resolve(self, table: TableName, alert: Alert) -> int:
-        sign = _sign(alert)
-        lasting = [s for s in self._sightings.memory(table).lasting if s.sign.subject == sign.subject]
+        subject = _subject(alert)
+        lasting = [s for s in self._sightings.memory(table).lasting if s.sign.subject == subject]
         for sighted in lasting:
             self._sightings.end(sighted, f"{alert.source} says that it is resolved.")
         return len(lasting)
 
-    def _tables(self, alert: Alert) -> list[TableName]:
-        """Those that are named; where none is, those whose job is."""
-        can_be_told = [self._setups[table] for table in self._sightings.tables if table in self._setups]
-        by_name = [setup.name for setup in can_be_told if _names(alert, setup.name)]
-        return by_name or [setup.name for setup in can_be_told if setup.job is not None and _names(alert, setup.job)]
 
-
-def _names(alert: Alert, name: str) -> bool:
+def _names(texts: Iterable[str], name: str) -> bool:
     """Whether the name stands by itself in a text; before a table's name may stand the catalog's."""
+    within = [text for text in texts if name in text]
+    if not within:
+        return False
     word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-]|\.\w)")
-    return any(word.search(text) for text in alert.names)
+    return any(word.search(text) for text in within)
 
 
-def _why_not(named: list[TableName]) -> str:
+def _why_not(named: tuple[TableName, ...]) -> str:
     if named:
         return f"It names several watched tables: {', '.join(named)}. Expected one; add a label with its name."
     return "It names no watched table and no job of one. Add a label with the table's name, such as table=sales.orders."
 
 
-def _sign(alert: Alert) -> Sign:
+def _subject(alert: Alert) -> str:
+    return alert.fingerprint if alert.room is not None else f"{alert.source}/{alert.fingerprint}"
+
+
+def _sign(alert: Alert, *, is_followed: bool) -> Sign:
+    looks = "; the watch looks at the table now" if is_followed else ""
     return Sign(
-        code=ALERT,
-        subject=f"{alert.source}/{alert.fingerprint}",
+        code=ALERT if alert.room is None else MESSAGE,
+        subject=_subject(alert),
         headline=alert.title,
         reasons=alert.details[:_SHOWN],
-        advice="open an incident if consumers are concerned; the watch looks at the table now",
+        advice=f"open an incident if consumers are concerned{looks}",
         severity=alert.severity,
         runbook=alert.runbook or _OTHERWISE,
         is_urgent=alert.severity == "sev1",
         source=alert.source,
         link=alert.link,
+        name=visible(alert.name)[:_NAME].strip(),
+        room=alert.room,
     )

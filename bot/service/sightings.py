@@ -12,7 +12,7 @@ from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.quiet import QuietHours
-from bot.domain.watch import BY_WATCH, Ended, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import BY_WATCH, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
@@ -27,9 +27,11 @@ class Sight:
     sighted: Sighted
     ended: Ended | None
     mute: Muted | None
-    """What silences its code now."""
+    """What silences it now."""
     incident: Incident | None
     """The first one on its table that was open when it was seen, or was opened since."""
+    looked: Looked | None = None
+    """What the watch saw then, of what somebody else told."""
 
 
 class Sightings:
@@ -75,7 +77,8 @@ class Sightings:
         return Sight(
             sighted=found,
             ended=memory.ended.get(found.id),
-            mute=memory.mute_of(found.sign.code, self._clock.now()),
+            mute=memory.mute_of(found.sign, self._clock.now()),
+            looked=memory.looked.get(found.id),
             incident=self._incident_of(found),
         )
 
@@ -110,6 +113,12 @@ class Sightings:
             reply = f"Over since {at:%H:%M:%S} UTC: {why}"
             self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
 
+    def looked(self, sighted: Sighted, facts: tuple[str, ...]) -> None:
+        """Keep what the watch saw when it was told of; its message shows it."""
+        note = Looked(sighting=sighted.id, table=sighted.table, at=self._clock.now(), facts=facts)
+        if self._notes.add(note):
+            self._outbox.touch(post_key(sighted.id))
+
     def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
         """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
         if table not in self._channels:
@@ -136,7 +145,7 @@ class Sightings:
         incident already. An alert that comes meanwhile goes into the incident's thread."""
         memory, now = self.memory(table), self._clock.now()
         for sighted in memory.lasting:
-            if self._is_posted(sighted.id) or memory.mute_of(sighted.sign.code, now) is not None:
+            if self._is_posted(sighted.id) or memory.mute_of(sighted.sign, now) is not None:
                 continue
             if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue

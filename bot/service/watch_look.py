@@ -20,6 +20,7 @@ from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
+from bot.service.watch_facts import facts_of
 from bot.service.watch_signs import signs_in, suspicion
 from bot.service.watch_unnamed import blind
 
@@ -62,6 +63,8 @@ class Look(Record):
     """What one look saw."""
 
     signs: tuple[Sign, ...]
+    facts: tuple[str, ...] = ()
+    """How table and job stand, a sentence each."""
     is_whole: bool
     """False where a source could not be looked at: then nothing is over because it was not seen."""
 
@@ -113,7 +116,7 @@ class Eye:
         known = {(sign.code, sign.subject) for sign in seen.closer}
         is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
         both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
-        return Look(signs=(*both, *missing), is_whole=not seen.unseen)
+        return Look(signs=(*both, *missing), facts=facts_of(case), is_whole=not seen.unseen)
 
     def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""

@@ -80,6 +80,10 @@ class Watch:
         followed = self._followed.get(table)
         return followed.looked_at if followed is not None else None
 
+    def follows(self, table: TableName) -> bool:
+        """Whether this table is looked at."""
+        return table in self._followed
+
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
         with self._lock:
@@ -103,6 +107,7 @@ class Watch:
                 self._tell_of_incident(followed, incident.id if incident is not None else None)
             if incident is None and (look := self._eye.look(table, followed.seen)) is not None:
                 self._judge(table, followed, look)
+                self._put_beside(table, look)
             followed.looked_at = self._clock.now()
             self._sightings.settle(table)
 
@@ -136,6 +141,21 @@ class Watch:
                 continue
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
                 self._sightings.end(sighted, "it is seen no more.")
+
+    def _put_beside(self, table: TableName, look: Look) -> None:
+        """Beside what others told of the table, once: what a look has seen since. One that shows something new waits
+        for the next, and one that could not see everything for a while."""
+        memory, now = self._sightings.memory(table), self._clock.now()
+        if any(memory.known(sign) is None for sign in look.signs):
+            return
+        seen = tuple(sign.headline for sign in look.signs)
+        facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)
+        if not look.is_whole:
+            facts = (*seen, *look.facts, "Not everything could be looked at.")
+        for sighted in memory.lasting:
+            is_told = sighted.sign.source != BY_WATCH and sighted.id not in memory.looked
+            if is_told and (look.is_whole or now - sighted.at >= self.terms.patience):
+                self._sightings.looked(sighted, facts)
 
     def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None) -> None:
         """People look themselves while one is open; what was told of the table shows that, and begins anew then."""

@@ -26,9 +26,11 @@ def watched(services: Services, _command: Command) -> str:
         memory = sightings.memory(table)
         at = services.watch.looked_at(table) if services.watch is not None else None
         seen = f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
-        mute = memory.mute_of("", now)
-        quiet = f"; muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>" if mute is not None else ""
-        lines.append(f"{table}: {seen}{quiet}.")
+        lines.append(f"{table}: {seen}.")
+        lines += [
+            f"• {mute.code or 'everything'} is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>."
+            for mute in memory.muted_at(now)
+        ]
         lines += [
             f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
             for each in memory.lasting
@@ -38,7 +40,7 @@ def watched(services: Services, _command: Command) -> str:
 
 
 def mute(services: Services, command: Command) -> str:
-    """`TABLE 4h [CODE]`: of the table as a whole, or of one kind of finding."""
+    """`TABLE 4h [CODE]`: of the table as a whole, of one kind of finding, or of the alert of that name."""
     table, _, rest = command.rest.partition(" ")
     span, _, code = rest.strip().partition(" ")
     found = _SPAN.fullmatch(span)
@@ -66,7 +68,7 @@ def mute_clicked(services: Services, click: Clicked, sighting: str) -> str:
         raise Refused("This finding is not known any more.", "", f"Type {COMMAND} mute TABLE 4h.")
     sighted = found.sighted
     span = timedelta(hours=MUTE_HOURS)
-    return _said(_sightings(services).mute(sighted.table, sighted.sign.code, span, by=UserId(click.user)))
+    return _said(_sightings(services).mute(sighted.table, sighted.sign.muted_as, span, by=UserId(click.user)))
 
 
 def _said(note: Muted) -> str:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from bot.domain.ids import JobId
+from bot.domain.watch import Sign
 from tests.slack.people import ONCALL, Responder
 from tests.tables import ORDERS, job
 from tests.watch.signs import sign
@@ -121,6 +122,51 @@ def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBo
     assert "is muted until" in answer
     assert muted == []
     assert "Open incident" in told.buttons
+
+
+def alert(name: str) -> Sign:
+    """As another system tells it."""
+    return sign("alert", f"Alertmanager/{name}", urgent=False).model_copy(
+        update={"source": "Alertmanager", "headline": f"{name} fires.", "name": name}
+    )
+
+
+def test_the_button_mutes_one_alert_and_no_other(ana: Responder, bot: WatchingBot) -> None:
+    """The next of its name is kept quiet, another one of the same table is told."""
+    bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
+    bot.sightings.settle(ORDERS)
+    told = ana.sees("TableStale fires.")
+    answer = ana.answer_to(lambda: ana.clicks("Mute for 4 hours", told))
+    again = alert("TableStale").model_copy(update={"subject": "Alertmanager/2", "headline": "TableStale again."})
+    bot.sightings.see(ORDERS, again, occasion="09:10")
+    bot.sightings.see(ORDERS, alert("DiskFull"), occasion="09:10")
+
+    bot.sightings.settle(ORDERS)
+
+    ana.sees("DiskFull fires.")
+    assert "unmute sales.orders TableStale" in answer
+    assert "TableStale is muted until" in ana.asks("watch")
+    assert [m for m in ana.messages(ONCALL) if "TableStale again." in m.plain and not m.is_ephemeral] == []
+
+
+def test_what_the_watch_sees_is_put_beside_an_alert(ana: Responder, bot: WatchingBot) -> None:
+    """Once, when it has looked: head and run; and what is wrong, as soon as two looks have shown it."""
+    bot.looks()
+    bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
+    bot.commits()
+    bot.looks()
+    calm = ana.sees("What Waterline saw at")
+    bot.is_restored_from_an_older_savepoint()
+    bot.sightings.see(ORDERS, alert("RowsTwice"), occasion="09:10")
+    bot.looks(2)
+    bot.sightings.settle(ORDERS)
+
+    alarmed = ana.waits_for(lambda m: "RowsTwice" in m.plain and "What Waterline saw" in m.plain)
+
+    assert "Nothing that the watch would tell of." in calm.plain
+    assert "The newest commit is" in calm.plain
+    assert "Run aaaaaa is RUNNING" in calm.plain
+    assert "was restored from checkpoint 5" in alarmed.plain
 
 
 def test_a_watch_that_cannot_see_says_so(ana: Responder, bot: WatchingBot) -> None:

@@ -54,6 +54,6 @@ def test_the_newest_word_about_a_mute_counts() -> None:
     memory = recall([muted(None, later)])
     taken_back = recall([muted(None, later), muted(None, NINE, NINE + timedelta(minutes=5))])
 
-    assert memory.mute_of("F2", NINE) is not None
-    assert memory.mute_of("F2", later) is None
-    assert taken_back.mute_of("F2", NINE + timedelta(minutes=6)) is None
+    assert memory.mute_of(sign(), NINE) is not None
+    assert memory.mute_of(sign(), later) is None
+    assert taken_back.mute_of(sign(), NINE + timedelta(minutes=6)) is None

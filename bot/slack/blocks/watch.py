@@ -10,7 +10,7 @@ from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths
 
-_REASONS, _ALSO, _REASON = 4, 3, 400
+_REASONS, _ALSO, _FACTS, _REASON = 4, 3, 5, 400
 MUTE_HOURS = 4
 
 
@@ -29,6 +29,9 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     if sign.also:
         also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
         blocks.append(section(f"*At the same time*\n{also}"))
+    if sight.looked is not None:
+        seen = "\n".join(f"• {mrkdwn(_short(each))}" for each in sight.looked.facts[:_FACTS])
+        blocks.append(section(f"*What Waterline saw at {clock(sight.looked.at)}*\n{seen}"))
     good = f"\n*Last good snapshot:* {short(sign.last_good)}" if sign.last_good is not None else ""
     blocks.append(section(f"*What to do:* {mrkdwn(as_sentence(sign.advice))}{good}"))
     blocks.append(context(*_small_print(sight)))
@@ -44,6 +47,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
 def _small_print(sight: Sight) -> list[str]:
     sign = sight.sighted.sign
     by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.source == BY_WATCH else [])
+    by += [f"written in {room(sign.room)}"] if sign.room is not None else []
     shown = [f"shown by {', '.join(short(row) for row in sign.rows)}"] if sign.rows else []
     lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
     if sign.link is not None and sign.link.startswith("https://"):
