@@ -3,22 +3,17 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._bounds import range_columns, with_bounds
-from spark_tasks._file_names import WRITER_IN_PATH
-from spark_tasks._reading import entries
+from spark_tasks._bounds import range_columns
+from spark_tasks._entry_counts import Counts, counts_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KINDS_OF_ENTRY = 4
-"""Added and removed, data and deletes."""
-_RANGES = ("event_from", "event_until", "position_from", "position_until")
 
 
 class CommitFiles(Record):
@@ -47,58 +42,34 @@ def files_by_commit(
     """Commits that added or removed files. Reads the manifests that they wrote; nothing without commits."""
     if not commits:
         return {}
-    read = entries(spark, commits, bounds=True)
-    event, position = range_columns(table, contract)
-    told = files_of_commits(read, event, position).limit(len(commits) * _KINDS_OF_ENTRY).collect()
-    by_commit: dict[SnapshotId, list[Row]] = {}
-    for row in told:
-        by_commit.setdefault(SnapshotId(row["snapshot_id"]), []).append(row)
-    return {snapshot_id: _files(rows) for snapshot_id, rows in by_commit.items()}
+    by_commit: dict[SnapshotId, list[Counts]] = {}
+    for counts in counts_of(spark, commits, *range_columns(table, contract)):
+        by_commit.setdefault(SnapshotId(counts.snapshot_id), []).append(counts)
+    return {snapshot_id: _files(kinds) for snapshot_id, kinds in by_commit.items()}
 
 
-def files_of_commits(read: DataFrame, event: TableColumn | None, position: TableColumn | None) -> DataFrame:
-    """Shape: snapshot_id, is_added, is_data, files, rows, named (files with Flink's name), writers (array of
-    `subtask-attempt`), spec_ids (array of int), event_from, event_until, position_from, position_until (bigint, as
-    Iceberg stores them; null without bounds); one row per commit and kind of entry."""
-    writer = F.regexp_extract("file_path", WRITER_IN_PATH, 1)
-    placed = with_bounds(read, {"event": event, "position": position}).select(
-        "snapshot_id",
-        (F.col("status") == 1).alias("is_added"),
-        (F.col("content") == 0).alias("is_data"),
-        "record_count",
-        "spec_id",
-        F.nullif(writer, F.lit("")).alias("writer"),
-        *_RANGES,
-    )
-    return placed.groupBy("snapshot_id", "is_added", "is_data").agg(
-        F.count("*").alias("files"),
-        F.sum("record_count").alias("rows"),
-        F.count("writer").alias("named"),
-        F.collect_set("writer").alias("writers"),
-        F.collect_set("spec_id").alias("spec_ids"),
-        *((F.min if name.endswith("_from") else F.max)(name).alias(name) for name in _RANGES),
-    )
-
-
-def _files(rows: Sequence[Row]) -> CommitFiles:
-    """Of one commit's rows."""
-    told = {(row["is_added"], row["is_data"]): row for row in rows}
-    added = [row for row in rows if row["is_added"]]
+def _files(kinds: Sequence[Counts]) -> CommitFiles:
+    """Of one commit."""
+    told = {(each.is_added, each.is_data): each for each in kinds}
+    added = [each for each in kinds if each.is_added]
     new, gone = told.get((True, True)), told.get((False, True))
     new_deletes, gone_deletes = told.get((True, False)), told.get((False, False))
-    is_flinks = bool(added) and all(row["named"] == row["files"] for row in added)
-    writers = {tuple(map(int, each.split("-"))) for row in added for each in row["writers"]}
+    is_flinks = bool(added) and all(each.named == each.files for each in added)
+    writers = {tuple(map(int, writer.split("-"))) for each in added for writer in each.writers}
     return CommitFiles(
-        added_files=new["files"] if new else 0,
-        added_rows=new["rows"] if new else 0,
-        removed_files=gone["files"] if gone else 0,
-        removed_rows=gone["rows"] if gone else 0,
-        added_delete_files=new_deletes["files"] if new_deletes else 0,
-        removed_delete_files=gone_deletes["files"] if gone_deletes else 0,
+        added_files=new.files if new else 0,
+        added_rows=new.rows if new else 0,
+        removed_files=gone.files if gone else 0,
+        removed_rows=gone.rows if gone else 0,
+        added_delete_files=new_deletes.files if new_deletes else 0,
+        removed_delete_files=gone_deletes.files if gone_deletes else 0,
         subtasks=tuple(sorted({subtask for subtask, _ in writers})) if is_flinks else None,
         attempts=tuple(sorted({attempt for _, attempt in writers})) if is_flinks else None,
-        spec_ids=tuple(sorted({spec for row in added for spec in row["spec_ids"]})),
-        **{name: new[name] if new else None for name in _RANGES},
+        spec_ids=tuple(sorted({spec for each in added for spec in each.spec_ids})),
+        event_from=new.event_from if new else None,
+        event_until=new.event_until if new else None,
+        position_from=new.position_from if new else None,
+        position_until=new.position_until if new else None,
     )
 
 

@@ -15,13 +15,11 @@ ENTRIES_BELOW = 1_000
 merged manifest has more, up to the size at which the table's writers stop merging."""
 
 
-def live_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> DataFrame:
-    """Entries that are live at `at`, in manifests that the window's commits wrote and in the newest below them.
+def manifests_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> list[Manifest]:
+    """Manifests of `at` that the window's commits wrote, and the newest below them, until `MANIFESTS_BELOW` of them
+    or `ENTRIES_BELOW` entries are in hand. A manifest that a commit of the window merged is one of the window's.
 
-    Shape: as of `_reading.entries`, status 0 (carried over) or 1; one row per entry, so that a path that is listed
-    twice has two. Cost: one manifest list now; later the window's manifests and the newest below it, until
-    `MANIFESTS_BELOW` of them or `ENTRIES_BELOW` entries are in hand. A manifest that a commit of the window merged
-    is one of the window's.
+    Cost: one manifest list.
     """
     ids = {int(commit.snapshot_id) for commit in window}
     asked = 2 * (len(window) + MANIFESTS_BELOW)
@@ -30,7 +28,7 @@ def live_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -
         inside = [manifest for manifest in listed if manifest.snapshot_id in ids]
         below = list(_enough(each for each in listed if each.snapshot_id not in ids))
         if len(listed) < asked or len(inside) + len(below) < len(listed) or len(below) == MANIFESTS_BELOW:
-            return entries_of(spark, [*inside, *below]).where("status != 2")
+            return [*inside, *below]
         not_too_many(len(inside))
         asked *= 8
 

@@ -58,8 +58,12 @@ def entries(
     Cost: reads manifest lists now (see `own_manifests`); the manifests that these commits wrote later. Never the
     table's others.
     """
+    return own_entries(entries_of(spark, own_manifests(spark, snapshots), bounds=bounds, more=more), snapshots)
+
+
+def own_entries(found: DataFrame, snapshots: Iterable[Snapshot]) -> DataFrame:
+    """Of these entries what these commits themselves added and removed."""
     wanted = [int(snapshot.snapshot_id) for snapshot in snapshots]
-    found = entries_of(spark, own_manifests(spark, snapshots), bounds=bounds, more=more)
     return found.where(F.col("snapshot_id").isin(wanted) & F.col("status").isin(1, 2))
 
 
@@ -80,9 +84,7 @@ def entries_of(
     fields = {**(_BOUNDS if bounds else {}), **(more or {})}
     if not manifests:
         return spark.createDataFrame([], ", ".join([_SHAPE, *(f"{name} {kind}" for name, kind in fields.items())]))
-    schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
-    read = spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
-    return _inheriting(spark, read, manifests).select(
+    return _inheriting(spark, stored_entries(spark, manifests, bounds=bounds, more=more), manifests).select(
         F.coalesce("snapshot_id", "inherited").alias("snapshot_id"),
         "status",
         F.coalesce("data_file.content", F.lit(0)).alias("content"),
@@ -93,6 +95,16 @@ def entries_of(
         "spec_id",
         *(F.col(f"data_file.{name}").alias(name) for name in fields),
     )
+
+
+def stored_entries(
+    spark: SparkSession, manifests: Sequence[Manifest], *, bounds: bool = False, more: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Shape: status, snapshot_id (null where it is inherited), data_file (a struct), as the manifests hold them, which
+    are some; `_metadata` tells from which file each is. Lazy."""
+    fields = {**(_BOUNDS if bounds else {}), **(more or {})}
+    schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
+    return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
 
 
 def _inheriting(spark: SparkSession, read: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:

@@ -1,16 +1,18 @@
 """Did a commit of the window add a data file that was live already?"""
 
-from pyspark.sql import DataFrame, Row, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from collections.abc import Iterable
+
+from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateFile, DuplicateFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
-from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW, live_around
+from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW
+from spark_tasks._repeated_files import repeats_in
 from spark_tasks._window import reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted, ids
+from spark_tasks._words import could_not, counted, ids
 
 TASK = Task(
     name="duplicate_files",
@@ -21,8 +23,6 @@ TASK = Task(
     cost=f"manifests of the window and the newest below it: {MANIFESTS_BELOW}, or {ENTRIES_BELOW:,} entries",
     reads="metadata",
 )
-_MAX_GROUPS = 500
-"""Sets of commits that share a file; a repeated commit makes one."""
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
@@ -37,31 +37,18 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if not reach.main:
         return _none(0, "No commit in the window, so none can have added a file again.")
     table = ask.observation.table
-    inside = F.col("snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
-    live = live_around(spark, table.by_id[reach.until], reach.main).where("content = 0")
-    copies = (
-        live.groupBy("file_path")
-        .agg(
-            F.count("*").alias("copies"),
-            F.count_if(inside).alias("inside"),
-            F.max("record_count").alias("rows"),
-            F.array_sort(F.collect_list("snapshot_id")).alias("snapshots"),
-        )
-        .where("inside > 0")
-        .withColumn("extra", (F.col("copies") - 1) * F.col("rows"))
-    )
-    sets = _sharing(copies).limit(_MAX_GROUPS + 1).collect()
-    found = [row["sharing"] for row in sets if row["sharing"] is not None]
-    files = int(sets[0]["all_files"]) if sets else 0
-    if not found:
-        return _none(files, f"Each of {counted(files, 'data file')} that the window added is live once.")
-    sample = copies.where("copies > 1").orderBy(F.desc("extra"), "file_path").limit(MAX_ROWS).collect()
+    found = repeats_in(spark, table.by_id[reach.until], reach.main)
+    if not found.repeated:
+        return _none(found.files, f"Each of {counted(found.files, 'data file')} that the window added is live once.")
     finding = DuplicateFilesFinding(
-        files_checked=files,
-        count=int(sets[0]["all_repeated"]),
-        extra_rows=int(sets[0]["all_extra"]),
-        files=tuple(_file(table, row) for row in sample),
-        again=_by_age(table, {late for sharing in found for late in _by_age(table, sharing)[1:]}),
+        files_checked=found.files,
+        count=found.repeated,
+        extra_rows=found.extra_rows,
+        files=tuple(
+            DuplicateFile(path=each.path, snapshots=_by_age(table, each.snapshots), rows=each.rows)
+            for each in found.sample
+        ),
+        again=_by_age(table, {late for sharing in found.sharing for late in _by_age(table, sharing)[1:]}),
     )
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -69,7 +56,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         measures=(
             Measure(name="files live more than once", value=finding.count, unit="files"),
             Measure(name="extra rows", value=finding.extra_rows, unit="rows"),
-            Measure(name="data files of the window", value=files, unit="files"),
+            Measure(name="data files of the window", value=found.files, unit="files"),
         ),
         columns=("file", "rows of one copy", "added by"),
         rows=tuple(
@@ -79,22 +66,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         finding=finding,
         sources=_SOURCES,
     )
-
-
-def _sharing(copies: DataFrame) -> DataFrame:
-    """Shape: sharing (array of snapshot_id; null: of the files that are live once), files, extra, and the same of all
-    sets together: all_files, all_repeated, all_extra; one row per set of commits that share a file."""
-    sets = copies.groupBy(F.when(F.col("copies") > 1, F.col("snapshots")).alias("sharing")).agg(
-        F.count("*").alias("files"), F.sum("extra").alias("extra")
-    )
-    every, is_shared = Window.partitionBy(F.lit(0)), F.col("sharing").isNotNull()
-    return sets.withColumns(
-        {
-            "all_files": F.sum("files").over(every),
-            "all_repeated": F.sum(F.when(is_shared, F.col("files")).otherwise(0)).over(every),
-            "all_extra": F.sum("extra").over(every),
-        }
-    ).orderBy(is_shared, F.desc("extra"))
 
 
 _SOURCES = (
@@ -111,11 +82,7 @@ def _headline(finding: DuplicateFilesFinding) -> str:
     )
 
 
-def _file(table: TableState, row: Row) -> DuplicateFile:
-    return DuplicateFile(path=row["file_path"], snapshots=_by_age(table, row["snapshots"]), rows=int(row["rows"]))
-
-
-def _by_age(table: TableState, snapshots: list[int] | set[SnapshotId]) -> tuple[SnapshotId, ...]:
+def _by_age(table: TableState, snapshots: Iterable[int]) -> tuple[SnapshotId, ...]:
     """Oldest first; one that is no longer listed is older than all that are."""
     ids = (SnapshotId(snapshot) for snapshot in snapshots)
     return tuple(sorted(ids, key=lambda snapshot: (*_age(table, snapshot), snapshot)))

@@ -1,0 +1,97 @@
+"""The entries of a few manifests, brought here as they are stored.
+
+Where it is known beforehand that there are few, Spark only reads them: to plan and compile an aggregation takes it
+longer than to read a thousand entries, and what is left to do is a loop. Where there are more, Spark aggregates.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.table import Column as TableColumn
+from spark_tasks._manifests import Manifest
+from spark_tasks._reading import stored_entries
+
+FEW_ENTRIES = 2_500
+"""Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
+_BOUND_BYTES = frozenset({4, 8})
+
+
+class Edges(NamedTuple):
+    """Bounds of one column in one file, as Iceberg stores them; None where they are not stated."""
+
+    low: int | None
+    high: int | None
+
+
+class Entry(NamedTuple):
+    """One file in one manifest."""
+
+    snapshot_id: int
+    """The commit that added or removed the file; what a manifest does not say is inherited."""
+    status: int
+    """0 carried over, 1 added, 2 removed."""
+    content: int
+    """0 data, 1 position deletes, 2 equality deletes."""
+    path: str
+    rows: int
+    spec_id: int
+    edges: tuple[Edges, ...]
+    """Of each column asked about."""
+
+
+def few_entries(
+    spark: SparkSession, manifests: Sequence[Manifest], bounded: Sequence[TableColumn | None] = ()
+) -> list[Entry] | None:
+    """Every entry of these manifests, with the bounds of these columns; None where there are more than
+    `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
+    counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
+    if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
+        return None
+    if not manifests:
+        return []
+    read = stored_entries(spark, manifests, bounds=any(bounded))
+    file = F.col("data_file")
+    told = read.coalesce(1).select(
+        F.col("_metadata.file_name"),
+        "status",
+        "snapshot_id",
+        file["content"],
+        file["file_path"],
+        file["record_count"],
+        *(_edge(edge, column) for column in bounded for edge in ("lower_bounds", "upper_bounds")),
+    )
+    rows = told.limit(FEW_ENTRIES + 1).collect()
+    if len(rows) > FEW_ENTRIES:  # a writer that miscounts
+        return None
+    by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
+    return [_entry(row, by_name[row[0]]) for row in rows]
+
+
+def _edge(edge: str, column: TableColumn | None) -> Column:
+    if column is None:
+        return F.lit(None).cast("binary")
+    return F.get(F.filter(F.col("data_file")[edge], lambda each: each["key"] == column.field_id), F.lit(0))["value"]
+
+
+def _entry(row: Row, manifest: Manifest) -> Entry:
+    _, status, snapshot_id, content, path, count, *bounds = row
+    numbers = [_number(bound) for bound in bounds]
+    return Entry(
+        snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
+        status=status,
+        content=content or 0,
+        path=path,
+        rows=count,
+        spec_id=manifest.spec_id,
+        edges=tuple(map(Edges, numbers[::2], numbers[1::2])),
+    )
+
+
+def _number(bound: bytes | None) -> int | None:
+    """As `_bounds.with_bounds` has it: little-endian two's complement of four or eight bytes."""
+    if bound is None or len(bound) not in _BOUND_BYTES:
+        return None
+    return int.from_bytes(bound, "little", signed=True)
