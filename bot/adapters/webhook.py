@@ -38,6 +38,11 @@ class NoticePayload(Record):
     headline: str = Field(description="The first sentence.")
     markdown: str = Field(description="The whole notice, the same words as in Slack and in mails.")
     answers: tuple[Answer, ...] = Field(description="What may stand in the answer's body as `answer`.")
+    answer_url: str | None = Field(
+        description="Where it can be answered later, by `POST` of the same JSON, or by a person in a browser. Whoever "
+        "knows it can answer: keep it as you keep a password. null: nowhere.",
+        examples=["https://waterline.acme.example/answer/MTc2…"],
+    )
     data: NoticeData | None = Field(description="The facts to act on.")
 
 
@@ -103,6 +108,7 @@ def payload_of(parcel: Parcel) -> NoticePayload:
         headline=headline(notice.text),
         markdown=as_markdown(notice.text),
         answers=notice.answers,
+        answer_url=parcel.answer_url,
         data=notice.data,
     )
 

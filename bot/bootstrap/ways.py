@@ -9,21 +9,37 @@ from bot.adapters.webhook import Webhook, secrets_in
 from bot.bootstrap import Built
 from bot.domain.errors import BadConfiguration
 from bot.domain.setup import TableSetup
+from bot.notices.answer_link import AnswerLinks, link_secrets
 from bot.ports.carriers import Carrier
+from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.settings import NoticeSecrets, Settings
 
 
-def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> Courier:
-    """The courier of a bot that serves, started, and closed with the stack. Raises BadConfiguration."""
-    services = built.services
+def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerDesk | None:
+    """Begins to bring notices in a bot that serves, until the stack is closed; what takes answers by link, None where
+    no notice carries one. Raises BadConfiguration."""
+    services, links = built.services, answer_links(settings)
     refuse_missing_ways(settings, services.observer.tables.values())
     courier = Courier(
-        services.store, services.answering, carriers(settings, stack), services.clock, built.store.presence.alone_with
+        services.store,
+        services.answering,
+        carriers(settings, stack),
+        services.clock,
+        built.store.presence.alone_with,
+        links,
     )
     stack.callback(courier.close)
     courier.start()
-    return courier
+    return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
+
+
+def answer_links(settings: Settings) -> AnswerLinks | None:
+    """None unless there is an address that consumers reach, and a secret. Raises BadConfiguration."""
+    secret = NoticeSecrets().waterline_answer_secret
+    if settings.web is None or settings.web.public_url is None or secret is None:
+        return None
+    return AnswerLinks(link_secrets(secret.get_secret_value()), settings.web.public_url, settings.notices.answer_within)
 
 
 def carriers(settings: Settings, stack: ExitStack) -> dict[str, Carrier]:

@@ -12,13 +12,15 @@ from slack_sdk import WebClient
 
 from bot.adapters.contract_support import announced_to
 from bot.bootstrap import build
+from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import promise_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.looked import NotSeen
+from bot.notices.answer_link import ANSWERS
 from bot.service.services import Services
-from bot.settings import Settings
+from bot.settings import NoticeSecrets, Settings
 from bot.slack.checking import slack_findings
 
 Line = tuple[str, bool, str, str]
@@ -41,7 +43,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
-    lines += _unreached(settings)
+    lines += [*_unreached(settings), *_answers_by_link(settings)]
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -66,6 +68,42 @@ def _unreached(settings: Settings) -> Iterator[Line]:
                 f"announcements go to {channel}, too: nobody is told there",
                 "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
             )
+
+
+def _answers_by_link(settings: Settings) -> Iterator[Line]:
+    """Whether those who are told by e-mail or webhook can answer. Neither address nor secret is a choice; one alone
+    was meant otherwise."""
+    what = "answers by link"
+    url = settings.web.public_url if settings.web is not None else None
+    has_secret = NoticeSecrets().waterline_answer_secret is not None
+    if has_secret and url is not None:
+        try:
+            answer_links(settings)
+        except WaterlineError as error:
+            yield what, False, f"{error.happened} {error.found}", error.remedy
+            return
+        yield what, True, f"mails and webhooks carry a link to {url}{ANSWERS}…", ""
+    elif has_secret:
+        yield (
+            what,
+            False,
+            "WATERLINE_ANSWER_SECRET is set, web.public_url is not: no notice carries a link",
+            ("Set `web.public_url` to the address under which consumers reach the pages of `waterline serve`."),
+        )
+    elif url is not None:
+        yield (
+            what,
+            False,
+            "web.public_url is set, WATERLINE_ANSWER_SECRET is not: no notice carries a link",
+            ("Make a secret (openssl rand -base64 32), and set it where the bot is started."),
+        )
+    elif any(each.email or each.webhook for table in settings.tables.values() for each in table.consumers):
+        yield (
+            what,
+            True,
+            "who is told by e-mail or webhook finds no link to answer by",
+            ("To have one, set `web.public_url` and WATERLINE_ANSWER_SECRET."),
+        )
 
 
 def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:

@@ -70,7 +70,7 @@ def serve(
                 else None
             ),
         )
-        bring_notices(settings, built, stack)
+        answers = bring_notices(settings, built, stack)
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
@@ -90,7 +90,7 @@ def serve(
                 if services.sightings is not None
                 else None
             )
-            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts))
+            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts, answers))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
         if settings.slack.mode == "socket":
             assert secrets.slack_app_token is not None

@@ -59,7 +59,8 @@ class NoticeAnswered(Record):
     key: str
     answer: Answer
     text: str = ""
-    via: Literal["slack", "webhook"] = "slack"
+    via: Literal["slack", "webhook", "link"] = "slack"
+    """`link`: whoever has the link of its notice."""
     asks: UserId | None = None
     """Who is asked to help."""
 

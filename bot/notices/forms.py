@@ -15,6 +15,12 @@ _STYLE = (
     "font:15px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d1c1d;max-width:44em;"
     "margin:0 auto;padding:16px"
 )
+_BUTTON = (
+    "display:inline-block;background:#0b6e82;color:#ffffff;text-decoration:none;font-weight:600;padding:10px 18px;"
+    "border-radius:6px"
+)
+ASKS_FOR_ANSWER = "Answer: seen, run again, or help needed"
+"""Above the link by which a notice is answered."""
 _RENDER = MarkdownIt("commonmark", {"html": False, "breaks": True})
 
 
@@ -39,10 +45,17 @@ def as_plain(mrkdwn: str) -> str:
     return html.unescape(_BOLD.sub(r"\1", text)).replace("• ", "- ") + "\n"
 
 
-def as_html(mrkdwn: str) -> str:
+def as_fragment(mrkdwn: str) -> str:
+    """HTML to stand in a page; whatever others wrote in it is text."""
+    return str(_RENDER.render(as_markdown(mrkdwn)))
+
+
+def as_html(mrkdwn: str, answer_url: str | None = None) -> str:
     """A page that needs nothing else, for a mail's HTML part; nothing in it is loaded from anywhere."""
-    body = str(_RENDER.render(as_markdown(mrkdwn)))
+    body = as_fragment(mrkdwn)
     body = body.replace("<pre>", '<pre style="background:#f4f4f4;padding:12px;overflow:auto;font-size:13px">')
+    if answer_url is not None:
+        body += f'<p><a href="{html.escape(answer_url)}" style="{_BUTTON}">{ASKS_FOR_ANSWER}</a></p>\n'
     return f'<!doctype html>\n<html lang="en"><body><div style="{_STYLE}">\n{body}</div></body></html>\n'
 
 

@@ -23,6 +23,8 @@ class Parcel(Record):
     may_be_there: bool
     """Whether an earlier try may have arrived without our knowing."""
     at: datetime
+    answer_url: str | None = None
+    """A link by which the audience answers: a secret between it and us, never written down here."""
 
 
 class Receipt(Record):

@@ -10,12 +10,22 @@ from bot.domain.notice import Answer
 from bot.domain.told import NoticeView
 from bot.service.incident_store import IncidentStore
 
-_SAID = {"acknowledged": "that you have seen it", "re-ran": "that you have run again"}
+_SAID = {
+    "acknowledged": "that you have seen it",
+    "re-ran": "that you have run again",
+    "needs-help": "that you need help with this",
+}
 _NOTED = {
     "acknowledged": "Thank you: it is on record that you have seen this.",
     "re-ran": "Thank you: it is on record that you have run again.",
     "needs-help": "The responders have been told, and will answer in this channel.",
 }
+MOST_CALLS = 10
+"""Calls for help to one notice; then nobody needs to be told once more."""
+
+
+class AlreadySaid(Refused):
+    """Raised when the same is on record from the same consumer: it is not written twice."""
 
 
 class Answering:
@@ -32,10 +42,10 @@ class Answering:
         *,
         by: str,
         text: str = "",
-        via: Literal["slack", "webhook"] = "slack",
+        via: Literal["slack", "webhook", "link"] = "slack",
     ) -> str:
-        """One answer to the notice that entry `seq` queued; returns what the person is told. Raises Refused when they
-        said the same before, or a call for help says nothing."""
+        """One answer to the notice that entry `seq` queued; returns what the person is told. Raises Refused when a call
+        for help says nothing, AlreadySaid when they said the same before."""
         if answer == "needs-help" and not text.strip():
             raise Refused("The responders cannot see what you need.", "", "Write one sentence: what stands still?")
 
@@ -43,13 +53,25 @@ class Answering:
             view = notice_of(incident, seq)
             if answer not in view.notice.answers:
                 raise Refused("This notice does not ask for that.", "", "Use one of its buttons.")
-            if answer != "needs-help" and any(each.by == by and each.answer == answer for each in view.answers):
-                raise Refused(f"It is on record already {_SAID[answer]}.", "", "Nothing more is needed.")
+            if _is_known(view, answer, by, text.strip()):
+                raise AlreadySaid(f"It is on record already {_SAID[answer]}.", "", "Nothing more is needed.")
+            if answer == "needs-help" and sum(each.answer == answer for each in view.answers) >= MOST_CALLS:
+                raise Refused(
+                    f"The responders have been asked for help {MOST_CALLS} times by way of this notice.",
+                    "They were told each time; this call was not added.",
+                    "Speak to them in the incident's channel.",
+                )
             asks = incident.responder if answer == "needs-help" else None
             return [NoticeAnswered(key=view.key, answer=answer, text=text.strip(), via=via, asks=asks)]
 
         self._store.write(incident_id, by=by, decide=decide)
         return _NOTED[answer]
+
+
+def _is_known(view: NoticeView, answer: Answer, by: str, text: str) -> bool:
+    """A call for help in other words is another one."""
+    same = [each for each in view.answers if each.by == by and each.answer == answer]
+    return any(each.text == text for each in same) if answer == "needs-help" else bool(same)
 
 
 def notice_of(incident: Incident, seq: int) -> NoticeView:

@@ -18,6 +18,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import sending_key
 from bot.domain.told import DeliveryView, NoticeView, again_after
+from bot.notices.answer_link import AnswerLink, AnswerLinks
 from bot.ports import Clock
 from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.answering import Answering
@@ -39,13 +40,16 @@ class Courier:
         carriers: Mapping[str, Carrier],
         clock: Clock,
         alone_with: AloneWith,
+        links: AnswerLinks | None = None,
     ) -> None:
-        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
+        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured. `links`: by which
+        notices are answered; None: they carry none."""
         self._store = store
         self._answering = answering
         self._carriers = carriers
         self._clock = clock
         self._alone_with = alone_with
+        self._links = links
         self._changed: set[IncidentId] = set()
         self._wake = threading.Event()
         self._stopped = False
@@ -122,6 +126,7 @@ class Courier:
         may_be_there = delivery.may_be_there
         if not self._begun(incident.id, view, delivery, number):
             return
+        link = self._link(incident.id, view, delivery)
         parcel = Parcel(
             key=sending_key(view.key, delivery.address.key),
             notice=view.notice,
@@ -132,9 +137,10 @@ class Courier:
             number=number,
             may_be_there=may_be_there,
             at=self._clock.now(),
+            answer_url=link.url if link is not None else None,
         )
         try:
-            receipt = self._carry(parcel)
+            receipt = self._carry(parcel, link)
         except NotDelivered as problem:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
@@ -151,17 +157,31 @@ class Courier:
                     incident.id, view.seq, receipt.answer, by=view.notice.consumer, text=receipt.words, via="webhook"
                 )
 
-    def _carry(self, parcel: Parcel) -> Receipt:
+    def _link(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView) -> AnswerLink | None:
+        """None where it has no place: what cannot be answered, and files, which are kept where others read them."""
+        if self._links is None or not view.notice.answers or delivery.address.by == "file":
+            return None
+        return self._links.of(incident_id, view.notice.consumer, view.queued_at)
+
+    def _carry(self, parcel: Parcel, link: AnswerLink | None) -> Receipt:
+        """What comes back is free of the link: mail servers and receivers quote what they were given."""
         carrier = self._carriers.get(parcel.address.by)
         if carrier is None:
             raise NotDelivered(f"Nothing is configured that sends {parcel.address}.", is_final=True)
         try:
-            return carrier.carry(parcel)
-        except NotDelivered:
+            receipt = carrier.carry(parcel)
+        except NotDelivered as problem:
+            if link is not None:
+                problem.happened = link.hidden_in(problem.happened)
             raise
         except Exception as error:  # tried again by rule and then told, not each time that somebody looks
             log.exception("notice not brought", notice=parcel.notice.key(parcel.incident), to=parcel.address.key)
             raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
+        if link is None:
+            return receipt
+        return receipt.model_copy(
+            update={"detail": link.hidden_in(receipt.detail), "words": link.hidden_in(receipt.words)}
+        )
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
         """The intent is unique in the database: of two replicas one goes on."""

@@ -38,7 +38,7 @@ def _of_secrets() -> Iterator[str]:
     for secrets in (SlackSecrets(), WebSecrets(), AlertSecrets(), NoticeSecrets()):
         for value in vars(secrets).values():
             if isinstance(value, SecretStr):
-                yield value.get_secret_value()
+                yield from {value.get_secret_value(), *value.get_secret_value().split()}
 
 
 def _of_settings(value: object, name: str = "") -> Iterator[str]:

@@ -39,6 +39,13 @@ class NoticesSettings(Record):
     """Ways to consumers beside Slack. Webhooks need WATERLINE_WEBHOOK_SECRET, folders need nothing."""
 
     smtp: SmtpSettings | None = Field(default=None, description="The mail server; without it nobody is told by e-mail.")
+    answer_within: timedelta = Field(
+        default=timedelta(days=14),
+        gt=timedelta(0),
+        description="How long the link in a mail or webhook takes answers, as an ISO 8601 duration or in seconds. "
+        "There are links with `web.public_url` and WATERLINE_ANSWER_SECRET.",
+        examples=["P14D"],
+    )
 
 
 class NoticeSecrets(Secrets):
@@ -51,4 +58,9 @@ class NoticeSecrets(Secrets):
         default=None,
         description="Signs notices by webhook: `whsec_` and base64; several with spaces between while one takes the "
         "other's place.",
+    )
+    waterline_answer_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs the links by which mails and webhooks are answered: 32 random characters or more; several "
+        "with spaces between while one takes the other's place, the first of them signs. Without it there are none.",
     )

@@ -103,7 +103,7 @@ def _default(field: FieldInfo) -> str:
 def _written(value: object) -> str:
     """As one would write it in the file."""
     if isinstance(value, timedelta):
-        return f"PT{value.total_seconds():g}S"
+        return f"P{value.days}D" if value.days and not value.seconds else f"PT{value.total_seconds():g}S"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {each}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -11,12 +11,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bot.notices.answer_link import ANSWERS
 from bot.settings.web import WebSettings
 from bot.web.answers import problem, wants_page
 
 _ALWAYS_OPEN = "/v1/health"
 ALERTS = "/v1/alerts/"
-"""Below it every handler asks for a key of its own: who may read may not tell, and the other way round."""
+"""Below it every handler asks for a key of its own: who may read may not tell, and the other way round. So it is below
+ANSWERS, where the address itself is the key."""
 _BADGE = re.compile(r"/v1/tables/[^/]+/badge\.svg")
 
 
@@ -32,7 +34,7 @@ class Access:
         """Whether this request may be answered. `client` is the address of whoever is connected, proxy or not."""
         if (
             path == _ALWAYS_OPEN
-            or path.startswith(ALERTS)
+            or path.startswith((ALERTS, ANSWERS))
             or (self.web.badges_for_all and _BADGE.fullmatch(path) is not None)
         ):
             return True

@@ -65,6 +65,20 @@ def page(html: str, status: int = 200) -> Response:
     return Response(html, status, _HEADERS, media_type="text/html")
 
 
+def form_page(html: str, status: int = 200) -> Response:
+    """A page with a form, which may be sent to where it comes from. It is kept nowhere."""
+    answer = page(html, status)
+    answer.headers["Content-Security-Policy"] = _POLICY.replace("form-action 'none'", "form-action 'self'")
+    return unkept(answer)
+
+
+def unkept(answer: Response) -> Response:
+    """The same, for nobody to keep: not in a cache, and its address not told to where a link leads."""
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
 def wants_page(path: str) -> bool:
     """Whether this address is for people: what is for programs and agents lies under two prefixes."""
     return not path.startswith(("/v1/", "/mcp"))

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.domain.errors import WaterlineError
+from bot.notices.answer_link import ANSWERS
 from bot.service.record import Records
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
@@ -22,6 +23,7 @@ from bot.web.agents_when_asked import AgentsWhenAsked
 from bot.web.alerts import AlertRoutes
 from bot.web.answers import json_text, problem_of, wants_page
 from bot.web.api import Api
+from bot.web.consumer_answers import ConsumerAnswers
 from bot.web.openapi import openapi_json
 from bot.web.pages import Names, Pages
 
@@ -40,8 +42,10 @@ def web_app(
     access: Access,
     names: Names,
     alerts: AlertRoutes | None = None,
+    consumers: ConsumerAnswers | None = None,
 ) -> Starlette:
-    """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
+    """Everything that can be read, and where alerts are told and notices answered. `content`: folder of the record's
+    templates."""
     pages = Pages(desk, records, content, names)
     described = openapi_json()
     agents = AgentsWhenAsked(desk)
@@ -57,7 +61,8 @@ def web_app(
 
     async def crashed(request: Request, error: Exception) -> Response:
         reference = secrets.token_hex(4)
-        log.error("page failed", reference=reference, path=request.url.path, problem=repr(error))
+        path = ANSWERS if request.url.path.startswith(ANSWERS) else request.url.path  # what follows is a key
+        log.error("page failed", reference=reference, path=path, problem=repr(error))
         words = _NotThere(
             "Something went wrong on our side.",
             f"It is in the log under the reference {reference}; whether the table can be relied on is not known.",
@@ -76,6 +81,7 @@ def web_app(
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
+            *(consumers.routes if consumers is not None else ()),
             Route("/mcp", agents),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_hosts(access)), Middleware(Doorkeeper, access)],

@@ -34,7 +34,7 @@ class Pages:
         self._desk = desk
         self._records = records
         self._names = names
-        self._templates = _environment(Path(__file__).parent / "templates", content)
+        self._templates = environment(content)
 
     @property
     def routes(self) -> list[Route]:
@@ -103,15 +103,16 @@ def _people(incident: Incident) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _environment(*folders: Path) -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(folders),
+def environment(content: Path) -> Environment:
+    """Templates of pages. `content`: the folder of the record's templates, whose style they share."""
+    found = Environment(
+        loader=FileSystemLoader((Path(__file__).parent / "templates", content)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=True,
     )
-    environment.filters |= {
+    found.filters |= {
         "moment": moment,
         "exactly": lambda value: value.astimezone(UTC).isoformat(timespec="seconds"),
         "short": short,
@@ -120,4 +121,4 @@ def _environment(*folders: Path) -> Environment:
         "words": lambda value: str(value).replace("-", " "),
         "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
     }
-    return environment
+    return found

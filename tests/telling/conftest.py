@@ -13,6 +13,7 @@ from bot.adapters.smtp import Smtp
 from bot.adapters.webhook import Webhook
 from bot.domain.entries import NoticeQueued
 from bot.domain.notice import Address, Notice, NoticeData
+from bot.notices.answer_link import AnswerLinks
 from bot.ports import Journal
 from bot.service.answering import Answering
 from bot.service.courier import Courier
@@ -22,6 +23,7 @@ from tests.incidents import Story
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox
 
 SECRETS = (b"x" * 32, b"y" * 32)
+BASE = "https://waterline.acme.example"
 TEXT = (
     "*sales.orders is under review: do not rely on its newest rows.*\n"
     "You are safe on snapshot `5130840912223377421`. A &lt;b&gt; &amp; [link](https://x.example)\n\n"
@@ -29,6 +31,11 @@ TEXT = (
     "```\nSELECT * FROM sales.orders VERSION AS OF 'waterline' -- 1 &lt; 2\n```\n"
     "Questions: <#C0ORDERS01>, <@U0ANA00001> is responding."
 )
+
+
+def links() -> AnswerLinks:
+    """As they are configured in every scene."""
+    return AnswerLinks((b"k" * 32,), BASE, timedelta(days=14))
 
 
 class Hand:
@@ -52,6 +59,7 @@ class Scene:
         self.folder = folder
         self.clock = Hand()
         self.webhook = Webhook(SECRETS)
+        self.links: AnswerLinks | None = links()
 
     def queues(self, *ways: Address, consumer: str = "revenue_daily", channel: str = "") -> str:
         """A first warning is queued; returns its key."""
@@ -73,7 +81,7 @@ class Scene:
         port = self.box.port if is_up else 9
         smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return Courier(store, Answering(store), carriers, self.clock, lambda _name: nullcontext(True))
+        return Courier(store, Answering(store), carriers, self.clock, lambda _name: nullcontext(True), self.links)
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""

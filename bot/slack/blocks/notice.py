@@ -124,7 +124,7 @@ def _stranger(each: ObservedReader) -> str:
 
 
 def _answer(each: AnswerView) -> str:
-    who = person(each.by) if each.via == "slack" else f"{mrkdwn(each.by)} (by webhook)"
+    who = person(each.by) if each.via == "slack" else f"{mrkdwn(each.by)} (by {each.via})"
     text = f": {mrkdwn(clipped(each.text, 200))}" if each.text else ""
     return f"{_SAID[each.answer]} {who}{text}"
 

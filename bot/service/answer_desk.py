@@ -1,0 +1,90 @@
+"""Answers by link, for those who are told by e-mail or webhook: what they were told, and what they say to it."""
+
+from dataclasses import dataclass
+
+from bot.domain.errors import Refused, UnknownIncident
+from bot.domain.incident import Incident
+from bot.domain.notice import Answer
+from bot.domain.told import AnswerView, NoticeView
+from bot.notices.answer_link import AnswerLinks, BadLink, Claim
+from bot.ports import Clock
+from bot.service.answering import Answering, notice_of
+from bot.service.incident_store import IncidentStore
+
+NEEDS_HELP_NOTED = "The responders have been told, in the incident's channel."
+"""They have no other way to answer than the one that the words name."""
+MOST_CHARACTERS = 1000
+"""Of what somebody adds."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the holder of a link may know: what this one consumer was told of this one incident."""
+
+    claim: Claim
+    incident: Incident
+    notices: tuple[NoticeView, ...]
+    """Newest first, at least one."""
+
+    @property
+    def newest(self) -> NoticeView:
+        """The one that is answered now."""
+        return self.notices[0]
+
+    def said(self, view: NoticeView) -> tuple[AnswerView, ...]:
+        """What was answered to it for this consumer, by link or by a program."""
+        return tuple(each for each in view.answers if each.by == self.claim.consumer)
+
+
+class AnswerDesk:
+    """Reads links and passes answers on. Looking answers nothing: mail scanners follow every link."""
+
+    def __init__(self, store: IncidentStore, answering: Answering, links: AnswerLinks, clock: Clock) -> None:
+        self._store = store
+        self._answering = answering
+        self._links = links
+        self._clock = clock
+
+    def look(self, token: str) -> Asked:
+        """What the holder was told. Raises BadLink, OldLink."""
+        claim = self._links.read(token, self._clock.now())
+        try:
+            incident = self._store.get(claim.incident)
+        except UnknownIncident as error:
+            raise _gone(claim) from error
+        theirs = [view for view in incident.notices.values() if view.notice.consumer == claim.consumer]
+        if not theirs:
+            raise _gone(claim)
+        return Asked(claim=claim, incident=incident, notices=tuple(reversed(theirs)))
+
+    def answer(self, token: str, answer: Answer, *, text: str = "", seq: int | None = None) -> str:
+        """One answer to the notice that was shown (entry `seq`), else to the newest; what they are told of it. Raises
+        BadLink, OldLink, Refused."""
+        asked = self.look(token)
+        view = asked.newest if seq is None else notice_of(asked.incident, seq)
+        if view not in asked.notices:
+            raise Refused("This notice was not for you.", "", "Open the link of your own notice again.")
+        if len(text) > MOST_CHARACTERS:
+            raise Refused(
+                "That is more than fits.",
+                f"Expected at most {MOST_CHARACTERS:,} characters; found {len(text):,}.",
+                "Say what stands still in a sentence or two; the rest can be told in the incident's channel.",
+            )
+        link = self._links.of(asked.claim.incident, asked.claim.consumer, view.queued_at)
+        noted = self._answering.answer(
+            asked.claim.incident,
+            view.seq,
+            answer,
+            by=asked.claim.consumer,
+            text=link.hidden_in(text).replace(token, "…"),
+            via="link",
+        )
+        return NEEDS_HELP_NOTED if answer == "needs-help" else noted
+
+
+def _gone(claim: Claim) -> BadLink:
+    return BadLink(
+        f"Nothing is known here of {claim.incident}.",
+        "The link is genuine, but this Waterline's record has no such notice.",
+        "Ask the people who run it; the notice itself says which channel of Slack it is about.",
+    )
