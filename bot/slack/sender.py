@@ -14,6 +14,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Outbox, Post
 from bot.service.services import Services
+from bot.slack.arrivals import Arrivals
 from bot.slack.limits import fit
 from bot.slack.pictures import MOST_TRIES, Pictures, instead_of, is_picture
 from bot.slack.render import render
@@ -36,6 +37,7 @@ class Sender:
         outbox: Outbox,
         services: Services,
         clock: Clock,
+        arrivals: Arrivals,
         *,
         pace: timedelta,
         on_end: Callable[[Post, str | None], None],
@@ -45,6 +47,7 @@ class Sender:
         self._outbox = outbox
         self._services = services
         self._clock = clock
+        self._arrivals = arrivals
         self._pace = pace
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
@@ -72,6 +75,7 @@ class Sender:
 
     def _loop(self) -> None:
         while not self._stopped:
+            self._arrivals.give_way()
             try:
                 post = self._outbox.claim(self._clock.now())
                 if post is not None:

@@ -16,6 +16,7 @@ from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
 from bot.slack.app import build_app
+from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
@@ -58,10 +59,18 @@ class SlackSurface:
         self._clicks = Clicks(services, self._commands, self._views)
         self._submits = Submits(services, self._views, self._privacy)
         self._projection = Projection(services.store, outbox, cursor)
+        arrivals = Arrivals()
         self._sender = Sender(
-            client, outbox, services, services.clock, pace=pace, on_end=self._delivered, withheld=self._privacy.withheld
+            client,
+            outbox,
+            services,
+            services.clock,
+            arrivals,
+            pace=pace,
+            on_end=self._delivered,
+            withheld=self._privacy.withheld,
         )
-        self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, on_answer=self._sender.wake)
+        self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, arrivals, on_answer=self._sender.wake)
         self.app: App = build_app(
             client, inbox=inbox, clock=services.clock, on_stored=self._worker.wake, signing_secret=signing_secret
         )

@@ -2,7 +2,6 @@
 
 import secrets
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -10,6 +9,7 @@ import structlog
 
 from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox, Post
+from bot.slack.arrivals import Arrivals
 from bot.slack.requests import Clicked, Command, Request, Submitted, parse
 
 log = structlog.get_logger(__name__)
@@ -21,8 +21,6 @@ _ON_RECORD = (
     "Look at the incident's newest card: it shows how far it is, and what you can do next."
 )
 """Where the bot was stopped between writing down what was asked and answering."""
-_QUIET_S = 0.01
-_GIVE_WAY_S = 0.2
 
 
 class InboxWorker:
@@ -34,6 +32,7 @@ class InboxWorker:
         outbox: Outbox,
         clock: Clock,
         handle: Handle,
+        arrivals: Arrivals,
         *,
         on_answer: Callable[[], None],
         threads: int = 3,
@@ -42,11 +41,11 @@ class InboxWorker:
         self._outbox = outbox
         self._clock = clock
         self._handle = handle
+        self._arrivals = arrivals
         self._on_answer = on_answer
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
-        self._stored_at = 0.0
         self._kept_waiting: list[str] = []
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
@@ -59,7 +58,7 @@ class InboxWorker:
 
     def wake(self) -> None:
         """Something was stored."""
-        self._stored_at = time.monotonic()
+        self._arrivals.arrived()
         with self._wake:
             self._waiting += 1
             self._wake.notify()
@@ -74,7 +73,7 @@ class InboxWorker:
 
     def _loop(self) -> None:
         while not self._stopped:
-            self._give_way()
+            self._arrivals.give_way()
             try:
                 self._give_back()
                 delivery = self._inbox.claim(self._clock.now())
@@ -101,13 +100,6 @@ class InboxWorker:
             self._inbox.give_back(key)
             with suppress(ValueError):  # another thread was first
                 self._kept_waiting.remove(key)
-
-    def _give_way(self) -> None:
-        """Acknowledgements come first: while deliveries arrive in a burst, none is begun, for a fifth of a second
-        at most. Work that began between them would hold Python's one running thread, and people would wait."""
-        until = time.monotonic() + _GIVE_WAY_S
-        while (rest := min(self._stored_at + _QUIET_S, until) - time.monotonic()) > 0:
-            time.sleep(rest)
 
     def work(self, delivery: Delivery) -> None:
         """One delivery to its end, or back into the inbox when the record cannot be written now."""

@@ -47,7 +47,7 @@ def web_app(
     """Everything that can be read, and where alerts are told and notices answered. `content`: folder of the record's
     templates."""
     pages = Pages(desk, records, content, names)
-    described = openapi_json()
+    described = openapi_json(alerts.kinds if alerts is not None else ())
     agents = AgentsWhenAsked(desk)
 
     async def describe(request: Request) -> Response:
