@@ -6,26 +6,39 @@ library may quote an address with its password, and a person may paste a token i
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 from urllib.parse import quote
 
 MASK = "•••"
 _SHORTEST = 6
 """A shorter secret is found in ordinary words, and masking those would tell it."""
+
+
+class _Shape(NamedTuple):
+    """What a secret looks like, and what stands instead."""
+
+    cue: re.Pattern[str]
+    """Found in the small letters of an ASCII text wherever the pattern is found in it; many times as fast."""
+    pattern: re.Pattern[str]
+    instead: str = MASK
+
+
+_NAMED = (
+    r"(?:password|passwd|secret(?:[._-]?access)?[._-]?key|client[._-]?secret|access[._-]?token"
+    r"|session[._-]?token|api[._-]?key|sig|x-amz-signature)[\"']?\s*[=:]"
+)
 _SHAPES = (
-    (re.compile(r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-[\w-]{8,}"), MASK),
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), MASK),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), MASK),
-    (re.compile(r"\bgh[opsu]_[A-Za-z0-9]{20,}\b"), MASK),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
-    (re.compile(r"(?<=://)([^/\s:@'\"]+):[^/\s@'\"]+(?=@)"), rf"\1:{MASK}"),
-    (re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/-]{8,}=*"), rf"\g<1>{MASK}"),
-    (
-        re.compile(
-            r"(?i)([\"']?(?:password|passwd|secret(?:[._-]?access)?[._-]?key|client[._-]?secret|access[._-]?token"
-            r"|session[._-]?token|api[._-]?key|sig|x-amz-signature)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;{}]{4,}"
-        ),
-        rf"\g<1>{MASK}",
+    _Shape(re.compile("xox|xapp-"), re.compile(r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-[\w-]{8,}")),
+    _Shape(re.compile("akia|asia"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
+    _Shape(re.compile("eyj"), re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    _Shape(re.compile("gh[opsu]_"), re.compile(r"\bgh[opsu]_[A-Za-z0-9]{20,}\b")),
+    _Shape(
+        re.compile("-----begin "),
+        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
     ),
+    _Shape(re.compile("://"), re.compile(r"(?<=://)([^/\s:@'\"]+):[^/\s@'\"]+(?=@)"), rf"\1:{MASK}"),
+    _Shape(re.compile("bearer|basic"), re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/-]{8,}=*"), rf"\g<1>{MASK}"),
+    _Shape(re.compile(_NAMED), re.compile(rf"(?i)({_NAMED}\s*[\"']?)[^\s\"'&,;{{}}]{{4,}}"), rf"\g<1>{MASK}"),
 )
 
 
@@ -41,8 +54,10 @@ class Masking:
     def text(self, value: str) -> str:
         """The same without secrets."""
         told = self._known.sub(MASK, value) if self._known else value
-        for shape, instead in _SHAPES:
-            told = shape.sub(instead, told)
+        small = told.lower() if told.isascii() else None  # other alphabets have letters that count as ours
+        for shape in _SHAPES:
+            if small is None or shape.cue.search(small):
+                told = shape.pattern.sub(shape.instead, told)
         return told
 
     def of(self, value: object) -> object:
