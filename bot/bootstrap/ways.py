@@ -13,12 +13,13 @@ from bot.notices.answer_link import AnswerLinks, link_secrets
 from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
+from bot.service.held_timers import HeldTimers
 from bot.settings import NoticeSecrets, Settings
 
 
 def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerDesk | None:
-    """Begins to bring notices in a bot that serves, until the stack is closed; what takes answers by link, None where
-    no notice carries one. Raises BadConfiguration."""
+    """Begins to bring notices, and to remind of those that wait for approval, until the stack is closed. Returns what
+    takes answers by link, None where no notice carries one. Raises BadConfiguration."""
     services, links = built.services, answer_links(settings)
     refuse_missing_ways(settings, services.observer.tables.values())
     courier = Courier(
@@ -31,6 +32,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     )
     stack.callback(courier.close)
     courier.start()
+    HeldTimers(services.store, services.holding, services.background, built.timers).start()
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 
 

@@ -42,6 +42,9 @@ def _open(entry: Entry) -> Incident:
 
 def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a kind, nothing nested
     body = entry.body
+    if isinstance(body, e.NoticeEntry):
+        apply_notice(incident, entry, body)
+        return
     match body:
         case e.IncidentOpened():
             raise ValueError(f"{entry.incident_id} is opened twice")
@@ -89,18 +92,6 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason
-        case (
-            e.NoticeQueued()
-            | e.DeliveryTried()
-            | e.DeliveryDelayed()
-            | e.NoticeEnded()
-            | e.NoticeAnswered()
-            | e.ReadersNoted()
-            | e.SeverityChanged()
-            | e.NoticesHeld()
-            | e.NoticesDecided()
-        ):
-            apply_notice(incident, entry, body)
         case _:
             _apply_proposal(incident, entry, body)
 

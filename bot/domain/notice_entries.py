@@ -112,8 +112,25 @@ class NoticesDecided(Record):
     reason: str = ""
 
 
+class NoticesReminded(Record):
+    """Nobody had decided about what is held: those whose yes is missing are asked again."""
+
+    kind: Literal["notices-reminded"] = "notices-reminded"
+    name: str
+    number: int
+
+
+class NoticesExpired(Record):
+    """Nobody decided in time about what is held: it was not sent, and will not be."""
+
+    kind: Literal["notices-expired"] = "notices-expired"
+    name: str
+    asks: UserId | None
+    """Who is to preview it anew: whoever asked to send it, else the responder."""
+
+
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeAnswered | ReadersNoted | SeverityChanged
-    | NoticesHeld | NoticesDecided
+    | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired
 )  # fmt: skip
 """What tells who was told."""

@@ -25,6 +25,14 @@ class HeldView:
     decided: n.NoticesDecided | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
+    reminders: int = 0
+    reminded_at: datetime | None = None
+    expired: n.NoticesExpired | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nobody has decided, and its end was not told yet."""
+        return self.decided is None and self.expired is None
 
 
 def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> None:
@@ -43,6 +51,16 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             incident.readers = body
         case n.SeverityChanged():
             incident.severity_now = body.severity
+        case _:
+            _apply_held(incident, entry, body)
+
+
+def _apply_held(
+    incident: "Incident",
+    entry: "Entry",
+    body: n.NoticesHeld | n.NoticesDecided | n.NoticesReminded | n.NoticesExpired,
+) -> None:
+    match body:
         case n.NoticesHeld():
             incident.held[body.name] = HeldView(name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at)
         case n.NoticesDecided():
@@ -51,5 +69,10 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
                 view.said_yes.append(UserId(entry.by))
             if body.complete:
                 view.decided, view.decided_by, view.decided_at = body, entry.by, entry.at
+        case n.NoticesReminded():
+            held = incident.held[body.name]
+            held.reminders, held.reminded_at = body.number, entry.at
+        case n.NoticesExpired():
+            incident.held[body.name].expired = body
         case _:
             assert_never(body)

@@ -41,6 +41,13 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             return f"Approved the notices {body.name}." + ("" if body.complete else " Another approval is needed.")
         case n.NoticesDecided():
             return f"Said no to the notices {body.name}: {_full(body.reason)}"
+        case n.NoticesReminded():
+            return (
+                f"Nobody had decided about the notices {body.name}: approvers were asked again (number {body.number})."
+            )
+        case n.NoticesExpired():
+            asked = f" <@{body.asks}>, preview them again if they are still to be sent." if body.asks else ""
+            return f"Nobody decided about the notices {body.name} in time: they were not sent.{asked}"
         case _:
             assert_never(body)
 

@@ -16,6 +16,8 @@ def sentence(entry: Entry) -> str:
 
 
 def _sentence(body: e.Body) -> str:
+    if isinstance(body, e.NoticeEntry):
+        return notice_sentence(body)
     match body:
         case (
             e.ProposalMade()
@@ -46,18 +48,6 @@ def _sentence(body: e.Body) -> str:
             | e.StepSkipped()
         ):
             return _found(body)
-        case (
-            e.NoticeQueued()
-            | e.DeliveryTried()
-            | e.DeliveryDelayed()
-            | e.NoticeEnded()
-            | e.NoticeAnswered()
-            | e.ReadersNoted()
-            | e.SeverityChanged()
-            | e.NoticesHeld()
-            | e.NoticesDecided()
-        ):
-            return notice_sentence(body)
         case _:
             return _told(body)
 

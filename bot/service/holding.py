@@ -1,14 +1,27 @@
 """Notices that a policy holds back until other people have approved them: the very texts that were previewed."""
 
+from datetime import datetime
+
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import Body, NoticeQueued, NoticesDecided, NoticesHeld, StepDone
+from bot.domain.entries import (
+    Body,
+    NoticeQueued,
+    NoticesDecided,
+    NoticesExpired,
+    NoticesHeld,
+    NoticesReminded,
+    StepDone,
+)
 from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.held_times import expires_at, reminder_due_at
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
+from bot.service.telling_rules import AFTER_CLOSE
 
 
 class Holding:
@@ -46,6 +59,16 @@ class Holding:
 
         self._store.write(incident_id, by=by, decide=decide)
 
+    def settle(self, incident_id: IncidentId) -> None:
+        """Remind of what waits, and tell the end of what has waited too long. Safe to call at any time, any number of
+        times."""
+
+        def due(incident: Incident) -> list[Body]:
+            now = self._clock.now()
+            return [body for view in incident.held.values() if (body := _due(incident, view, now)) is not None]
+
+        self._store.write(incident_id, by=WATERLINE, decide=due)
+
     def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
         view = self._undecided(self._store.get(incident_id), name)
         policy = view.held.policy
@@ -73,13 +96,26 @@ class Holding:
         if view.decided is not None:
             said = "approved" if view.decided.yes else "turned down"
             raise Refused(f"These notices were {said} by <@{view.decided_by}>.", "", "Nothing is left to decide.")
-        if self._clock.now() >= view.asked_at + view.held.policy.expires_after:
+        if view.expired is not None or self._clock.now() >= expires_at(view):
             raise Refused(
                 "These notices have waited too long: what they say may not be so any more.",
                 f"They were previewed at {view.asked_at:%H:%M} UTC.",
                 "Preview them again. Nothing was sent.",
             )
         return view
+
+
+def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
+    """What time alone makes of it now."""
+    is_over = not incident.is_open and incident.previews[view.name][0].kind not in AFTER_CLOSE
+    if not view.is_waiting or is_over:
+        return None
+    if now >= expires_at(view):
+        return NoticesExpired(name=view.name, asks=incident.responder if view.asked_by == WATERLINE else view.asked_by)
+    reminder = reminder_due_at(view)
+    if reminder is not None and now >= reminder:
+        return NoticesReminded(name=view.name, number=view.reminders + 1)
+    return None
 
 
 def sent_or_held(

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
+from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted, SeverityChanged
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
@@ -57,7 +57,8 @@ class Telling:
         setup = self._observer.setup(incident.opened.table)
         due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
         warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
-        return not incident.is_private and not warned and not _is_held(incident) and self._clock.now() >= due
+        asked = _asked_to_send(incident, "first_warning", since=incident.opened_at)
+        return not incident.is_private and not warned and not asked and self._clock.now() >= due
 
     def owes_severity(self, incident: Incident) -> bool:
         """Whether consumers were told of another severity than the present one. Never of a private incident."""
@@ -66,7 +67,9 @@ class Telling:
             if view.notice.severity is not None:
                 said[view.notice.consumer] = view.notice.severity
         is_wrong = any(severity != incident.severity for severity in said.values())
-        return incident.is_open and not incident.is_private and is_wrong and not _is_held(incident)
+        changed = [entry.at for entry in incident.entries if isinstance(entry.body, SeverityChanged)]
+        asked = _asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
+        return incident.is_open and not incident.is_private and is_wrong and not asked
 
     def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
@@ -205,8 +208,10 @@ class Telling:
         )
 
 
-def _is_held(incident: Incident) -> bool:
-    return any(view.decided is None for view in incident.held.values())
+def _asked_to_send(incident: Incident, kind: str, *, since: datetime) -> bool:
+    """Whether people were asked to approve such a notice; a no, or nobody's answer, is not asked away by itself."""
+    held = [view for view in incident.held.values() if view.asked_at >= since]
+    return any(view.is_waiting or incident.previews[view.name][0].kind == kind for view in held)
 
 
 def _name_of(notices: tuple[Notice, ...]) -> str:

@@ -90,8 +90,16 @@ class Projection:
             case e.NoticesHeld():
                 key = f"{incident.id}/held/{body.name}"
                 self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+            case e.NoticesReminded():
+                self._in_thread(
+                    incident, f"held-reminder/{body.name}/{body.number}", of=f"{incident.id}/held/{body.name}"
+                )
+            case e.NoticesExpired():
+                self._touch_held(incident, body.name)
+                key = f"{incident.id}/held-expired/{body.name}"
+                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
             case e.NoticesDecided():
-                self._outbox.touch(f"{incident.id}/held/{body.name}")
+                self._touch_held(incident, body.name)
                 self._in_thread(incident, f"line/{entry.seq}", of=f"{incident.id}/held/{body.name}")
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
@@ -122,6 +130,11 @@ class Projection:
         for entry in incident.entries:
             if isinstance(entry.body, e.PromiseReminded):
                 self._outbox.touch(f"{incident.id}/promise/{entry.seq}")
+
+    def _touch_held(self, incident: Incident, name: str) -> None:
+        self._outbox.touch(f"{incident.id}/held/{name}")
+        for number in range(1, incident.held[name].reminders + 1):
+            self._outbox.touch(f"{incident.id}/held-reminder/{name}/{number}")
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
         """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""

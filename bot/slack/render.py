@@ -19,7 +19,8 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
-from bot.slack.blocks.notice import held_message, notice_message
+from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
+from bot.slack.blocks.notice import notice_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import handover_message, reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
@@ -131,8 +132,19 @@ def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list
     return held_message(incident, incident.held[name])
 
 
+def _held_reminder(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return held_reminder_message(incident, incident.held[name])
+
+
+def _held_expired(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
+    template = services.telling.templates.get(incident.previews[name][0].kind)
+    return held_expired_message(incident, incident.held[name], template is None or template.needs_words)
+
+
 _RENDERERS = {
     "held": _held,
+    "held-reminder": _held_reminder,
+    "held-expired": _held_expired,
     "card": _card,
     "evidence": _evidence,
     "first-look": _first_look,

@@ -23,8 +23,10 @@ from bot.domain.entries import (
     NoteAdded,
     NoticeAnswered,
     NoticesDecided,
+    NoticesExpired,
     NoticesHeld,
     NoticesPreviewed,
+    NoticesReminded,
     PromiseReminded,
     PromiseSnoozed,
     ProposalEnded,
@@ -280,6 +282,8 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
         NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
         NoticesDecided(name="9f31", yes=False, complete=True, reason="Say which rows"),
+        NoticesReminded(name="9f31", number=2),
+        NoticesExpired(name="9f31", asks=BEN),
     )
 
 

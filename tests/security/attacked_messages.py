@@ -9,10 +9,10 @@ from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
-from bot.domain.notice_entries import NoticesDecided, NoticesHeld
+from bot.domain.notice_entries import NoticesDecided, NoticesExpired, NoticesHeld
 from bot.domain.notice_fold import HeldView
 from bot.domain.told import AnswerView
-from bot.domain.watch import Ended, Muted, Sighted, Sign
+from bot.domain.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.service.sightings import Sight
 from tests.orders_table import NINE
 from tests.security.poisoned import poisoned_record
@@ -31,6 +31,8 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
+        "held_reminder_message": {"view": _held(incident, attack)},
+        "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
     }
 
 
@@ -38,13 +40,15 @@ def _sights(incident: Incident, attack: str) -> list[Sight]:
     sign = Sign(
         code="F2", subject="x", headline="h", reasons=("r", "s"), advice="a", severity="sev1", runbook="duplicate-rows",
         is_urgent=True, rows=(SnapshotId(7),), last_good=SnapshotId(6), also=("F3: o",), source="s", link="https://x",
+        name="n", room="C0X",
     )  # fmt: skip
     table = TableName("sales.orders")
     sighted = poisoned_record(Sighted(id="abc", table=table, channel="C0ORDERS01", sign=sign, at=NINE), attack)
     ended = poisoned_record(Ended(sighting="abc", table=table, at=NINE, why="w"), attack)
+    looked = poisoned_record(Looked(sighting="abc", table=table, at=NINE, facts=("f", "g")), attack)
     muted = Muted(id="m", table=table, code=None, until=NINE, by=ANA, at=NINE)
     return [
-        Sight(sighted, None, None, None),
+        Sight(sighted, None, None, None, looked),
         Sight(sighted, ended, None, incident),
         Sight(sighted, None, muted, incident),
     ]
@@ -67,3 +71,8 @@ def _held(incident: Incident, attack: str) -> list[HeldView]:
     no = NoticesDecided(name="held", yes=False, complete=True, reason=attack)
     waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, said_yes=[BEN])
     return [waiting, replace(waiting, decided=no, decided_by=BEN, decided_at=NINE)]
+
+
+def _expired(incident: Incident, attack: str) -> list[HeldView]:
+    waiting = _held(incident, attack)[0]
+    return [replace(waiting, expired=NoticesExpired(name="held", asks=who)) for who in (ANA, None)]

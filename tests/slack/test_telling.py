@@ -1,5 +1,7 @@
 """Consumers answer, and it leads back into the incident; what a policy holds is sent when others agree."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
@@ -90,6 +92,35 @@ class TestHeld:
         dana.sees("under review", "revenue-analytics")
         ana.sees("Approved and sent")
         assert nothing == []
+
+    def test_held_notices_are_reminded_of_and_their_end_is_told(
+        self, ana: Responder, dana: Responder, bot: LittleBot, notice_policy: ApprovalPolicy
+    ) -> None:
+        """Approvers are asked again in the thread; in the end the asker hears that nobody was told, and how to go on;
+        the bot does not ask for the same by itself."""
+        setup = next(iter(bot.services.observer.tables.values()))
+        held = setup.model_copy(update={"policies": {**setup.policies, "notice:first_warning": notice_policy}})
+        bot.services.observer.tables = {setup.name: held}
+        ana.opens_form()
+        ana.submits()
+        ana.reads_form()
+        ana.submits()
+        ana.sees("asks to send this")
+        [incident] = bot.services.store.all()
+        bot.clock.advances(timedelta(minutes=11))
+        bot.services.holding.settle(incident.id)
+        ana.sees("still waits for 1 more approval")
+        bot.clock.advances(timedelta(minutes=20))
+
+        bot.services.holding.settle(incident.id)
+
+        ended = ana.sees("was not sent: nobody approved it")
+        ana.sees("does not wait any more")
+        assert not bot.services.telling.owes_first_warning(bot.services.store.get(incident.id))
+        assert dana.messages("revenue-analytics") == []
+        ana.clicks("Preview it again…", ended)
+        ana.submits()
+        ana.sees("asks to send this")
 
 
 @pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])

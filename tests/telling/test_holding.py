@@ -1,17 +1,24 @@
 """Who may approve held notices, when Slack cannot say who is in a group."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
 
+from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticesHeld, NoticesPreviewed
+from bot.domain.entries import IncidentClosed, NoticesExpired, NoticesHeld, NoticesPreviewed
 from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.held_times import expires_at, next_due_at
 from bot.domain.ids import UserId
 from bot.domain.notice import Notice
+from bot.service.background import Background
+from bot.service.held_timers import HeldTimers
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
+from tests.slack.people import eventually
 from tests.telling.conftest import Scene
 
 BEN, CLEO = UserId("U0BEN00002"), UserId("U0CLEO0003")
@@ -49,3 +56,68 @@ def test_who_is_named_needs_no_group(scene: Scene, holding: Holding) -> None:
     holding.approve(scene.story.id, "seen", by=BEN)
 
     assert len(scene.story.incident.notices) == 1
+
+
+def test_who_has_not_decided_is_asked_again_by_the_policy(scene: Scene, holding: Holding) -> None:
+    """Every ten minutes, once each; after a stop there is one reminder, not as many as were missed."""
+    scene.clock.at += timedelta(minutes=9)
+    holding.settle(scene.story.id)
+    before = scene.story.incident.held["seen"].reminders
+    scene.clock.at += timedelta(minutes=14)
+
+    holding.settle(scene.story.id)
+    holding.settle(scene.story.id)
+
+    view = scene.story.incident.held["seen"]
+    assert (0, 1) == (before, view.reminders)
+    assert scene.clock.at + timedelta(minutes=7) == expires_at(view) == next_due_at(view)
+
+
+def test_notices_that_waited_too_long_are_told_of_once_and_not_sent(scene: Scene, holding: Holding) -> None:
+    """Whoever asked hears of it; a late yes sends nothing."""
+    scene.clock.at += timedelta(minutes=30)
+
+    holding.settle(scene.story.id)
+    holding.settle(scene.story.id)
+
+    view = scene.story.incident.held["seen"]
+    ends = [entry.body for entry in scene.story.incident.entries if isinstance(entry.body, NoticesExpired)]
+    assert [NoticesExpired(name="seen", asks=ANA)] == ends
+    assert next_due_at(view) is None
+    with pytest.raises(Refused, match="waited too long"):
+        holding.approve(scene.story.id, "seen", by=BEN)
+    assert scene.story.incident.notices == {}
+
+
+@pytest.mark.parametrize("how", ["decided", "closed", "silent"])
+def test_nobody_is_asked_where_nothing_waits(scene: Scene, holding: Holding, how: str) -> None:
+    """Decided, no longer to be sent, or a policy that reminds nobody."""
+    if how == "decided":
+        holding.turn_down(scene.story.id, "seen", "Not yet.", by=BEN)
+    elif how == "closed":
+        scene.story.says(IncidentClosed(reason="done"))
+    else:
+        policy = ApprovalPolicy(users=(BEN,), remind_every=timedelta(0), expires_after=timedelta(hours=5))
+        scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
+    scene.clock.at += timedelta(hours=1)
+    entries = len(scene.story.incident.entries)
+
+    holding.settle(scene.story.id)
+
+    assert entries == len(scene.story.incident.entries)
+
+
+def test_timers_follow_what_is_held(scene: Scene, holding: Holding) -> None:
+    """What fell due while the bot was down is told at its start; then the timer is gone."""
+    store = IncidentStore(scene.story.journal, scene.clock)
+    background = Background(store, lambda _name: nullcontext(True), workers=1)
+    timers = SchedulerTimers(scene.clock)
+    scene.clock.at += timedelta(minutes=30)
+
+    timers.start()
+    HeldTimers(store, Holding(store, _Unreadable(), scene.clock), background, timers).start()
+
+    eventually(lambda: scene.story.incident.held["seen"].expired is not None)
+    timers.close()
+    background.close()
+    assert scene.story.incident.seq == len(scene.story.incident.entries)

@@ -1,15 +1,12 @@
-"""A notice in its consumer's channel, notices that wait for approval, and who was told on the incident's card."""
+"""A notice in its consumer's channel, and who was told on the incident's card."""
 
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
 from bot.domain.notice import WAYS, Answer
 from bot.domain.notice_entries import ObservedReader
-from bot.domain.notice_fold import HeldView
 from bot.domain.told import AnswerView, DeliveryView, NoticeView
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, section
-from bot.slack.forms import place
+from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.pages import pages
 from bot.slack.text import clipped, code, mrkdwn, person, room
@@ -37,42 +34,6 @@ def notice_message(incident: Incident, view: NoticeView) -> tuple[str, list[Bloc
     if view.notice.answers:
         blocks.append(actions([_button(incident, view, answer) for answer in view.notice.answers]))
     return view.notice.text, blocks
-
-
-def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
-    """What waits for approval, as it would be sent."""
-    notices, policy = incident.previews[view.name], view.held.policy
-    told = ", ".join(notice.consumer for notice in notices)
-    kind = notices[0].title or notices[0].kind
-    asked = "Waterline" if view.asked_by == WATERLINE else person(view.asked_by)
-    head = f":lock: *{mrkdwn(kind)}* for {mrkdwn(told)}: {asked} asks to send this."
-    blocks: list[Block] = [section(head)]
-    for notice in notices:
-        blocks.append(context(f"*To {mrkdwn(notice.consumer)}* {', '.join(place(d) for d in notice.addresses)}"))
-        blocks += [section(part) for part in pages(notice.text)]
-    yes = ", ".join(person(each) for each in view.said_yes)
-    if view.decided is not None:
-        how = "Approved and sent" if view.decided.yes else f"Turned down: {mrkdwn(view.decided.reason)}"
-        blocks.append(section(f"{how}, {person(view.decided_by)}"))
-        return f"{incident.id}: {kind} was decided", blocks
-    missing = policy.required - len(view.said_yes)
-    until = view.asked_at + policy.expires_after
-    blocks.append(
-        context(
-            f"Needs {missing} more approval{'s' if missing > 1 else ''}, not the asker's, until {clock(until)}."
-            + (f" Approved by {yes}." if yes else "")
-        )
-    )
-    sure = confirm("Send these notices?", f"{told} will be told exactly this, at once.", "Approve and send")
-    blocks.append(
-        actions(
-            [
-                button("Approve and send", Click.APPROVE_NOTICE, incident.id, view.name, style="primary", confirm=sure),
-                button("Turn down…", Click.REJECT_NOTICE, incident.id, view.name),
-            ]
-        )
-    )
-    return f"{incident.id}: {kind} waits for approval", blocks
 
 
 def told_lines(incident: Incident) -> list[str]:

@@ -1,0 +1,27 @@
+"""When something about held notices falls due, by the policy that holds them. As for proposals: `approval_times`."""
+
+from datetime import datetime
+
+from bot.domain.notice_fold import HeldView
+
+
+def expires_at(view: HeldView) -> datetime:
+    """From then on (inclusive) nobody can approve: what they say may not be so any more."""
+    return view.asked_at + view.held.policy.expires_after
+
+
+def reminder_due_at(view: HeldView) -> datetime | None:
+    """When people are to be asked again; None once it is over, and where the policy reminds nobody.
+
+    Counted from the last reminder that was made: after a long stop there is one, not as many as were missed.
+    """
+    every = view.held.policy.remind_every
+    if not view.is_waiting or not every:
+        return None
+    due = (view.reminded_at or view.asked_at) + every
+    return due if due < expires_at(view) else None
+
+
+def next_due_at(view: HeldView) -> datetime | None:
+    """When time alone changes something about it next; None when it is over."""
+    return (reminder_due_at(view) or expires_at(view)) if view.is_waiting else None

@@ -1,0 +1,95 @@
+"""Notices that wait for approval: as they would be sent, the reminder, and that they were not sent in time."""
+
+from slack_sdk.models.blocks import Block
+
+from bot.domain.approval_count import mentions
+from bot.domain.held_times import expires_at
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.notice_fold import HeldView
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, section
+from bot.slack.forms import place
+from bot.slack.ids import Click
+from bot.slack.pages import pages
+from bot.slack.text import addressed, mrkdwn, person
+
+
+def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
+    """What waits for approval, as it would be sent."""
+    notices = incident.previews[view.name]
+    told = ", ".join(notice.consumer for notice in notices)
+    kind = notices[0].title or notices[0].kind
+    asked = "Waterline" if view.asked_by == WATERLINE else person(view.asked_by)
+    head = f":lock: *{mrkdwn(kind)}* for {mrkdwn(told)}: {asked} asks to send this."
+    blocks: list[Block] = [section(head)]
+    for notice in notices:
+        blocks.append(context(f"*To {mrkdwn(notice.consumer)}* {', '.join(place(d) for d in notice.addresses)}"))
+        blocks += [section(part) for part in pages(notice.text)]
+    yes = ", ".join(person(each) for each in view.said_yes)
+    if view.decided is not None:
+        how = "Approved and sent" if view.decided.yes else f"Turned down: {mrkdwn(view.decided.reason)}"
+        blocks.append(section(f"{how}, {person(view.decided_by)}"))
+        return f"{incident.id}: {kind} was decided", blocks
+    if view.expired is not None:
+        blocks.append(section(f"Nobody approved it until {clock(expires_at(view))}: it was not sent."))
+        return f"{incident.id}: {kind} was not sent", blocks
+    blocks.append(
+        context(
+            f"Needs {_missing(view)}, not the asker's, until {clock(expires_at(view))}."
+            + (f" Approved by {yes}." if yes else "")
+        )
+    )
+    sure = confirm("Send these notices?", f"{told} will be told exactly this, at once.", "Approve and send")
+    blocks.append(
+        actions(
+            [
+                button("Approve and send", Click.APPROVE_NOTICE, incident.id, view.name, style="primary", confirm=sure),
+                button("Turn down…", Click.REJECT_NOTICE, incident.id, view.name),
+            ]
+        )
+    )
+    return f"{incident.id}: {kind} waits for approval", blocks
+
+
+def held_reminder_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
+    """Asks those whose yes or no is missing; once it is over, it says only that."""
+    what = _what(incident, view)
+    if not view.is_waiting:
+        text = f"{incident.id}: the notice {what} does not wait any more"
+        return text, [context(f"The notice {mrkdwn(what)} does not wait any more. Nobody needs to decide.")]
+    policy = view.held.policy
+    whom = mentions((policy.remind,)) or mentions(policy.approvers, (view.asked_by, *view.said_yes))
+    until = f"{expires_at(view):%H:%M} UTC"
+    asked = f":bell: {addressed(whom, policy.named)}: the notice {mrkdwn(what)} still waits for {_missing(view)}"
+    return f"{incident.id}: the notice {what} still waits, until {until}", [
+        section(f"{asked}, until {until}. Then it is not sent. The buttons are above this thread.")
+    ]
+
+
+def held_expired_message(incident: Incident, view: HeldView, needs_words: bool) -> tuple[str, list[Block]]:
+    """Nobody was told: whoever asked previews it anew, from what is known by now."""
+    assert view.expired is not None
+    kind, what = incident.previews[view.name][0].kind, _what(incident, view)
+    text = f"{incident.id}: the notice {what} was not sent"
+    who = f"{person(view.expired.asks)}: " if view.expired.asks else ""
+    told = section(
+        f":hourglass: {who}the notice {mrkdwn(what)} was *not sent*: nobody approved it until {expires_at(view):%H:%M} "
+        "UTC, and what it says may not be so any more."
+    )
+    if needs_words:
+        return text, [told, context(f"If it is still to be sent: `/waterline tell {kind} WORDS`")]
+    step = view.held.step or ""
+    return text, [
+        told,
+        actions([button("Preview it again…", Click.PREVIEW_NOTICE, incident.id, kind, step, style="primary")]),
+    ]
+
+
+def _what(incident: Incident, view: HeldView) -> str:
+    notices = incident.previews[view.name]
+    return f"“{notices[0].title or notices[0].kind}” for {', '.join(notice.consumer for notice in notices)}"
+
+
+def _missing(view: HeldView) -> str:
+    missing = view.held.policy.required - len(view.said_yes)
+    return f"{missing} more approval{'s' if missing > 1 else ''}"
