@@ -99,6 +99,24 @@ def test_the_same_change_twice_changes_nothing_more(lake: Lake, catalog: PyIcebe
     assert twice.model_copy(update={"metadata_location": once.metadata_location}) == once
 
 
+def test_no_setting_of_the_table_lets_expiry_take_what_is_kept(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Each new tag or branch has an age of its own, without end; one that has an age keeps it, and main has none."""
+    lake.table.manage_snapshots().create_tag(lake.heads[0], "monthly", max_ref_age_ms=1000).commit()
+    table = catalog.load(ORDERS)
+    change = TableChange(
+        expected_uuid=table.uuid,
+        expected_head=table.head,
+        move_main_to=lake.heads[0],
+        set_tags={"waterline": lake.heads[0], "monthly": lake.heads[1]},
+        new_branches={"recovery-wl-1": lake.heads[0]},
+    )
+
+    catalog.commit(ORDERS, change)
+
+    ages = {name: ref.max_ref_age_ms for name, ref in lake.table.refresh().metadata.refs.items()}
+    assert {"main": None, "monthly": 1000, "waterline": 2**63 - 1, "recovery-wl-1": 2**63 - 1} == ages
+
+
 def test_a_new_tag_that_is_taken_is_refused(lake: Lake, catalog: PyIcebergCatalog) -> None:
     """A tag of an earlier incident is never moved by chance."""
     lake.table.manage_snapshots().create_tag(lake.heads[0], "incident-1").commit()

@@ -23,6 +23,7 @@ from bot.domain.errors import CommitRefused
 from bot.domain.ids import TableName
 from bot.ports import TableChange
 
+_WITHOUT_END_MS = 2**63 - 1
 Commit = tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]
 
 
@@ -88,14 +89,19 @@ def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: Ta
 def _set_ref(
     name: str, snapshot_id: int, metadata: TableMetadata, new: SnapshotRefType = SnapshotRefType.TAG
 ) -> SetSnapshotRefUpdate:
-    """Points `name` to the snapshot and keeps the retention that the ref has; a ref that is not there is made `new`."""
+    """Points `name` to the snapshot and keeps the retention that the ref has; a ref that is not there is made `new`.
+
+    One without an age of its own is given one without end: else the table's `history.expire.max-ref-age-ms` holds for
+    it, and Spark's expiry takes the tag away (seen with Iceberg 1.12). `main` never goes, and takes no age.
+    """
     present = metadata.refs.get(name)
+    own = present.max_ref_age_ms if present else None
     kind = present.snapshot_ref_type if present else new
     return SetSnapshotRefUpdate(
         ref_name=name,
         type=SnapshotRefType.BRANCH if name == MAIN_BRANCH else kind,
         snapshot_id=snapshot_id,
-        max_ref_age_ms=present.max_ref_age_ms if present else None,
+        max_ref_age_ms=own if own is not None or name == MAIN_BRANCH else _WITHOUT_END_MS,
         max_snapshot_age_ms=present.max_snapshot_age_ms if present else None,
         min_snapshots_to_keep=present.min_snapshots_to_keep if present else None,
     )
