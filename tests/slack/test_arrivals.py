@@ -1,47 +1,48 @@
 """What can wait gives way to deliveries that arrive, and not for ever."""
 
-import threading
-import time
+from collections.abc import Sequence
 
 from bot.slack.arrivals import Arrivals
 
 
+class Time:
+    """Seconds that pass only while somebody sleeps; deliveries arrive at some of them."""
+
+    def __init__(self, arrive: Sequence[float]) -> None:
+        self._arrive = sorted(arrive)
+        self.now = 100.0
+        self.arrivals = Arrivals(lambda: self.now, self._sleep)
+
+    def gives_way(self) -> float:
+        """After how many seconds, from the first arrival, work begins."""
+        began = self.now
+        self._sleep(0)
+        self.arrivals.give_way()
+        return round(self.now - began, 3)
+
+    def _sleep(self, seconds: float) -> None:
+        until = self.now + seconds
+        while self._arrive and 100.0 + self._arrive[0] <= until:
+            self.now = 100.0 + self._arrive.pop(0)
+            self.arrivals.arrived()
+        self.now = until
+
+
 def test_nothing_waits_while_nothing_arrives() -> None:
     """Who works alone loses no time."""
-    began = time.monotonic()
+    assert Time([]).gives_way() == 0
 
-    Arrivals().give_way()
 
-    assert time.monotonic() - began < 0.2
+def test_one_click_is_worked_on_at_once() -> None:
+    """A hundredth of a second is not noticed."""
+    assert Time([0]).gives_way() == 0.01
 
 
 def test_work_waits_for_the_end_of_a_burst() -> None:
-    """The last of a burst is stored before the first of it is worked on."""
-    arrivals, stored = Arrivals(), []
-    arrivals.arrived()
-    burst = threading.Thread(target=lambda: [(stored.append(number), arrivals.arrived()) for number in range(5)])
-    burst.start()
-
-    arrivals.give_way()
-
-    burst.join()
-    assert stored == [0, 1, 2, 3, 4]
+    """It begins when the last delivery is stored, also where they come a little apart."""
+    assert Time([0, 0.002, 0.004, 0.006, 0.03, 0.06]).gives_way() == 0.11
 
 
 def test_a_burst_without_end_is_worked_on_all_the_same() -> None:
-    """Half a second, and it is somebody else's turn."""
-    arrivals, ended = Arrivals(), threading.Event()
-
-    def keeps_arriving() -> None:
-        while not ended.wait(0.001):
-            arrivals.arrived()
-
-    endless = threading.Thread(target=keeps_arriving)
-    endless.start()
-    began = time.monotonic()
-
-    arrivals.give_way()
-
-    ended.set()
-    endless.join()
-    assert time.monotonic() - began < 5
+    """Half a second, and it is the turn of who has waited."""
+    assert Time([number / 200 for number in range(2000)]).gives_way() == 0.5
