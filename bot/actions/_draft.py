@@ -7,7 +7,7 @@ from bot.domain.effects import Effect
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
-from bot.domain.proposal import AffectedRun, Preview, Proposal
+from bot.domain.proposal import AffectedRun, Preview, Proposal, Term
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.table import Snapshot
 
@@ -63,7 +63,13 @@ def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
     )
 
 
-def untouched(sentences: Iterable[str], *, sure: str, replayed_from: CheckpointId | None = None) -> Preview:
+def untouched(
+    sentences: Iterable[str],
+    *,
+    sure: str,
+    replayed_from: CheckpointId | None = None,
+    recorded: tuple[Term, ...] = (),
+) -> Preview:
     """The preview of a change that takes nothing off main."""
     return Preview(
         commits=0,
@@ -74,6 +80,7 @@ def untouched(sentences: Iterable[str], *, sure: str, replayed_from: CheckpointI
         readers_known=True,
         sure=sure,
         sentences=tuple(sentences),
+        recorded=recorded,
     )
 
 

@@ -8,9 +8,11 @@ from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
-from bot.domain.ids import short, short_job
-from bot.domain.proposal import Proposal
+from bot.domain.ids import short_job
+from bot.domain.proposal import Proposal, Term
 from bot.domain.requirements import HeadDescends, RunIsCurrent, TableIs
+from bot.domain.savepoint_terms import AtProposal, planned_terms, retention_sentence, unplanned_terms
+from bot.domain.savepoints import UNPLANNED
 
 ACTION = Action(
     name="take_savepoint",
@@ -24,9 +26,10 @@ ACTION = Action(
 
 
 def propose(plan: Plan) -> Proposal:
-    """Raises Refused when no run, several, or one that is not settled is alive; CouldNotLook when Flink was not
-    seen."""
+    """Raises Refused when no run, several, or one that is not settled is alive, and when the plan's day has passed;
+    CouldNotLook when Flink was not seen."""
     job, head = job_and_head(plan, ACTION)
+    _must_end_later(plan)
     table, live = plan.case.observation.table, live_run(plan)
     if live is None or not live.is_settled:
         found = f"run {short_job(live.job_id)} in state {live.state}" if live else "none"
@@ -41,7 +44,7 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: stop run {short_job(live.job_id)}",
         effects=(
             StopJob(job=job, job_id=live.job_id),
-            KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=f"{plan.at:%Y%m%d}"),
+            KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=f"{plan.at:%Y%m%d}", plan=plan.planned),
         ),
         requirements=(
             TableIs(uuid=table.uuid),
@@ -53,24 +56,34 @@ def propose(plan: Plan) -> Proposal:
                 how_it_is_stopped(live),
                 "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
                 "nothing may be started from it.",
-                f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}; the tag keeps it until it is removed.",
+                f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}, so that no expiry takes it.",
                 "Start nothing: the new code is started by people, from exactly this path.",
-                *_recorded(plan, live),
             ),
+            recorded=_recorded(plan, live),
             sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
         ),
-        undo="`/waterline undo` starts the job again from this very savepoint. The tag stays until it is removed.",
+        undo="`/waterline undo` starts the job again from this very savepoint. The tag stays until its day.",
     )
 
 
-def _recorded(plan: Plan, live: JobRun) -> tuple[str, ...]:
-    """What the record keeps of the state before."""
+def _must_end_later(plan: Plan) -> None:
+    planned = plan.planned
+    if planned is not None and planned.until <= plan.at:
+        raise Refused(
+            "The day of the planned savepoint has passed.",
+            f"Its plan keeps it until {planned.until:%Y-%m-%d %H:%M} UTC: it would count for nobody.",
+            f"Plan it anew with /waterline savepoint {plan.case.observation.table.name}.",
+        )
+
+
+def _recorded(plan: Plan, live: JobRun) -> tuple[Term, ...]:
+    """The terms that a yes covers, and that the record keeps."""
     table = plan.case.observation.table
-    schema = table.by_id[table.head].schema_id if table.head is not None else None
-    retention = plan.case.contract.keep_snapshots
-    kept = f"the contract keeps snapshots for {retention}" if retention else "the contract names no retention"
-    readers = ", ".join(plan.consumers) or "none declared"
-    return (
-        f"Recorded before the stop: code {live.code_version or 'not told'}, schema {schema}, "
-        f"head {short(table.head)}; {kept}; consumers: {readers}.",
+    now = AtProposal(
+        code=live.code_version,
+        head=table.head,
+        schema_id=table.by_id[table.head].schema_id if table.head is not None else None,
+        keeps=retention_sentence(plan.case.contract.keep_snapshots),
+        consumers=plan.consumers,
     )
+    return planned_terms(plan.planned, now) if plan.planned else unplanned_terms(table.name, now, UNPLANNED.days)

@@ -53,6 +53,7 @@ from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
+from bot.service.savepoint_tags import SavepointTags
 from bot.service.savepoints import Savepoints
 from bot.service.services import Services
 from bot.service.telling import Telling
@@ -194,19 +195,11 @@ def assemble(
     maintenance = Maintenance(incidents, observer.catalog)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)
+    tags = SavepointTags(incidents, observer.catalog, clock)
     duties = Duties(
-        incidents,
-        background,
-        desk,
-        diagnoses,
-        proposals,
-        approvals,
-        executions,
-        verifier,
-        waterline,
-        maintenance,
-        telling,
-    )
+        incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
+        telling, tags,
+    )  # fmt: skip
     reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
     desk.on_answer(duties.walk_on)
     return Services(

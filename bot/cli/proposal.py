@@ -146,6 +146,8 @@ def _print(view: ProposalView) -> None:
     _say(f"{proposal.title} ({view.state.value}), proposed by <@{proposal.proposed_by}>\n{proposal.because}")
     for number, sentence in enumerate(proposal.preview.sentences, start=1):
         _say(f"  {number}. {sentence}")
+    for term in proposal.preview.recorded:
+        _say(f"  {term.name}: {term.says}")
     _say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:_DIGEST_SHOWN]}")
     if view.approvals:
         _say(approved_by(view))

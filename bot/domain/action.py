@@ -13,6 +13,7 @@ from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRecipe
+from bot.domain.savepoint_entries import SavepointPlanned
 
 
 class Action(Record):
@@ -83,5 +84,7 @@ class Plan(Record):
     """Younger files are never taken for orphans."""
     keeps_branch: bool = False
     """By policy: whether the branch of a repair stays after it was published."""
+    planned: SavepointPlanned | None = None
+    """The incident's plan of a savepoint."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""

@@ -8,6 +8,7 @@ from bot.domain.file_changes import FileList, RowsOfFile
 from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.replay import Replay
+from bot.domain.savepoint_entries import SavepointPlanned
 
 
 class StopJob(Record):
@@ -69,6 +70,8 @@ class KeepSavepoint(Record):
     job_id: JobId
     tagged: str
     """What follows the checkpoint id in the tag's name: `20261121` makes `savepoint-10-20261121`."""
+    plan: SavepointPlanned | None = Field(default=None, exclude_if=lambda plan: plan is None)
+    """The terms that are approved with it; None: it is taken without a plan."""
 
 
 class FreezeMaintenance(Record):

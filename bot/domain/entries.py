@@ -42,7 +42,9 @@ from bot.domain.review_entries import FindingSettled as FindingSettled
 from bot.domain.review_entries import ReviewOpened as ReviewOpened
 from bot.domain.runbook import Runbook
 from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
+from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
 from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
+from bot.domain.savepoint_entries import SavepointReleased as SavepointReleased
 from bot.domain.table import Window
 
 
@@ -227,7 +229,7 @@ Body = Annotated[
     | MaintenanceMarked
     | PromiseReminded | PromiseSnoozed | HandedOver
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
-    | FindingSettled | SavepointPlanned | RestoreExplained | IncidentClosed,
+    | FindingSettled | SavepointEntry | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -91,6 +91,8 @@ class Incident:
     settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
     plan: SavepointPlanned | None = None
     """Of a planned savepoint, the newest."""
+    released: set[ProposalId] = field(default_factory=set)
+    """Whose savepoint's tag is gone."""
     explained: dict[ProposalId, RestoreExplained] = field(default_factory=dict)
     """Why a proposal starts the job from another point than the savepoint that counts."""
     closed_at: datetime | None = None

@@ -3,6 +3,8 @@
 import hashlib
 import json
 
+from pydantic import Field
+
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.effects import Effect
 from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, TableName, UserId
@@ -17,6 +19,14 @@ class AffectedRun(Record):
     run_id: str
     at: Utc
     snapshot_id: SnapshotId
+
+
+class Term(Record):
+    """One line of what a proposal puts on record."""
+
+    name: str
+    says: str
+    """People in it are written `<@U…>`."""
 
 
 class Preview(Record):
@@ -36,6 +46,8 @@ class Preview(Record):
     """What a yes means, one sentence: asked again when the button is clicked."""
     sentences: tuple[str, ...]
     """The change in words, in the order in which it will happen."""
+    recorded: tuple[Term, ...] = Field(default=(), exclude_if=lambda terms: not terms)
+    """The terms that are approved with it, as the record keeps them."""
 
 
 class Proposal(Record):

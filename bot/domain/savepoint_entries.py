@@ -23,6 +23,8 @@ class SavepointPlanned(Record):
     """Who may start the job from it; empty: whoever may carry out a proposal."""
     until: Utc
     """It is kept, and is the authoritative one, until then."""
+    keeps: str = ""
+    """How long the contract keeps snapshots, a sentence; empty where a version wrote it that did not ask."""
 
 
 class RestoreExplained(Record):
@@ -37,4 +39,16 @@ class RestoreExplained(Record):
     reason: str
 
 
-SavepointEntry = SavepointPlanned | RestoreExplained
+class SavepointReleased(Record):
+    """The day of a kept savepoint has passed, and its tag no longer keeps a snapshot."""
+
+    kind: Literal["savepoint-released"] = "savepoint-released"
+    proposal: ProposalId
+    """By which it was taken."""
+    tag: str
+    snapshot: str
+    how: Literal["removed", "gone", "elsewhere"]
+    """`gone`: somebody had removed the tag; `elsewhere`: it stands on another snapshot, and was left there."""
+
+
+SavepointEntry = SavepointPlanned | SavepointReleased | RestoreExplained

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
-from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.ids import IncidentId, ProposalId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
@@ -20,6 +20,8 @@ class KeptSavepoint(Record):
 
     incident: IncidentId | None
     """None where it is private."""
+    proposal: ProposalId
+    """By which it was taken."""
     table: TableName
     job: str
     taken_at: Utc
@@ -31,6 +33,8 @@ class KeptSavepoint(Record):
     code: str
     """Version that wrote it, as Flink told it."""
     plan: SavepointPlanned | None
+    is_released: bool
+    """Whether its day has passed and the tag keeps its snapshot no longer."""
 
     @property
     def until(self) -> datetime:
@@ -45,10 +49,18 @@ class KeptSavepoint(Record):
 
 def kept_savepoints(incidents: Iterable[Incident], job: str) -> tuple[KeptSavepoint, ...]:
     """Every one that was kept for the job, the newest first."""
-    found = [
-        each for incident in incidents for view in incident.proposals.values() for each in _kept(incident, view, job)
-    ]
+    found = [kept for incident in incidents for kept in kept_in(incident) if kept.job == job]
     return tuple(sorted(found, key=lambda kept: kept.taken_at, reverse=True))
+
+
+def kept_in(incident: Incident) -> tuple[KeptSavepoint, ...]:
+    """Those that this incident took, oldest first."""
+    return tuple(kept for view in incident.proposals.values() for kept in _kept(incident, view))
+
+
+def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:
+    """Of these, whose tag has not been taken away."""
+    return tuple(kept for kept in kept_in(incident) if not kept.is_released)
 
 
 def authoritative(kept: Iterable[KeptSavepoint], now: datetime) -> KeptSavepoint | None:
@@ -68,21 +80,29 @@ def may_restore(kept: KeptSavepoint, user: UserId) -> bool:
     return kept.plan is None or not kept.plan.may_restore or user in kept.plan.may_restore
 
 
-def _kept(incident: Incident, view: ProposalView, job: str) -> Iterable[KeptSavepoint]:
+def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
     for index, effect in enumerate(view.proposal.effects):
         ended = view.done.get(index)
-        if not isinstance(effect, KeepSavepoint) or effect.job != job or ended is None or ended.how != "done":
+        if not isinstance(effect, KeepSavepoint) or ended is None or ended.how != "done":
             continue
         began = view.execution_started_at or view.proposal.proposed_at
         yield KeptSavepoint(
             incident=None if incident.is_private else incident.id,
+            proposal=view.proposal.id,
             table=effect.table,
-            job=job,
+            job=effect.job,
             taken_at=began,
             path=ended.result["savepoint"],
             checkpoint=ended.result["checkpoint"],
             snapshot=ended.result["snapshot"],
             tag=ended.result["tag"],
             code=ended.result["code"],
-            plan=incident.plan,
+            plan=effect.plan or _planned_before(incident, view.proposal.proposed_at),
+            is_released=view.proposal.id in incident.released,
         )
+
+
+def _planned_before(incident: Incident, at: datetime) -> SavepointPlanned | None:
+    """What counted for proposals that do not carry their plan: earlier versions made them."""
+    plans = (e.body for e in reversed(incident.entries) if isinstance(e.body, SavepointPlanned) and e.at <= at)
+    return next(plans, None)

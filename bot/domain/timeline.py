@@ -63,8 +63,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.ReviewOpened
     | e.FindingAssigned
     | e.FindingSettled
-    | e.SavepointPlanned
-    | e.RestoreExplained
+    | e.SavepointEntry
     | e.IncidentClosed,
 ) -> str:
     match body:
@@ -97,18 +96,31 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
             return f"The term “{_bare(body.term)}” is {body.how}: {_full(body.reason)}"
+        case e.SavepointPlanned() | e.SavepointReleased() | e.RestoreExplained():
+            return _of_savepoint(body)
+        case e.IncidentClosed():
+            return f"Closed: {_full(body.reason)}"
+        case _:
+            assert_never(body)
+
+
+def _of_savepoint(body: e.SavepointEntry) -> str:
+    match body:
         case e.SavepointPlanned():
             who = ", ".join(f"<@{user}>" for user in body.may_restore) or "whoever may carry out a proposal"
             return (
                 f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {_full(body.reason)} "
                 f"Told: {', '.join(body.told) or 'nobody yet'}. Kept until {body.until:%Y-%m-%d}; restored by {who}."
             )
+        case e.SavepointReleased():
+            left = {
+                "removed": f"was removed: snapshot {body.snapshot} is kept by it no longer",
+                "gone": "had been removed already",
+                "elsewhere": "stands on another snapshot and was left there",
+            }[body.how]
+            return f"The savepoint's day has passed. Its tag {body.tag} {left}."
         case e.RestoreExplained():
             return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {_full(body.reason)}"
-        case e.IncidentClosed():
-            return f"Closed: {_full(body.reason)}"
-        case _:
-            assert_never(body)
 
 
 def _found(

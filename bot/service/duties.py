@@ -22,6 +22,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.proposing import Proposals
 from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
+from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
@@ -29,6 +30,7 @@ from bot.service.waterline import Waterline
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
+_TAGS = "Removing the tag of a savepoint whose day has passed"
 _THAW = "Taking the table's maintenance out of its freeze"
 _WALK = "Looking at table and job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending what has expired"
@@ -50,6 +52,7 @@ class Duties:
         waterline: Waterline,
         maintenance: Maintenance,
         telling: Telling,
+        tags: SavepointTags,
     ) -> None:
         self._store = store
         self._background = background
@@ -62,6 +65,7 @@ class Duties:
         self._waterline = waterline
         self._maintenance = maintenance
         self._telling = telling
+        self._tags = tags
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
@@ -83,12 +87,14 @@ class Duties:
             self._background.submit(incident_id, what, partial(do, incident_id))
 
     def settle_all(self) -> None:
-        """At start and now and then: every open incident."""
+        """At start and now and then: every open incident, and what closed ones have left for a day."""
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
             elif incident.is_frozen:
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.thaw_if_over, incident.id))
+            if self._tags.are_due(incident):
+                self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""

@@ -10,6 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import Entry, Line
 from bot.domain.privacy import unknown
 from bot.domain.review_items import open_items
+from bot.domain.savepoints import still_tagged
 from bot.ports import Clock, Journal
 
 _ATTEMPTS = 20
@@ -53,6 +54,7 @@ class IncidentStore:
             raise unknown(incident_id)
         incident = fold(entries)
         is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
+        is_done = is_done and not still_tagged(incident)
         if not incident.is_open and is_done and not open_items(incident):
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)

@@ -102,6 +102,7 @@ class Proposals:
             written_at=self._observer.files.written_at,
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
+            planned=incident.plan,
             replay=setup.replay,
         )
         try:

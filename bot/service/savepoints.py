@@ -1,22 +1,25 @@
 """Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import Refused
-from bot.domain.execution import ProposalView
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.record import Record
-from bot.domain.savepoints import KeptSavepoint, authoritative, kept_savepoints, may_restore, starts_from
+from bot.domain.savepoint_terms import retention_sentence
+from bot.domain.savepoints import UNPLANNED, KeptSavepoint, authoritative, kept_savepoints, may_restore, starts_from
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 
 RUNBOOK = "planned-savepoint"
-_KEPT_DAYS = 7
+_UNDECIDED = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
+_AT_WORK = {ProposalState.EXECUTING, ProposalState.UNKNOWN}
 
 
 class SavepointOffer(Record):
@@ -50,7 +53,6 @@ class Savepoints:
         observation = self._observer.observe(table)
         live = [run for run in observation.jobs.values if isinstance(run, JobRun) and not run.is_terminal]
         newest = next((s for s in observation.table.chain if s.checkpoint_id is not None), None)
-        keeps = setup.contract.keep_snapshots
         return SavepointOffer(
             table=table,
             job=job,
@@ -58,8 +60,8 @@ class Savepoints:
             checkpoint="none" if newest is None else str(newest.checkpoint_id),
             code=(live[0].code_version or "") if len(live) == 1 else "",
             consumers=tuple(consumer.name for consumer in setup.consumers),
-            until=self._clock.now() + timedelta(days=_KEPT_DAYS),
-            keeps=f"The contract keeps snapshots for {keeps}." if keeps else "The contract names no retention.",
+            until=self._clock.now() + UNPLANNED,
+            keeps=retention_sentence(setup.contract.keep_snapshots),
         )
 
     def plan(
@@ -78,7 +80,7 @@ class Savepoints:
         """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
 
         Nothing is stopped: the runbook looks first, and the stop is proposed and approved like any other change.
-        Raises Refused for an end that has passed.
+        Raises Refused for an end that has passed, and while a savepoint is proposed by an earlier plan.
         """
         if until <= self._clock.now():
             raise Refused(
@@ -90,13 +92,17 @@ class Savepoints:
         planned = SavepointPlanned(
             reason=reason, code_before=code_before, code_after=code_after, head=head, told=told,
             may_restore=restorers, until=until,
+            keeps=retention_sentence(self._observer.setup(table).contract.keep_snapshots),
         )  # fmt: skip
         existing = self._store.open_on(table)
         incident_id = existing.id if existing else self._open(table, channel, reason, by)
 
         def decide(now: Incident) -> list[Body]:
             must_be_open(now)
-            return [] if now.plan == planned else [planned]
+            if now.plan == planned:
+                return []
+            _must_not_be_proposed(now)
+            return [planned]
 
         self._store.write(incident_id, by=by, decide=decide)
         return incident_id
@@ -177,4 +183,16 @@ class Savepoints:
             channel=channel,
             summary=f"Planned savepoint: {reason}",
             by=by,
+        )
+
+
+def _must_not_be_proposed(now: Incident) -> None:
+    """What is approved is the plan as it was shown: another one needs another proposal."""
+    of_savepoint = (v for v in now.proposals.values() if any(isinstance(e, KeepSavepoint) for e in v.proposal.effects))
+    busy = next((v for v in of_savepoint if v.state in _UNDECIDED | _AT_WORK), None)
+    if busy is not None:
+        raise Refused(
+            "The plan was not changed: a savepoint is proposed by the one before.",
+            f"“{busy.proposal.title}” in {now.id} is {busy.state.value}, with its terms as they were shown.",
+            "Wait for its end." if busy.state in _AT_WORK else "Reject it first; then plan anew and propose again.",
         )

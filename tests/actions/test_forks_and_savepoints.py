@@ -83,13 +83,14 @@ def test_a_savepoint_is_proven_to_pair_and_its_table_state_is_kept(scene: Scene)
     view = scene.carries_out(take_savepoint.propose(plan), plan)
 
     tag = f"savepoint-5-{plan.at:%Y%m%d}"
-    kept = view.done[2].result
+    kept, terms = view.done[2].result, {term.name: term.says for term in view.proposal.preview.recorded}
     assert scene.table.ref(tag) == scene.snapshot("a", 5)
     assert (kept["checkpoint"], kept["tag"], kept["code"]) == ("5", tag, "test")
     assert kept["savepoint"].endswith("savepoint-aaaaaa-000000000005")
     assert scene.alive == []
     assert all(check.passed for check in scene.checked(view)), scene.checked(view)
-    assert any("consumers: none declared" in s for s in view.proposal.preview.sentences)
+    assert {"Consumers": "none declared; whether they were told is not said."}.items() <= terms.items()
+    assert terms["Counts until"] == "7 days after it was taken."
 
 
 def test_a_savepoint_that_does_not_pair_is_not_tagged(scene: Scene) -> None:

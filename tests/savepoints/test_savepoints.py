@@ -1,84 +1,18 @@
 """Planned savepoints: which one counts, for which code, for whom, and the question before another one is restored."""
 
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
-from bot.actions import rewind_table_and_job, take_savepoint, undo_proposal
-from bot.actions._completing import completed
-from bot.adapters.clock import SystemClock
-from bot.bootstrap import CONTENT
-from bot.cli.nobody import NobodyThere
-from bot.domain.action import Plan
-from bot.domain.entries import ProposalMade
+from bot.actions import undo_proposal
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
-from bot.domain.proposal import Proposal
 from bot.domain.timeline import sentence
-from bot.runbook.parse import read_all
-from bot.service.approving import Approvals
-from bot.service.opening import Opening
-from bot.service.proposing import Proposals
-from bot.service.savepoints import Savepoints
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
-from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN
-from tests.tables import ORDERS, job
-
-WEEK = timedelta(days=7)
-
-
-class World:
-    """A scene whose run has left a savepoint at 3, and goes on to 5; and the use cases over it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.scene = Scene.made_in(folder)
-        self.older = str(self.scene.flink.savepoint(job("a")))
-        self.good = self.scene.snapshot("a", 3)
-        self.scene.flink.checkpoints(job("a"), 2)
-        opening = Opening(self.scene.store, self.scene.observer, read_all(CONTENT / "runbooks"))
-        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, SystemClock())
-        proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
-        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
-
-    def plans(self, *restorers: str, until: timedelta = WEEK) -> None:
-        """Ana plans the change from code 1.4 to 1.5."""
-        self.savepoints.plan(
-            ORDERS, "C0ORDERS01", reason="New pricing.", code_before="1.4", code_after="1.5",
-            told=("revenue_daily",), restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
-        )  # type: ignore[arg-type]  # fmt: skip
-
-    def takes_it(self) -> None:
-        """The approved savepoint is taken."""
-        plan = self.scene.plan()
-        assert self.scene.carries_out(take_savepoint.propose(plan), plan).state is ProposalState.APPLIED
-
-    def proposes(self, proposal: Proposal, plan: Plan) -> Proposal:
-        """Proposed, and nothing more."""
-        made = completed(proposal, plan)
-        self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [ProposalMade(step=None, proposal=made)])
-        return made
-
-    def proposes_the_rewind(self) -> Proposal:
-        """Back to checkpoint 3, from the older savepoint."""
-        plan = self.scene.plan(last_good=self.good, number=2)
-        return self.proposes(rewind_table_and_job.propose(plan), plan)
-
-    def ben_approves(self, proposal: Proposal) -> None:
-        """Ben says yes to what he was shown."""
-        self.approvals.approve(self.scene.incident, proposal.id, digest=proposal.digest, by=BEN)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """A table, a job, a record."""
-    made = World(tmp_path)
-    yield made
-    made.scene.catalog.close()
-    made.scene.record.close()
+from tests.savepoints.world import WEEK, World
+from tests.tables import ORDERS
 
 
 def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) -> None:
@@ -145,7 +79,7 @@ def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
 
 
 def test_a_plan_into_the_past_is_refused_and_nothing_is_written(world: World) -> None:
-    """A savepoint is kept into the future; the same plan twice is one entry."""
+    """A savepoint is kept into the future."""
     before = world.scene.store.get(world.scene.incident).seq
 
     with pytest.raises(Refused, match="into the future"):

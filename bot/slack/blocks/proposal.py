@@ -3,13 +3,14 @@
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
+from bot.domain.effects import KeepSavepoint
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.slack.blocks.approval import stamps, who_may
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, counted, header, section
 from bot.slack.ids import Click
-from bot.slack.text import code, mrkdwn, short_paths
+from bot.slack.text import addressed, code, mrkdwn, short_paths
 
 _NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
 _OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
@@ -37,6 +38,7 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
         header(f"{incident.id}: {proposal.title}"),
         section(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
         *([] if view.state in _OVER else [section(f"*What will happen*\n{_steps(view)}")]),
+        *([section(_recorded(view))] if view.proposal.preview.recorded else []),
         *([] if view.state in _NOTHING_DONE else [section(_affected(view)), section(_undo(view))]),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
@@ -65,6 +67,14 @@ def _state(view: ProposalView) -> str:
 def _steps(view: ProposalView) -> str:
     sentences = view.proposal.preview.sentences
     return "\n".join(f"{i}. {mrkdwn(short_paths(sentence))}" for i, sentence in enumerate(sentences, start=1))
+
+
+def _recorded(view: ProposalView) -> str:
+    """The terms, also when it is decided: they are looked up here for as long as they count."""
+    plans = [effect.plan for effect in view.proposal.effects if isinstance(effect, KeepSavepoint)]
+    named = {user for plan in plans if plan is not None for user in plan.may_restore}
+    lines = (f"• *{mrkdwn(t.name)}:* {addressed(short_paths(t.says), named)}" for t in view.proposal.preview.recorded)
+    return "\n".join(["*What goes on record*", *lines])
 
 
 def _undo(view: ProposalView) -> str:

@@ -14,6 +14,7 @@ from slack_sdk.models.blocks import (
 from slack_sdk.models.views import View
 
 from bot.domain.ids import TableName, short
+from bot.domain.savepoint_terms import restorers
 from bot.domain.savepoints import KeptSavepoint
 from bot.service.savepoints import SavepointOffer
 from bot.slack.blocks.parts import context, section
@@ -77,11 +78,14 @@ def catalogue_text(table: TableName, kept: Sequence[KeptSavepoint], counts: Kept
 def _entry(kept: KeptSavepoint, counts: bool) -> str:
     sign = "→" if counts else "•"
     after = f" for {kept.plan.code_after}" if kept.plan else ""
-    why = f" {kept.plan.reason}" if kept.plan else " Taken without a plan."
+    why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
+    told = f" Told: {', '.join(kept.plan.told) or 'nobody'}." if kept.plan else ""
+    tag = f"tag {kept.tag} removed" if kept.is_released else f"tag {kept.tag} until {kept.until:%Y-%m-%d}"
     return (
-        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} (tag {kept.tag}), code "
-        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{why}\n   {kept.path}"
+        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} ({tag}), code "
+        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}. {why}\n"
+        f"   May restore it: {restorers(kept.plan)}.{told}\n   {kept.path}"
     )
 
 

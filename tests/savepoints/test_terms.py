@@ -1,0 +1,128 @@
+"""The terms of a planned savepoint: shown whole before a yes, covered by it, and changed by nobody afterwards."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.actions import take_savepoint
+from bot.domain.effects import KeepSavepoint
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.proposal import Proposal
+from bot.slack.blocks.proposal import proposal_message
+from tests.rewound import ANA, BEN
+from tests.savepoints.world import WEEK, World
+from tests.tables import ORDERS
+
+
+def _terms(proposal: Proposal) -> dict[str, str]:
+    return {term.name: term.says for term in proposal.preview.recorded}
+
+
+def test_the_preview_shows_the_whole_plan(world: World) -> None:
+    """Reason, code, snapshots, consumers told and not told, retention, who may restore, until when."""
+    world.plans(ANA)
+    proposal, plan = world.savepoint(consumers=("revenue_daily", "fraud_scores"))
+
+    terms = _terms(proposal)
+
+    assert plan.planned is not None
+    head = world.scene.snapshot("a", 5)
+    day = f"{plan.planned.until:%Y-%m-%d}"
+    assert terms == {
+        "Reason": "New pricing.",
+        "Code": "1.4 before, 1.5 after. Flink tells test of the run that is stopped.",
+        "Snapshots": f"{head} is the head now, schema 0; the one that the stop commits is added when it is known.",
+        "Consumers": "revenue_daily told; not told: fraud_scores.",
+        "Retention": f"The tag keeps the snapshot until {day}, longer while an incident of the table is open, and is "
+        "removed then. The contract names no retention.",
+        "May restore it": f"<@{ANA}>.",
+        "Counts until": f"{plan.planned.until:%Y-%m-%d %H:%M} UTC; a restore from another point has to say why.",
+    }
+
+
+def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
+    """Whoever may restore it is named, and nobody else is mentioned, whatever the reason says."""
+    world.plans(ANA, reason=f"New pricing, asked for by <@{BEN}>.")
+    made = world.proposes(*world.savepoint())
+    view = ProposalView(proposal=made, step=None)
+
+    _text, blocks = proposal_message(world.scene.store.get(world.scene.incident), view)
+
+    shown = str([block.to_dict() for block in blocks])
+    assert "*What goes on record*" in shown
+    assert f"*May restore it:* <@{ANA}>." in shown
+    assert f"asked for by &lt;@{BEN}&gt;." in shown
+
+
+def test_the_digest_covers_the_terms(world: World) -> None:
+    """A yes to one reason is no yes to another."""
+    world.plans()
+    one, plan = world.savepoint()
+    assert plan.planned is not None
+
+    other = take_savepoint.propose(
+        plan.model_copy(update={"planned": plan.planned.model_copy(update={"reason": "Something else."})})
+    )
+
+    assert one.digest != other.digest
+
+
+def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
+    """With the proposal rejected, it can be planned anew."""
+    world.plans()
+    made = world.proposes(*world.savepoint())
+
+    with pytest.raises(Refused, match=r"a savepoint is proposed by the one before.*Reject it first"):
+        world.plans(reason="Another.")
+    world.approvals.reject(world.scene.incident, made.id, "Not today.", by=BEN)
+    world.plans(reason="Another.")
+
+    plan = world.scene.store.get(world.scene.incident).plan
+    assert plan is not None
+    assert plan.reason == "Another."
+
+
+def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
+    """A plan that is written afterwards is for the next savepoint."""
+    world.plans(ANA)
+    world.takes_it()
+    world.plans(BEN, reason="Another.", until=4 * WEEK)
+
+    _kept, counts = world.savepoints.catalogue(ORDERS)
+
+    assert counts is not None
+    assert counts.plan is not None
+    assert (counts.plan.reason, counts.plan.may_restore) == ("New pricing.", (ANA,))
+
+
+def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:
+    """It would count for nobody; the refusal says how to plan anew."""
+    world.plans()
+
+    with pytest.raises(Refused, match=r"The day of the planned savepoint has passed.*/waterline savepoint"):
+        world.savepoint(at=world.scene.plan().at + 2 * WEEK)
+
+
+def test_a_proposal_of_an_earlier_version_keeps_its_digest_and_its_plan(world: World) -> None:
+    """It carries no plan: then the one counts that was on record when it was made."""
+    world.plans(ANA)
+    proposal, plan = world.savepoint()
+    old = proposal.model_copy(
+        update={
+            "effects": tuple(
+                e.model_copy(update={"plan": None}) if isinstance(e, KeepSavepoint) else e for e in proposal.effects
+            ),
+            "preview": proposal.preview.model_copy(update={"recorded": ()}),
+        }
+    )
+    assert world.scene.carries_out(old, plan).state is ProposalState.APPLIED
+    world.plans(BEN, until=timedelta(days=30))
+
+    _kept, counts = world.savepoints.catalogue(ORDERS)
+
+    assert counts is not None
+    assert counts.plan is not None
+    assert counts.plan.may_restore == (ANA,)
+    assert '"plan"' not in old.model_dump_json()
+    assert '"recorded"' not in old.model_dump_json()

@@ -1,0 +1,102 @@
+"""A table, a job and a record in which a savepoint is planned, taken, and kept until its day."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.actions import rewind_table_and_job, take_savepoint
+from bot.actions._completing import completed
+from bot.adapters.clock import SystemClock
+from bot.bootstrap import CONTENT
+from bot.cli.nobody import NobodyThere
+from bot.domain.action import Plan
+from bot.domain.entries import IncidentClosed, ProposalMade
+from bot.domain.execution import ProposalState
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.proposal import Proposal
+from bot.runbook.parse import read_all
+from bot.service.approving import Approvals
+from bot.service.opening import Opening
+from bot.service.proposing import Proposals
+from bot.service.savepoint_tags import SavepointTags
+from bot.service.savepoints import Savepoints
+from tests.actions.scene import Scene
+from tests.rewound import ANA, BEN
+from tests.tables import ORDERS, job
+
+WEEK = timedelta(days=7)
+
+
+class InTime:
+    """A clock that is so far ahead."""
+
+    def __init__(self, ahead: timedelta) -> None:
+        self.ahead = ahead
+
+    def now(self) -> datetime:
+        """See the port."""
+        return datetime.now(UTC) + self.ahead
+
+
+class World:
+    """A scene whose run has left a savepoint at 3, and goes on to 5; and the use cases over it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.scene = Scene.made_in(folder)
+        self.older = str(self.scene.flink.savepoint(job("a")))
+        self.good = self.scene.snapshot("a", 3)
+        self.scene.flink.checkpoints(job("a"), 2)
+        opening = Opening(self.scene.store, self.scene.observer, read_all(CONTENT / "runbooks"))
+        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, SystemClock())
+        proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
+        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
+
+    def plans(
+        self, *restorers: UserId, until: timedelta = WEEK, reason: str = "New pricing.", code_before: str = "1.4"
+    ) -> None:
+        """Ana plans the change to code 1.5."""
+        self.savepoints.plan(
+            ORDERS, "C0ORDERS01", reason=reason, code_before=code_before, code_after="1.5",
+            told=("revenue_daily",), restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
+        )  # fmt: skip
+
+    def savepoint(self, **known: object) -> tuple[Proposal, Plan]:
+        """The proposal of the planned savepoint, and what it was made from."""
+        plan = self.scene.plan().model_copy(update={"planned": self.scene.store.get(self.scene.incident).plan, **known})
+        return take_savepoint.propose(plan), plan
+
+    def takes_it(self) -> None:
+        """The approved savepoint is taken."""
+        proposal, plan = self.savepoint()
+        assert self.scene.carries_out(proposal, plan).state is ProposalState.APPLIED
+
+    def proposes(self, proposal: Proposal, plan: Plan) -> Proposal:
+        """Proposed, and nothing more."""
+        made = completed(proposal, plan)
+        self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [ProposalMade(step=None, proposal=made)])
+        return made
+
+    def proposes_the_rewind(self) -> Proposal:
+        """Back to checkpoint 3, from the older savepoint."""
+        plan = self.scene.plan(last_good=self.good, number=2)
+        return self.proposes(rewind_table_and_job.propose(plan), plan)
+
+    def ben_approves(self, proposal: Proposal) -> None:
+        """Ben says yes to what he was shown."""
+        self.approvals.approve(self.scene.incident, proposal.id, digest=proposal.digest, by=BEN)
+
+    def closes(self) -> None:
+        """The incident ends."""
+        self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="done")])
+
+    def opens_another(self) -> IncidentId:
+        """Somebody doubts the table."""
+        return self.scene.store.open(self.scene.store.get(self.scene.incident).opened, by=BEN).id
+
+    def tags(self, ahead: timedelta = WEEK + timedelta(hours=1)) -> SavepointTags:
+        """Whoever takes tags away, so long after now."""
+        return SavepointTags(self.scene.store, self.scene.catalog, InTime(ahead))
+
+    @property
+    def tag(self) -> str | None:
+        """The savepoint's tag on the table."""
+        return next((ref.name for ref in self.scene.table.refs if ref.name.startswith("savepoint-")), None)
