@@ -16,6 +16,12 @@ _STORY_LIMIT_S = 900.0
 _QUIET_LIMIT_S = 180.0
 _COLD_EVERY = 25
 """Every so many starts one is cold: its time is what an operator sees."""
+_UNDER_WAY = """
+SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
+     + (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending'))
+     + (SELECT count(*) FROM journal WHERE kind IN ('evidence-requested', 'diagnosis-requested'))
+     - (SELECT count(*) FROM journal WHERE kind IN ('evidence-recorded', 'evidence-ended', 'diagnosis-ended'))
+"""
 
 
 @dataclass
@@ -146,12 +152,10 @@ class Experiment:
 
     def _quiet(self) -> None:
         """The bot has done what it was asked."""
-        waiting = "SELECT (SELECT count(*) FROM inbox WHERE state <> 'done') + " \
-            "(SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending'))"  # fmt: skip
         calm = 0
         ends = time.monotonic() + _QUIET_LIMIT_S
         while calm < 10 and time.monotonic() < ends:
-            calm = calm + 1 if self._scalar(waiting) == 0 else 0
+            calm = calm + 1 if self._scalar(_UNDER_WAY) == 0 else 0
             time.sleep(0.1)
 
     def _wait(self, holds, what: str) -> None:  # type: ignore[no-untyped-def]

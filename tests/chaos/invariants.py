@@ -76,7 +76,7 @@ class Seen:
 def violations(seen: Seen) -> list[str]:
     """Every rule."""
     rules = (
-        _chain, _incidents_one_at_a_time, _notes, _work_ended, _executions, _approvals, _effects, _moves,
+        _chain, _incidents_one_at_a_time, _notes, _work_ended, _answered, _executions, _approvals, _effects, _moves,
         _positions, _messages, _notices,
     )  # fmt: skip
     return [f"{rule.__name__.strip('_')}: {sentence}" for rule in rules for sentence in rule(seen)]
@@ -121,6 +121,13 @@ def _work_ended(seen: Seen) -> Iterator[str]:
     for note in seen.bodies("note-added"):
         if "failed (reference" in note["text"]:
             yield f"a duty met a defect: {note['text']}"
+
+
+def _answered(seen: Seen) -> Iterator[str]:
+    answered = {body["run"] for kind in ("evidence-recorded", "evidence-ended") for body in seen.bodies(kind)}
+    for body in seen.bodies("evidence-requested"):
+        if body["run"] not in answered:
+            yield f"evidence {body['task']} ({body['run']}) was asked for and never answered"
 
 
 def _executions(seen: Seen) -> Iterator[str]:

@@ -44,6 +44,7 @@ def message(key: str, text: str = "hello"):  # type: ignore[no-untyped-def]
 
 STOP = ("stop", "aa")
 START = ("start", "bb")
+ASKED = ("evidence-requested", {"run": "R1", "task": "ledger"})
 DELIVERY = {"key": "click-1", "state": "taken", "attempts": 3, "problem": None}
 BROKEN = [
     ("_notes", seen(NOTE, NOTE, notes=[Typed("remark 1", acked=True)]), "written 2 times"),
@@ -58,6 +59,7 @@ BROKEN = [
     ("_work_ended", seen(inbox=[DELIVERY]), "is taken after 3 attempts"),
     ("_work_ended", seen(inbox=[{**DELIVERY, "state": "done", "problem": "9f: KeyError"}]), "met a defect"),
     ("_work_ended", seen(outbox=[post("wl-1/card", "queued")]), "is queued after"),
+    ("_answered", seen(ASKED), "was asked for and never answered"),
     ("_messages", seen(outbox=[post("wl-1/card")]), "is sent and not there"),
     ("_messages", seen(outbox=[post("a")], messages=[message("a"), message("a")]), "not each repetition says so"),
     ("_messages", seen(outbox=[post("a")], messages=[message("a"), message("b")]), "nobody wanted it"),
@@ -71,6 +73,7 @@ WHOLE = [
     ("_effects", seen(STARTED, DONE, APPLIED, calls=[STOP, START])),
     ("_incidents_one_at_a_time", seen(OPENED)),
     ("_work_ended", seen(inbox=[{**DELIVERY, "state": "done"}], outbox=[post("a")])),
+    ("_answered", seen(ASKED, ("evidence-ended", {"run": "R1"}))),
     ("_messages", seen(outbox=[post("a")], messages=[message("a"), message("a", "It counts once: a")])),
     ("_notices", seen(QUEUED, ENDED)),
 ]
