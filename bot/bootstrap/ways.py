@@ -14,6 +14,7 @@ from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.held_timers import HeldTimers
+from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
 
 
@@ -32,6 +33,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     )
     stack.callback(courier.close)
     courier.start()
+    Reruns(services.store, services.observer, services.background, services.clock, built.timers).start()
     HeldTimers(services.store, services.holding, services.background, built.timers).start()
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 

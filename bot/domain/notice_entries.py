@@ -3,7 +3,7 @@
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.ids import Severity, StepId, UserId
+from bot.domain.ids import Severity, SnapshotId, StepId, UserId
 from bot.domain.notice import Answer, Notice
 from bot.domain.record import Record, Utc
 
@@ -63,6 +63,29 @@ class NoticeAnswered(Record):
     """`link`: whoever has the link of its notice."""
     asks: UserId | None = None
     """Who is asked to help."""
+
+
+class RerunChecked(Record):
+    """What lineage shows of a consumer that says it has run again. It is looked at again for a day, and told anew when
+    it is another; the answer counts either way."""
+
+    kind: Literal["rerun-checked"] = "rerun-checked"
+    key: str
+    answered: int
+    """Number of the entry with the answer."""
+    found: Literal["good", "wrong", "unnamed", "none", "unknown"]
+    """`good`: a run read what can be trusted. `wrong`: the newest run did not. `unnamed`: its event names no snapshot.
+    `none`: no run is seen. `unknown`: nobody could look."""
+    run: str = ""
+    snapshot: SnapshotId | None = None
+    """What it read, itself or through the first of `through`."""
+    at: Utc | None = None
+    through: tuple[str, ...] = ()
+    """Consumers and datasets between the table and it."""
+    is_repaired: bool = True
+    """Whether the table had been repaired before the answer; else `good` is what was trusted."""
+    reason: str = ""
+    """Why nobody could look."""
 
 
 class ObservedReader(Record):
@@ -131,6 +154,6 @@ class NoticesExpired(Record):
 
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeAnswered | ReadersNoted | SeverityChanged
-    | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired
+    | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired | RerunChecked
 )  # fmt: skip
 """What tells who was told."""

@@ -1,6 +1,6 @@
 """What each entry about consumers does to the incident."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
@@ -45,8 +45,11 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             follow(incident.notices[body.key], body, entry.at)
         case n.NoticeAnswered():
             incident.notices[body.key].answers.append(
-                AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at, via=body.via)
+                AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at, via=body.via, seq=entry.seq)
             )
+        case n.RerunChecked():
+            answers = incident.notices[body.key].answers
+            answers[:] = [replace(each, check=body) if each.seq == body.answered else each for each in answers]
         case n.ReadersNoted():
             incident.readers = body
         case n.SeverityChanged():

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from bot.domain import notice_entries as n
 from bot.domain.notice import WAYS
+from bot.domain.rerun_words import rerun_words
 
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
 
@@ -31,6 +32,8 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             said = f": {_full(body.text)}" if body.text else "."
             return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
+        case n.RerunChecked():
+            return f"Consumer {_consumer(body.key)} says it ran again; lineage: {_full(rerun_words(body))}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():

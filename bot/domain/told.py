@@ -53,6 +53,10 @@ class AnswerView:
     by: str
     at: datetime
     via: str
+    seq: int = 0
+    """Number of its entry."""
+    check: n.RerunChecked | None = None
+    """What lineage shows of it, where they say that they ran again; None: nobody has looked yet."""
 
 
 @dataclass

@@ -89,6 +89,14 @@ class Observer:
         since = readers_since(table, window)
         return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
 
+    def reads_since(
+        self, table: TableState, since: datetime
+    ) -> tuple[Seen[ReadRun] | NotSeen, Seen[FarRead] | NotSeen]:
+        """Who read it, themselves and through others, after `since` (exclusive, by the readers' clocks)."""
+        near = _look("the lineage events", lambda: self._reads.reads(table, since))
+        far = _look("the lineage events", lambda: self._reads.downstream(table, since))
+        return _typed(near, ReadRun), _typed(far, FarRead)
+
     def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
         """Only what Flink says of the table's job, and its history server if there is one."""
         job = setup.job

@@ -11,6 +11,7 @@ from bot.actions._effects import describe
 from bot.domain.ids import short, short_job
 from bot.domain.ledger import event_range
 from bot.domain.requirement_words import requirement_sentence
+from bot.domain.rerun_words import rerun_words
 
 
 def environment(folder: Path, *, for_html: bool) -> Environment:
@@ -36,6 +37,7 @@ def environment(folder: Path, *, for_html: bool) -> Environment:
         "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
         "requirement": requirement_sentence,
         "effect": describe,
+        "rerun": rerun_words,
     }
     return made
 

@@ -104,6 +104,9 @@ class Projection:
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=body.answer == "needs-help")
+            case e.RerunChecked():
+                self._outbox.touch(notice_post(incident.id, body.key))
+                self._said(incident, entry.seq, aloud=False)
             case e.NoticeEnded():
                 self._said(incident, entry.seq, aloud=body.how == "failed")
             case e.DeliveryTried() | e.ReadersNoted():

@@ -14,6 +14,7 @@ from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, Water
 from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.domain.incident import Incident
 from bot.domain.recent_ledger import recent_ledger
+from bot.domain.rerun_words import rerun_words
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment
@@ -117,6 +118,7 @@ def environment(content: Path) -> Environment:
         "exactly": lambda value: value.astimezone(UTC).isoformat(timespec="seconds"),
         "short": short,
         "job": short_job,
+        "rerun": rerun_words,
         "begun": lambda text: text[:1].upper() + text[1:],
         "words": lambda value: str(value).replace("-", " "),
         "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",

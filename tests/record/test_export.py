@@ -31,6 +31,7 @@ from bot.domain.entries import (
     PromiseSnoozed,
     ProposalEnded,
     ReadersNoted,
+    RerunChecked,
     RestoreExplained,
     SavepointPlanned,
     SavepointReleased,
@@ -285,6 +286,7 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         NoticesDecided(name="9f31", yes=False, complete=True, reason="Say which rows"),
         NoticesReminded(name="9f31", number=2),
         NoticesExpired(name="9f31", asks=BEN),
+        RerunChecked(key=key, answered=7, found="unknown", reason="Marquez did not answer."),
     )
 
 

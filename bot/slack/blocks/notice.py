@@ -5,6 +5,7 @@ from slack_sdk.models.blocks import Block, ButtonElement
 from bot.domain.incident import Incident
 from bot.domain.notice import WAYS, Answer
 from bot.domain.notice_entries import ObservedReader
+from bot.domain.rerun_words import rerun_words
 from bot.domain.told import AnswerView, DeliveryView, NoticeView
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
@@ -87,7 +88,8 @@ def _stranger(each: ObservedReader) -> str:
 def _answer(each: AnswerView) -> str:
     who = person(each.by) if each.via == "slack" else f"{mrkdwn(each.by)} (by {each.via})"
     text = f": {mrkdwn(clipped(each.text, 200))}" if each.text else ""
-    return f"{_SAID[each.answer]} {who}{text}"
+    seen = f"; {mrkdwn(clipped(rerun_words(each.check), 300))}" if each.check is not None else ""
+    return f"{_SAID[each.answer]} {who}{text}{seen}"
 
 
 def _button(incident: Incident, view: NoticeView, answer: Answer) -> ButtonElement:
