@@ -11,6 +11,7 @@ from datetime import timedelta
 from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
+from bot.domain.journal import Line
 from bot.domain.looked import NotSeen
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
@@ -92,6 +93,10 @@ class TrustDesk:
         raise UnknownIncident(
             "There is no such incident.", "Expected an id like wl-1.", "The overview lists those that can be read."
         )
+
+    def lines(self, incident: Incident) -> tuple[Line, ...]:
+        """Its entries as they are stored, as many as were folded into it. Raises CouldNotLook."""
+        return self._store.lines(incident.id)[: incident.seq]
 
     def _told(self, table: TableName) -> tuple[Incident, ...] | NotSeen:
         try:

@@ -79,6 +79,12 @@ def unkept(answer: Response) -> Response:
     return answer
 
 
+def file(text: str, name: str, media_type: str) -> Response:
+    """A file to be kept; `name` is made of an id of ours."""
+    headers = {**_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, 200, headers, media_type=media_type)
+
+
 def wants_page(path: str) -> bool:
     """Whether this address is for people: what is for programs and agents lies under two prefixes."""
     return not path.startswith(("/v1/", "/mcp"))

@@ -24,6 +24,7 @@ from bot.web.alerts import AlertRoutes
 from bot.web.answers import json_text, problem_of, wants_page
 from bot.web.api import Api
 from bot.web.consumer_answers import ConsumerAnswers
+from bot.web.exports import Exports
 from bot.web.openapi import openapi_json
 from bot.web.pages import Names, Pages
 
@@ -78,6 +79,7 @@ def web_app(
     return Starlette(
         routes=[
             *pages.routes,
+            *Exports(desk, records, pages.refusal).routes,
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),

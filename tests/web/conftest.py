@@ -15,6 +15,8 @@ from tests.web.scene import Scene
 
 CONTENT = Path(__file__).parents[2] / "messages" / "record"
 
+_TOKEN = "kept-by-those-who-may-read"
+
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
@@ -36,6 +38,14 @@ def address(scene: Scene, access: Access) -> Iterator[str]:
     app = web_app(scene.desk(), Records(CONTENT), CONTENT, access, lambda users: dict.fromkeys(users, "Ana Ribeiro"))
     with serving(app, "127.0.0.1", 0) as found:
         yield found
+
+
+@pytest.fixture
+def guarded(scene: Scene) -> Iterator[httpx.Client]:
+    """Somebody whose browser sends the token as the password."""
+    app = web_app(scene.desk(), Records(CONTENT), CONTENT, Access(WebSettings(), _TOKEN), lambda _users: {})
+    with serving(app, "127.0.0.1", 0) as found, httpx.Client(base_url=found, auth=("ana", _TOKEN)) as client:
+        yield client
 
 
 @pytest.fixture

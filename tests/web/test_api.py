@@ -68,7 +68,7 @@ def test_an_incident_is_told_without_its_people(scene: Scene, web: httpx.Client)
     assert "U0ANA" not in json.dumps(found)
 
 
-@pytest.mark.parametrize("path", ["/v1/incidents/wl-1", "/incidents/wl-1"])
+@pytest.mark.parametrize("path", ["/v1/incidents/wl-1", "/incidents/wl-1", "/incidents/wl-1/record.json"])
 def test_a_private_incident_is_answered_as_one_that_does_not_exist(scene: Scene, web: httpx.Client, path: str) -> None:
     """The very same body: nobody learns that there is one."""
     before = web.get(path)

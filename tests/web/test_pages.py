@@ -8,7 +8,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from bot.service.record import Records
 from tests.tables import ORDERS
+from tests.web.conftest import CONTENT
 from tests.web.scene import Scene
 
 _CHROMIUM = Path("/usr/bin/chromium")
@@ -85,13 +87,42 @@ def test_the_record_of_an_incident_names_its_people(scene: Scene, web: httpx.Cli
     assert "&lt;b&gt;too high&lt;/b&gt;" in text
 
 
-@pytest.mark.parametrize(("path", "status"), [("/tables/sales.ordres", 404), ("/incidents/wl-9", 404), ("/none", 404)])
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/tables/sales.ordres", 404), ("/incidents/wl-9", 404), ("/incidents/wl-9/record.md", 404), ("/none", 404)],
+)
 def test_a_page_that_is_not_there_says_where_to_go(web: httpx.Client, path: str, status: int) -> None:
     """In three parts, as a page."""
     found = web.get(path)
 
     assert (status, "text/html; charset=utf-8") == (found.status_code, found.headers["content-type"])
     assert '<a href="/">All tables</a>' in found.text
+
+
+def test_every_link_leads_somewhere_for_whoever_may_read(scene: Scene, guarded: httpx.Client) -> None:
+    """Pages, JSON, OpenAPI document and files: by the password that a browser was asked for once."""
+    scene.opens().diagnoses().proposes()
+    pages = ["/", f"/tables/{ORDERS}", "/incidents/wl-1"]
+
+    links = {link for path in pages for link in re.findall(r'href="(/[^"]*)"', guarded.get(path).text)}
+
+    assert {"/v1/tables", "/v1/openapi.json", "/v1/incidents/wl-1", f"/v1/tables/{ORDERS}/trust"} <= links
+    assert {f"/incidents/wl-1/record.{form}" for form in ("html", "md", "json")} <= links
+    assert {200} == {guarded.get(link).status_code for link in links}
+    assert {401} == {guarded.get(link, auth=("ana", "guess")).status_code for link in links}
+
+
+@pytest.mark.parametrize("form", ["html", "md", "json"])
+def test_the_record_is_kept_as_a_file_that_proves_itself(scene: Scene, web: httpx.Client, form: str) -> None:
+    """The very file that the terminal writes: no link leads back to the server."""
+    scene.opens().diagnoses().proposes()
+
+    found = web.get(f"/incidents/wl-1/record.{form}")
+
+    proof = Records(CONTENT).prove(found.text)
+    assert (None, None, 3) == (proof.fault, proof.not_compared, proof.seal.seq - 1)
+    assert found.headers["content-disposition"] == f'attachment; filename="wl-1.{form}"'
+    assert 'href="/' not in found.text
 
 
 def test_no_page_carries_a_script_or_fetches_anything(scene: Scene, web: httpx.Client) -> None:
