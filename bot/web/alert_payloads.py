@@ -1,8 +1,8 @@
 """What Alertmanager and PagerDuty send, as alerts. Fields that nobody needs here are not looked at."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from bot.domain.ids import Severity
 from bot.service.alerts import Alert
@@ -11,19 +11,28 @@ _GRAVE = {"critical", "page", "error", "high", "p1", "sev1"}
 _SLIGHT = {"info", "none", "low", "p4", "p5", "sev3"}
 _RUNBOOK = "waterline_runbook"
 """Label or annotation that names the symptom to open an incident with."""
+_TOLD: list[JsonValue] = ["incident.triggered", "incident.reopened", "incident.resolved"]
+_MOMENT = r"^(19|2\d)\d{2}-\d{2}-\d{2}T\d{2}:\d{2}:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
 
 
 class _Theirs(BaseModel):
     """A record of somebody else's: unknown fields may come at any time."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
-class _OneAlert(_Theirs):
+Moment = Annotated[
+    AwareDatetime, Field(json_schema_extra={"type": "string", "format": "date-time", "pattern": _MOMENT})
+]
+
+
+class AlertmanagerAlert(_Theirs):
+    """One alert of a group."""
+
     status: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    starts_at: AwareDatetime = Field(alias="startsAt")
+    starts_at: Moment = Field(alias="startsAt")
     generator_url: str = Field(default="", alias="generatorURL")
     fingerprint: str = Field(min_length=1, max_length=200)
 
@@ -32,55 +41,74 @@ class Alertmanager(_Theirs):
     """Alertmanager's webhook, version 4; Grafana's alerting sends the same."""
 
     version: str = "4"
-    alerts: tuple[_OneAlert, ...] = Field(max_length=1000)
+    alerts: tuple[AlertmanagerAlert, ...] = Field(max_length=1000)
 
     def told(self) -> tuple[Alert, ...]:
         """Each by its own status: a group fires while one of its alerts does."""
         return tuple(_of_alertmanager(each) for each in self.alerts)
 
 
-class _Named(_Theirs):
+class PagerDutyName(_Theirs):
+    """A service or a priority, by its name."""
+
     summary: str | None = None
 
 
-class _Incident(_Theirs):
+class PagerDutyIncident(_Theirs):
+    """An incident at PagerDuty."""
+
     id: str = Field(min_length=1, max_length=200)
     type: str
     html_url: str | None = None
-    created_at: AwareDatetime | None = None
+    created_at: Moment | None = None
     title: str = ""
-    service: _Named | None = None
-    priority: _Named | None = None
+    service: PagerDutyName | None = None
+    priority: PagerDutyName | None = None
     urgency: str | None = None
     body: dict[str, Any] | None = None
 
 
-class _Event(_Theirs):
-    event_type: str
-    occurred_at: AwareDatetime
-    data: dict[str, Any]
+class PagerDutyIncidentEvent(_Theirs):
+    """It begins, comes back, or is resolved."""
+
+    event_type: Literal["incident.triggered", "incident.reopened", "incident.resolved"]
+    occurred_at: Moment
+    data: PagerDutyIncident
+
+
+def _not_of_those(kind: str) -> str:
+    if kind in _TOLD:
+        raise ValueError(f"{kind} says what happened to an incident, which is to be in `data`")
+    return kind
+
+
+class PagerDutyOtherEvent(_Theirs):
+    """Anything else, of which nothing is told."""
+
+    event_type: Annotated[str, AfterValidator(_not_of_those)] = Field(json_schema_extra={"not": {"enum": _TOLD}})
+    occurred_at: Moment
 
 
 class PagerDuty(_Theirs):
     """PagerDuty's webhook, version 3: one event."""
 
-    event: _Event
+    event: PagerDutyIncidentEvent | PagerDutyOtherEvent = Field(union_mode="left_to_right")
 
     def told(self) -> tuple[Alert, ...]:
         """Of an incident that begins, comes back or is resolved; nothing of what happens to it in between."""
-        kind = self.event.event_type
-        if kind not in {"incident.triggered", "incident.reopened", "incident.resolved"}:
+        event = self.event
+        if isinstance(event, PagerDutyOtherEvent):
             return ()
-        incident = _Incident.model_validate(self.event.data)
-        begins = incident.created_at if kind == "incident.triggered" else None
+        incident = event.data
+        begins = incident.created_at if event.event_type == "incident.triggered" else None
         service = incident.service.summary if incident.service is not None else None
         grave = (incident.priority.summary if incident.priority is not None else None) or incident.urgency
         return (
             Alert(
                 source="PagerDuty",
                 fingerprint=incident.id,
-                started_at=begins or self.event.occurred_at,
-                is_resolved=kind == "incident.resolved",
+                started_at=begins or event.occurred_at,
+                is_resolved=event.event_type == "incident.resolved",
                 name=incident.title or incident.id,
                 title=incident.title or f"PagerDuty incident {incident.id}",
                 details=(f"Service {service}.",) if service else (),
@@ -92,7 +120,11 @@ class PagerDuty(_Theirs):
         )
 
 
-def _of_alertmanager(each: _OneAlert) -> Alert:
+SHAPES: dict[str, type[Alertmanager | PagerDuty]] = {"alertmanager": Alertmanager, "pagerduty": PagerDuty}
+"""Kind, the last part of its address -> what is sent there."""
+
+
+def _of_alertmanager(each: AlertmanagerAlert) -> Alert:
     name = each.labels.get("alertname", "an alert without a name")
     summary = each.annotations.get("summary") or each.annotations.get("description")
     more = each.annotations.get("description") if each.annotations.get("summary") else None

@@ -13,9 +13,10 @@ from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.service.alerts import AlertDesk
 from bot.web.access import ALERTS
 from bot.web.alert_payloads import Alertmanager, PagerDuty
-from bot.web.answers import answered, problem, problem_of
+from bot.web.answers import problem, problem_of
 
 _MOST_BYTES = 1 << 20
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class AlertRoutes:
@@ -27,14 +28,16 @@ class AlertRoutes:
         self._secret = pagerduty_secret
 
     @property
-    def routes(self) -> list[Route]:
+    def kinds(self) -> tuple[str, ...]:
         """Those that have a key."""
-        found = []
-        if self._token is not None:
-            found.append(Route(f"{ALERTS}alertmanager", self._alertmanager, methods=["POST"]))
-        if self._secret is not None:
-            found.append(Route(f"{ALERTS}pagerduty", self._pagerduty, methods=["POST"]))
-        return found
+        keys = {"alertmanager": self._token, "pagerduty": self._secret}
+        return tuple(kind for kind, key in keys.items() if key is not None)
+
+    @property
+    def routes(self) -> list[Route]:
+        """One for each kind."""
+        answer = {"alertmanager": self._alertmanager, "pagerduty": self._pagerduty}
+        return [Route(f"{ALERTS}{kind}", answer[kind], methods=["POST"]) for kind in self.kinds]
 
     async def _alertmanager(self, request: Request) -> Response:
         scheme, _, given = request.headers.get("authorization", "").strip().partition(" ")
@@ -42,16 +45,16 @@ class AlertRoutes:
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
             return _turned_away("the alert token of this Waterline as `Authorization: Bearer …`")
         body = await _body(request)
-        return await self._taken(request, Alertmanager, body)
+        return await self._taken(Alertmanager, body)
 
     async def _pagerduty(self, request: Request) -> Response:
         body = await _body(request)
         assert self._secret is not None
         if body is not None and not _is_signed(body, request.headers.get("x-pagerduty-signature", ""), self._secret):
             return _turned_away("a signature in `X-PagerDuty-Signature` that fits the body")
-        return await self._taken(request, PagerDuty, body)
+        return await self._taken(PagerDuty, body)
 
-    async def _taken(self, request: Request, shape: type[Alertmanager | PagerDuty], body: bytes | None) -> Response:
+    async def _taken(self, shape: type[Alertmanager | PagerDuty], body: bytes | None) -> Response:
         if body is None:
             return problem(413, "That is too much at once.", f"Expected at most {_MOST_BYTES:,} bytes.", "Send less.")
         try:
@@ -69,7 +72,7 @@ class AlertRoutes:
             taken = await run_in_threadpool(self._desk.take, alerts)
         except (CouldNotKeep, CouldNotLook) as error:
             return problem_of(error, 503)  # it is sent again: nothing was lost
-        return answered(request, taken)
+        return Response(taken.model_dump_json(), 200, _HEADERS, media_type="application/json")
 
 
 async def _body(request: Request) -> bytes | None:

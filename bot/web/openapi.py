@@ -1,26 +1,33 @@
 """The OpenAPI document of the API, made from the very models that are answered."""
 
 import json
+from collections.abc import Collection
+from typing import Literal
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from bot.domain.trust import Trust
+from bot.web.alert_openapi import alert_models, alert_paths, alert_schemes
 from bot.web.answers import Problem
 from bot.web.api import Health, Tables
 from bot.web.incident_view import IncidentView
 
 _ABOUT = (
-    "Which state of a table can its consumers trust, and how do we know? Five reads; nothing can be changed here. "
+    "Which state of a table can its consumers trust, and how do we know? Five reads, which change nothing, and where "
+    "they are configured the addresses at which other systems tell of alerts. "
     "`unknown` is never `trusted`: where the catalog or the record cannot be read, or where the two disagree, it is "
-    "said so. Every answer carries an ETag."
+    "said so. Every answer to a read carries an ETag."
 )
 _REF = "#/components/schemas/{model}"
 
 
-def openapi_json() -> str:
-    """OpenAPI 3.1 as JSON text."""
-    answers = (Health, Tables, Trust, IncidentView, Problem)
-    _, schemas = models_json_schema([(model, "serialization") for model in answers], ref_template=_REF)
+def openapi_json(alerts: Collection[str] = ()) -> str:
+    """OpenAPI 3.1 as JSON text. `alerts`: the kinds of alerts that are taken."""
+    answers: tuple[type[BaseModel], ...] = (Health, Tables, Trust, IncidentView, Problem)
+    models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [*alert_models(alerts)]
+    models += [(model, "serialization") for model in answers]
+    _, schemas = models_json_schema(models, ref_template=_REF)
     document = {
         "openapi": "3.1.0",
         "info": {"title": "Waterline", "version": "1", "description": _ABOUT},
@@ -42,12 +49,14 @@ def openapi_json() -> str:
                     may_fail=True,
                 )
             },
+            **alert_paths(alerts),
         },
         "components": {
             "schemas": schemas["$defs"],
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "password": {"type": "http", "scheme": "basic", "description": "The token as password, any name."},
+                **alert_schemes(alerts),
             },
         },
     }
