@@ -8,6 +8,8 @@ import structlog
 from bot.adapters.journal_sql.store import Store
 from bot.diagnosis._scan import ModeModule
 from bot.domain.ids import TableName
+from bot.service.alerts import AlertDesk
+from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.watch_look import Eye, WatchTerms
@@ -31,7 +33,9 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     alone = store.presence.alone_with
     followed = tuple(table for table in channels if settings.tables[table].watch)
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
-    return replace(services, sightings=sightings, watch=made)
+    desk = AlertDesk(sightings, services.observer.tables, made)
+    hearing = Hearing(desk, sightings, services.store, services.clock, watch.listen_in)
+    return replace(services, sightings=sightings, watch=made, hearing=hearing)
 
 
 def channels_of(settings: Settings) -> dict[TableName, str]:

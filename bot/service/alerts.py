@@ -40,6 +40,11 @@ class Alert(Record):
     runbook: str | None
     link: str | None
 
+    @property
+    def known_as(self) -> str:
+        """Its name as it is kept: on one line, nothing hidden in it."""
+        return visible(self.name)[:_NAME].strip()
+
 
 class PassedOver(Record):
     """An alert that nothing came of."""
@@ -142,6 +147,6 @@ def _sign(alert: Alert, *, is_followed: bool) -> Sign:
         is_urgent=alert.severity == "sev1",
         source=alert.source,
         link=alert.link,
-        name=visible(alert.name)[:_NAME].strip(),
+        name=alert.known_as,
         room=alert.room,
     )

@@ -64,6 +64,10 @@ class Sightings:
         """Those that have a channel in which something can be told."""
         return tuple(self._channels)
 
+    def channel(self, table: TableName) -> str:
+        """Where this table's findings are told."""
+        return self._channels[table]
+
     def memory(self, table: TableName) -> Memory:
         """What is remembered of a table."""
         return recall(self._notes.of(table))

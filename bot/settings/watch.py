@@ -20,6 +20,12 @@ class WatchSettings(Record):
         examples=["C0INCIDENT"],
     )
     mention: People = Field(default=People(), description="Who is mentioned in urgent findings, and so notified.")
+    listen_in: tuple[str, ...] = Field(
+        default=(),
+        description="Slack channel ids in which what people and other bots write is read: a message that names a "
+        "watched table, or its job, becomes a finding. Who mentions the bot is heard in every channel it is in.",
+        examples=[["C0ALERTS01"]],
+    )
     every: timedelta = Field(
         default=timedelta(seconds=30),
         ge=timedelta(seconds=1),

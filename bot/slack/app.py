@@ -29,9 +29,16 @@ _ANY = re.compile(".*")
 
 
 def build_app(
-    client: WebClient, *, inbox: Inbox, clock: Clock, on_stored: Callable[[], None], signing_secret: str | None
+    client: WebClient,
+    *,
+    inbox: Inbox,
+    clock: Clock,
+    is_for_us: Callable[[dict[str, Any]], bool],
+    on_stored: Callable[[], None],
+    signing_secret: str | None,
 ) -> App:
-    """A Bolt app for Socket Mode or HTTP. `on_stored` wakes the worker; it must be quick."""
+    """A Bolt app for Socket Mode or HTTP. `is_for_us` says what is stored at all, `on_stored` wakes the worker; both
+    must be quick, and neither may raise."""
 
     def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         """Bolt would ask auth.test before the first delivery is stored, and turn it away if Slack refuses."""
@@ -51,6 +58,8 @@ def build_app(
 
     @app.middleware
     def store(body: dict[str, Any], next: Callable[[], BoltResponse]) -> BoltResponse:  # noqa: A002 - Bolt's name
+        if not is_for_us(body):
+            return next()
         try:
             inbox.put(_delivery(body, clock.now()))
         except CouldNotKeep as away:
@@ -76,6 +85,7 @@ def build_app(
     app.view(_ANY)(submitted)
     app.view_closed(_ANY)(lambda ack: ack())
     app.event("app_home_opened")(lambda: None)
+    app.event("app_mention")(lambda: None)
     app.event("message")(lambda: None)
     return app
 

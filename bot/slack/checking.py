@@ -17,8 +17,12 @@ SCOPES = (
     "channels:history",
     "groups:read",
     "groups:history",
+    "app_mentions:read",
 )
 """What the bot token needs; deploy/slack/manifest.yaml asks for them and says of each what for."""
+EVENTS = ("app_home_opened", "app_mention", "message.channels", "message.groups")
+"""What the manifest subscribes to. Of messages only those are kept that name a watched table in a channel of
+`watch.listen_in`, and those that mention the bot."""
 
 
 def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:

@@ -10,6 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.privacy import may_see, unknown
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
+from bot.slack.heard import Heard
 from bot.slack.ids import Click, Form
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
 from bot.slack.rooms import SlackRooms
@@ -93,7 +94,7 @@ class Privacy:
                 named = request.parts[0]
             case Submitted():
                 named = request.about.split("/")[0]
-            case HomeOpened():
+            case HomeOpened() | Heard():
                 return []
         try:
             return [self._store.get(IncidentId(named))]

@@ -6,6 +6,7 @@ from typing import Any
 from bot.domain.ids import UserId
 from bot.domain.record import Record
 from bot.ports import Delivery
+from bot.slack.heard import Heard, heard_in, said_key
 
 
 class Command(Record):
@@ -60,7 +61,7 @@ class HomeOpened(Record):
     user: UserId
 
 
-Request = Command | Clicked | Submitted | HomeOpened
+Request = Command | Clicked | Submitted | HomeOpened | Heard
 
 
 def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
@@ -72,7 +73,7 @@ def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
         return "command", f"command/{body['trigger_id']}"
     kind = str(body.get("type", "unknown"))
     if kind == "event_callback":
-        return kind, f"event/{body.get('event_id')}"
+        return kind, said_key(body) or f"event/{body.get('event_id')}"
     if kind == "view_submission":
         view = body["view"]
         return kind, f"view/{view['id']}/{view.get('hash')}"
@@ -112,6 +113,8 @@ def parse(delivery: Delivery) -> Request | None:
             )
         case "event_callback" if body.get("event", {}).get("type") == "app_home_opened":
             return HomeOpened(user=UserId(body["event"]["user"]))
+        case "event_callback":
+            return heard_in(body)
         case _:
             return None
 

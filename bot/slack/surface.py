@@ -21,6 +21,8 @@ from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import SlackDirectory
+from bot.slack.ears import Ears
+from bot.slack.heard import Heard
 from bot.slack.privacy import Privacy
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
@@ -57,6 +59,7 @@ class SlackSurface:
         self._privacy = Privacy(services.store, SlackRooms(client))
         self._commands = Commands(services, self._views, self._privacy)
         self._clicks = Clicks(services, self._commands, self._views)
+        self._ears = Ears(client, services)
         self._submits = Submits(services, self._views, self._privacy)
         self._projection = Projection(services.store, outbox, cursor)
         arrivals = Arrivals()
@@ -72,7 +75,12 @@ class SlackSurface:
         )
         self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, arrivals, on_answer=self._sender.wake)
         self.app: App = build_app(
-            client, inbox=inbox, clock=services.clock, on_stored=self._worker.wake, signing_secret=signing_secret
+            client,
+            inbox=inbox,
+            clock=services.clock,
+            is_for_us=self._ears.is_for_us,
+            on_stored=self._worker.wake,
+            signing_secret=signing_secret,
         )
         self._client = client
         self._socket: SocketModeHandler | None = None
@@ -135,6 +143,8 @@ class SlackSurface:
                 return self._clicks.handle(request)
             case Submitted():
                 return self._submits.handle(request)
+            case Heard():
+                return self._ears.take(request)
             case HomeOpened():
                 services = self._services
                 facts = home_facts(

@@ -10,6 +10,7 @@ import structlog
 from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox, Post
 from bot.slack.arrivals import Arrivals
+from bot.slack.heard import Heard
 from bot.slack.requests import Clicked, Command, Request, Submitted, parse
 
 log = structlog.get_logger(__name__)
@@ -145,7 +146,7 @@ class InboxWorker:
 def answer_channel(request: Request) -> str:
     """Where the person can be answered: the channel they are in; a form carries it as its last id."""
     match request:
-        case Command() | Clicked():
+        case Command() | Clicked() | Heard():
             return request.channel
         case Submitted():
             return request.about.split("/")[-1] if request.about else ""

@@ -18,6 +18,7 @@ class StoredMessage(BaseModel):
     attachments: tuple[Payload, ...] = ()
     files: tuple[Payload, ...] = ()
     bot_id: str | None = None
+    username: str | None = None
     thread_ts: str | None = None
     ephemeral_to: str | None = None
     edited_ts: str | None = None
@@ -38,11 +39,9 @@ class StoredMessage(BaseModel):
 
     def on_the_wire(self, *, team: str, app_id: str, with_metadata: bool = False) -> Payload:
         """The message as an app reads it in answers and in interaction payloads."""
-        body: Payload = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text, "team": team}
+        body: Payload = {"type": "message", "ts": self.ts, "text": self.text, "team": team, **self._author(app_id)}
         if self.subtype:
             body["subtype"] = self.subtype
-        if self.bot_id:
-            body |= {"bot_id": self.bot_id, "app_id": app_id}
         if self.blocks:
             body["blocks"] = [dict(block) for block in self.blocks]
         if self.attachments:
@@ -60,3 +59,11 @@ class StoredMessage(BaseModel):
         if with_metadata and self.metadata:
             body["metadata"] = self.metadata
         return body
+
+    def _author(self, app_id: str) -> Payload:
+        """A person, the app, or another app that wrote by an incoming webhook and so has no user."""
+        if self.bot_id is None:
+            return {"user": self.user}
+        if self.username is not None:
+            return {"bot_id": self.bot_id, "username": self.username}
+        return {"user": self.user, "bot_id": self.bot_id, "app_id": app_id}

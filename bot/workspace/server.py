@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket
 
 from bot.workspace.api.routes import web_api_routes
 from bot.workspace.control_routes import control_routes
+from bot.workspace.incoming_routes import incoming_routes
 from bot.workspace.page_routes import page_routes
 from bot.workspace.response_routes import response_routes
 from bot.workspace.static_routes import static_routes
@@ -120,6 +121,7 @@ def _application(world: World, hosts: list[str]) -> Starlette:
             *web_api_routes(world),
             *response_routes(world),
             *control_routes(world),
+            *incoming_routes(world),
             *page_routes(world),
             *static_routes(world),
         ],

@@ -19,7 +19,7 @@ from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.runbook.parse import read_all
-from bot.slack.checking import SCOPES
+from bot.slack.checking import EVENTS, SCOPES
 from bot.slack.commands import VERBS
 from bot.slack.ids import COMMAND
 from bot.workspace.api import METHODS
@@ -72,7 +72,7 @@ def test_the_manifest_asks_for_what_the_bot_uses() -> None:
 
     assert set(SCOPES) == set(manifest["oauth_config"]["scopes"]["bot"])
     assert [COMMAND] == [c["command"] for c in manifest["features"]["slash_commands"]]
-    assert ["app_home_opened"] == manifest["settings"]["event_subscriptions"]["bot_events"]
+    assert list(EVENTS) == manifest["settings"]["event_subscriptions"]["bot_events"]
 
 
 def test_every_method_that_the_bot_calls_has_its_scope() -> None:

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 from slack_sdk import WebClient
 
-from bot.slack.checking import SCOPES
+from bot.slack.checking import EVENTS, SCOPES
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = ROOT / "deploy" / "slack" / "manifest.yaml"
@@ -19,6 +19,7 @@ NEEDED: dict[str, frozenset[str]] = {
     "chat_postMessage": frozenset({"chat:write"}),
     "chat_postEphemeral": frozenset({"chat:write"}),
     "chat_update": frozenset({"chat:write"}),
+    "chat_getPermalink": frozenset(),
     "conversations_info": frozenset({"channels:read", "groups:read"}),
     "conversations_members": frozenset({"channels:read", "groups:read"}),
     "conversations_history": frozenset({"channels:history", "groups:history"}),
@@ -29,8 +30,8 @@ NEEDED: dict[str, frozenset[str]] = {
     "files_upload_v2": frozenset({"files:write"}),
 }
 """Web API method as slack_sdk names it -> the bot scopes that Slack's reference asks for it."""
-OF_THE_MANIFEST_ITSELF = {"commands"}
-"""Asked for by a feature, not by a call: the slash command."""
+OF_THE_MANIFEST_ITSELF = {"commands", "app_mentions:read"}
+"""Asked for by a feature, not by a call: the slash command, and the event of a mention."""
 METHODS = {name for name in vars(WebClient) if not name.startswith("_")} - {"api_call", "base_url", "token"}
 
 
@@ -88,5 +89,5 @@ def test_each_scope_says_what_for() -> None:
 
 
 def test_no_event_is_subscribed_that_is_not_handled(manifest: dict[str, dict[str, dict[str, list[str]]]]) -> None:
-    """The bot hears of App Home being opened; it reads no conversation along."""
-    assert manifest["settings"]["event_subscriptions"]["bot_events"] == ["app_home_opened"]
+    """App Home, mentions, and messages, of which tests/watch shows that nothing is kept that does not concern it."""
+    assert manifest["settings"]["event_subscriptions"]["bot_events"] == list(EVENTS)

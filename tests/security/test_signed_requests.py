@@ -42,7 +42,8 @@ def post(store: Store) -> Iterator[Post]:
     woken = threading.Event()
     app = build_app(
         WebClient("xoxb-1", base_url="http://127.0.0.1:9/"),
-        inbox=store.inbox, clock=SystemClock(), on_stored=woken.set, signing_secret=SECRET,
+        inbox=store.inbox, clock=SystemClock(), is_for_us=lambda _body: True, on_stored=woken.set,
+        signing_secret=SECRET,
     )  # fmt: skip
     with TestClient(http_app(app)) as client:
 

@@ -10,6 +10,8 @@ from bot.adapters.journal_sql.store import Store
 from bot.bootstrap import failure_modes
 from bot.domain.approval import People
 from bot.domain.quiet import QuietHours
+from bot.service.alerts import AlertDesk
+from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.watch_look import Eye, WatchTerms
@@ -27,6 +29,7 @@ class WatchingBot(LittleBot):
     """`looks()` is one look of the watch at the table, and `looks_twice()` what confirms a sign."""
 
     quiet: ClassVar[QuietHours | None] = None
+    listen_in: ClassVar[tuple[str, ...]] = ("C0REVENUE2", ONCALL_CHANNEL)
 
     @property
     def watch(self) -> Watch:
@@ -77,4 +80,6 @@ class WatchingBot(LittleBot):
         eye = Eye(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
         alone = store.presence.alone_with
         watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
-        return replace(services, sightings=sightings, watch=watch)
+        desk = AlertDesk(sightings, services.observer.tables, watch)
+        hearing = Hearing(desk, sightings, services.store, self.clock, self.listen_in)
+        return replace(services, sightings=sightings, watch=watch, hearing=hearing)

@@ -21,7 +21,8 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     text = f"{sighted.table}: {sign.headline}"
     mark = ":white_check_mark:" if is_over else ":rotating_light:" if sign.is_urgent else ":warning:"
     who = "" if is_over or sight.incident is not None or not sign.is_urgent else _asked(mention)
-    title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
+    name = code(sighted.table) + (":" if sign.room is not None else "")
+    title = f"{mark} *{name} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
     reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
     hidden = len(sign.reasons) - len(reasons)
     reasons += [f"_{hidden} more in the diagnosis._"] if hidden > 0 else []

@@ -29,7 +29,8 @@ export function author(id) {
   if (id === app.user_id) return { name: app.display_name, color: app.color, initials: null, isApp: true };
   const person = people.find((one) => one.id === id);
   if (person) return { name: person.display_name, color: person.color, initials: person.initials, isApp: false };
-  return { name: "Slackbot", color: "#616061", initials: "S", isApp: true };
+  const name = !id || id === "USLACKBOT" ? "Slackbot" : id;
+  return { name, color: "#616061", initials: name[0].toUpperCase(), isApp: true };
 }
 
 export function channelNamed(ref) {

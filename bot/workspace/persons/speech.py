@@ -1,11 +1,10 @@
 """A person says something, reacts, or opens the app's Home."""
 
-import re
-
 from bot.workspace.message import StoredMessage
 from bot.workspace.payload import Payload
 from bot.workspace.people import Channel, Person
 from bot.workspace.persons.names import escaped, with_marks
+from bot.workspace.persons.told import tell_app
 from bot.workspace.refusal import CannotDo
 from bot.workspace.world import World
 
@@ -29,7 +28,7 @@ def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: st
             thread_ts=(root.thread_ts or root.ts) if root else None,
         )
     )
-    _post_events(world, channel, message)
+    tell_app(world, channel, message)
     return message
 
 
@@ -81,18 +80,3 @@ def channel_to_write(world: World, person: Person, ref: str) -> Channel:
     if channel.is_archived:
         raise CannotDo("is_archived", f"#{channel.name} is archived, so nobody can write there. Use another channel.")
     return channel
-
-
-def _post_events(world: World, channel: Channel, message: StoredMessage) -> None:
-    app = world.cast.app
-    if app.user_id not in channel.members:
-        return
-    event = {
-        **message.on_the_wire(team=world.cast.team_id, app_id=app.app_id),
-        "channel": channel.id,
-        "channel_type": "im" if channel.is_im else "channel",
-        "event_ts": message.ts,
-    }
-    world.deliveries.post_event(event)
-    if re.search(f"<@{app.user_id}>", message.text):
-        world.deliveries.post_event({**event, "type": "app_mention"})
