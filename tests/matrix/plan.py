@@ -124,10 +124,8 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
     ("F12", "with the V1 sink: in SQL its uid follows the shape of the job's graph, and no option changes it."),
     (
         "F16",
-        "yet, with rows that show it: in a run of `upsert-writer-stuck` the V2 sink of Iceberg 1.11 did put what two "
-        "checkpoints handed in into one commit, but no key came twice in it. The story has keys since that do; it was "
-        "not run again. With the V1 sink it cannot be: since Iceberg 1.7 that commits two checkpoints apart. By a CDC "
-        "sink: the lab has none.",
+        "with the V1 sink: since Iceberg 1.7 that commits what two checkpoints handed in apart. By a CDC sink: the lab "
+        "has none.",
     ),
     (
         "F17",
