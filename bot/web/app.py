@@ -99,6 +99,12 @@ def _answer(pages: Pages, request: Request, status: int, error: WaterlineError) 
 def _in_words(request: Request, status: int) -> WaterlineError:
     if status == 405 and request.url.path.startswith(ALERTS):
         return _NotThere(f"{request.method} is not done here.", "Alerts are told at this address.", "Use POST.")
+    if request.url.path.startswith(ANSWERS):
+        return _NotThere(
+            "No answer is taken at this address.",
+            "Expected the link of a notice, opened or answered by a button; or this Waterline has no links set up.",
+            "Answer in the incident's channel, which the notice names.",
+        )
     if status == 405:
         return _NotThere(
             f"{request.method} is not done here.", "Everything at this address can only be read.", "Use GET."

@@ -18,8 +18,15 @@ class Mailbox:
 
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
+        self.logins: list[str] = []
+        """Lines in which somebody tried to log in."""
         self.refuses: str | None = None
         self.port = 0
+
+    async def handle_AUTH(self, _server: SMTP, _session: Session, _envelope: Envelope, args: list[str]) -> str:
+        """aiosmtpd's hook; it is reached only where the server offers AUTH."""
+        self.logins.append(" ".join(args))
+        return "235 welcome"
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         """aiosmtpd's hook."""
@@ -41,7 +48,9 @@ def mailbox() -> Iterator[Mailbox]:
     def run() -> None:
         asyncio.set_event_loop(loop)
         server = loop.run_until_complete(
-            loop.create_server(lambda: SMTP(box, hostname="loopback", loop=loop), "127.0.0.1", 0)
+            loop.create_server(
+                lambda: SMTP(box, hostname="loopback", loop=loop, auth_require_tls=False), "127.0.0.1", 0
+            )
         )
         box.port = server.sockets[0].getsockname()[1]
         ready.set()
@@ -82,6 +91,8 @@ def hook() -> Iterator[Hook]:
             answer = json.dumps(said).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(answer)))
+            if 300 <= status < 400:
+                self.send_header("location", f"{taken.url}/elsewhere")
             self.end_headers()
             self.wfile.write(answer)
 

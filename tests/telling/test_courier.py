@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.adapters.smtp import Security, Smtp
 from bot.domain.entries import DeliveryTried
 from bot.domain.notice import Address, sending_key
 from bot.domain.told import MOST_TRIES
@@ -68,6 +69,40 @@ def test_a_webhook_is_signed_with_every_secret(scene: Scene) -> None:
     assert headers["webhook-id"] == headers["idempotency-key"] == sending_key(key, f"webhook:{scene.hook.url}")
     assert int(headers["webhook-timestamp"]) == int(scene.clock.at.timestamp())
     assert json.loads(body)["data"]["trusted_snapshot"] == 5130840912223377421
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_webhook_is_not_led_elsewhere(scene: Scene, status: int) -> None:
+    """A redirect is no delivery: what is signed for one address goes to no other."""
+    key = scene.queues(Address(by="webhook", to=scene.hook.url))
+    scene.hook.answers = [(status, {})]
+
+    scene.delivers()
+
+    delayed = scene.story.incident.notices[key].deliveries[f"webhook:{scene.hook.url}"].delayed
+    assert len(scene.hook.requests) == 1
+    assert delayed is not None
+    assert f"HTTP {status}" in delayed.problem
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_no_password_is_sent_without_encryption(scene: Scene, security: Security) -> None:
+    """A mail server that cannot encrypt, or somebody in its place, gets neither password nor notice."""
+    key = scene.queues(scene.mail())
+    courier = scene.courier()
+    courier._carriers = {
+        "email": Smtp(
+            "127.0.0.1", scene.box.port, "w@acme.example", security=security, login=("w", "hunter22"), limit_s=2
+        )
+    }
+
+    courier.deliver_due(scene.story.id)
+
+    delayed = scene.story.incident.notices[key].deliveries[scene.mail().key].delayed
+    assert (scene.box.mails, scene.box.logins) == ([], [])
+    assert delayed is not None
+    assert "did not take it" in delayed.problem
+    assert "hunter22" not in delayed.problem
 
 
 def test_a_program_answers_in_the_body_of_its_response(scene: Scene) -> None:

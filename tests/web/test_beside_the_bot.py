@@ -5,24 +5,36 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 from ruamel.yaml import YAML
 
+from bot.domain.entries import NoticeQueued
+from bot.domain.notice import Notice
+from bot.notices.answer_link import AnswerLinks
 from bot.workspace import Workspace
 from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.scene import Scene
 
+KEY = "k" * 32
+
 
 def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_path: Path) -> None:
-    """With the token it answers, and whoever Slack knows is named; without a section `web` nothing listens."""
+    """With the token it answers, and whoever Slack knows is named; a consumer answers by its link, without one."""
     with Workspace().serve() as slack:
         known = slack.person("ana").person
         scene.opens(by=known.id)
+        notice = Notice(
+            kind="update", revision=1, consumer="a", channel="C0REVENUE2", text="*News*", answers=("acknowledged",)
+        )
+        scene.incidents.write(scene.id, by=known.id, decide=lambda _now: [NoticeQueued(notice=notice)])
+        link = AnswerLinks((KEY.encode(),), "", timedelta(days=14)).of(scene.id, "a", datetime.now(UTC))
         config, log = _config(scene, slack), tmp_path / "bot.log"
         secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t0"}
+        secrets["WATERLINE_ANSWER_SECRET"] = KEY
         command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
         with (
             log.open("wb") as output,
@@ -34,11 +46,15 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
                 with httpx.Client(base_url=address, auth=("", "t0")) as web:
                     page, trust = web.get("/incidents/wl-1").text, web.get(f"/v1/tables/{ORDERS}/trust").json()
                 refused = httpx.get(f"{address}/")
+                answer = httpx.post(f"{address}{link.url}", data={"answer": "acknowledged"})
             finally:
                 process.send_signal(signal.SIGTERM)
                 ended = process.wait(timeout=30)
 
     assert (0, 401, "under-review") == (ended, refused.status_code, trust["state"])
+    [told] = scene.incidents.get(scene.id).notices.values()
+    assert (303, [("acknowledged", "a")]) == (answer.status_code, [(each.answer, each.by) for each in told.answers])
+    assert link.token not in log.read_text()
     assert "by Ana Ribeiro" in page
     assert known.id not in page
 
@@ -52,7 +68,7 @@ def _config(scene: Scene, slack: Workspace) -> Path:
             str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
         },
         "slack": {"base_url": slack.api_url, "pace": 0},
-        "web": {"port": 0},
+        "web": {"port": 0, "public_url": "http://127.0.0.1:8370"},
     }
     path = scene.folder / "waterline.yaml"
     with path.open("w", encoding="utf-8") as file:
