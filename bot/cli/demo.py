@@ -21,8 +21,9 @@ from bot.cli.walk import Walk
 from bot.domain.errors import BadConfiguration
 from bot.lab.lab import Lab
 from bot.lab.proof import Proof
-from bot.slack.checking import SCOPES
+from bot.slack.checking import EVENTS, SCOPES
 from bot.workspace import Workspace
+from bot.workspace.people import BotApp
 
 Incident = Literal["restored-from-older-savepoint", "rolled-back-while-running", "task-manager-killed"]
 SYMPTOMS: dict[str, str] = {
@@ -50,10 +51,10 @@ def demo(
     (home / "bot.log").unlink(missing_ok=True)
     with (
         Lab(home / "lab", sink=sink, say=_say) as lab,
-        Workspace(scopes=frozenset(SCOPES)).serve(port=port) as workspace,
+        Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve(port=port) as workspace,
     ):
         state = lab.start()
-        config = write_config(home, state, workspace.api_url, workspace.world.cast)
+        config = write_config(home, state, workspace.api_url, workspace.world.cast, watch=True)
         with bot_process(config, workspace, home / "bot.log"):
             lab.tell(incident)
             wait_for_bot(workspace, home / "bot.log")
@@ -114,7 +115,11 @@ def _invite(workspace: Workspace, incident: str) -> None:
     _console.print("")
     _console.print(f"  Open  {workspace.url}", style="bold")
     _console.print(f"  You are Ana, on call. What happened: {incident}.", markup=False)
-    _console.print("  Type  /waterline  in #orders-oncall, then  /waterline open", markup=False)
+    if incident != "task-manager-killed":
+        _console.print(
+            "  The watch tells it in #orders-oncall within a minute: press Open incident there.", markup=False
+        )
+    _console.print("  Or type  /waterline  in #orders-oncall, then  /waterline open", markup=False)
     _console.print("  Approve as Ben or Cleo (switch people at the top left). Ctrl-C ends everything.", markup=False)
     stopping = threading.Event()
     for name in (signal.SIGINT, signal.SIGTERM):

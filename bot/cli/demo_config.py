@@ -11,9 +11,10 @@ from bot.workspace import Cast
 ACTION = "rewind_table_and_job"
 
 
-def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast) -> Path:
-    """`folder/waterline.yaml`; the same kind of file as a deployment's."""
+def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch: bool = False) -> Path:
+    """`folder/waterline.yaml`; the same kind of file as a deployment's. `watch`: also follow the table unasked."""
     channels = {channel.name: channel.id for channel in cast.channels}
+    ana = next(person.id for person in cast.people if person.name == "ana")
     approvers = next(group.id for group in cast.groups)
     start = {
         "kind": "sql-gateway",
@@ -21,7 +22,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast) -> Path:
         "statements": list(lab.start_statements),
         "properties": dict(lab.session_properties),
     }
-    content = {
+    content: dict[str, object] = {
         "home": "bot",
         "catalog": {
             "name": lab.catalog_name,
@@ -61,6 +62,12 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast) -> Path:
         "lineage": {"events": str(lab.lineage_path)},
         "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
     }
+    if watch:
+        content["watch"] = {
+            "every": 5,
+            "mention": {"users": [ana]},
+            "listen_in": [channels["revenue-analytics"]],
+        }
     path = folder / "waterline.yaml"
     with path.open("w", encoding="utf-8") as file:
         YAML().dump(content, file)

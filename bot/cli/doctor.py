@@ -43,11 +43,12 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
-    lines += [*_unreached(settings), *_answers_by_link(settings)]
+    lines += [*_unreached(settings), *answers_by_link(settings)]
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
-        lines += list(slack_findings(client, list(settings.setups.values())))
+        rooms = settings.watch.listen_in if settings.watch is not None else ()
+        lines += list(slack_findings(client, list(settings.setups.values()), rooms))
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")
@@ -70,7 +71,7 @@ def _unreached(settings: Settings) -> Iterator[Line]:
             )
 
 
-def _answers_by_link(settings: Settings) -> Iterator[Line]:
+def answers_by_link(settings: Settings) -> Iterator[Line]:
     """Whether those who are told by e-mail or webhook can answer. Neither address nor secret is a choice; one alone
     was meant otherwise."""
     what = "answers by link"

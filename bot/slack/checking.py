@@ -1,6 +1,6 @@
 """What `waterline doctor` asks Slack: token, scopes, channels, user groups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -25,8 +25,10 @@ EVENTS = ("app_home_opened", "app_mention", "message.channels", "message.groups"
 `watch.listen_in`, and those that mention the bot."""
 
 
-def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
-    """(what, is it good, what was found, what to do), one line a question."""
+def slack_findings(
+    client: WebClient, setups: Sequence[TableSetup], rooms: Sequence[str] = ()
+) -> Iterator[tuple[str, bool, str, str]]:
+    """(what, is it good, what was found, what to do), one line a question. `rooms`: further channels to be in."""
     try:
         answer = client.auth_test()
     except SlackApiError as error:
@@ -47,12 +49,13 @@ def slack_findings(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[
         yield "scopes", False, f"missing: {', '.join(missing)}", "Add them to the app and install it again."
     else:
         yield "scopes", True, "all there" if granted else "Slack did not list them", ""
-    yield from _channels(client, setups)
+    consumers = {c.channel for setup in setups for c in setup.consumers if c.channel is not None}
+    yield from _channels(client, {*consumers, *rooms})
     yield from _groups(client, setups)
 
 
-def _channels(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
-    for channel in sorted({c.channel for setup in setups for c in setup.consumers if c.channel is not None}):
+def _channels(client: WebClient, channels: Collection[str]) -> Iterator[tuple[str, bool, str, str]]:
+    for channel in sorted(channels):
         try:
             info = client.conversations_info(channel=channel)["channel"]
         except SlackApiError as error:
