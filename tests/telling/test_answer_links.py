@@ -2,18 +2,22 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.cli.doctor import answers_by_link
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from bot.domain.notice import Address
 from bot.notices.answer_link import AnswerLinks, BadLink, OldLink, link_secrets
+from bot.settings import Settings
 from tests import orders_table as orders
 from tests.telling.conftest import BASE, Scene, links
 
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "waterline.example.yaml"
 OLD, NEW = b"o" * 32, b"n" * 32
 INCIDENT = IncidentId("wl-7")
 
@@ -122,3 +126,30 @@ def test_no_link_comes_back_into_the_record(scene: Scene, status: int) -> None:
     assert link.token[:16] not in stored
     assert "550 suspicious link" in stored
     assert bool(scene.story.incident.notices[key].answers) is (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("secret", "url", "is_good", "found"),
+    [
+        ("k" * 32, BASE, True, f"carry a link to {BASE}/answer/"),
+        ("k" * 32, None, False, "web.public_url is not"),
+        (None, BASE, False, "WATERLINE_ANSWER_SECRET is not"),
+        (None, None, True, "finds no link to answer by"),
+        ("short", BASE, False, "cannot be used"),
+    ],
+)
+def test_doctor_says_whether_consumers_can_answer(
+    monkeypatch: pytest.MonkeyPatch, secret: str | None, url: str | None, is_good: bool, found: str
+) -> None:
+    """Neither address nor secret is a choice; one alone was meant otherwise."""
+    example = Settings.load(EXAMPLE)
+    assert example.web is not None
+    web = example.web.model_copy(update={"public_url": url})
+    monkeypatch.delenv("WATERLINE_ANSWER_SECRET", raising=False)
+    if secret is not None:
+        monkeypatch.setenv("WATERLINE_ANSWER_SECRET", secret)
+
+    [line] = answers_by_link(example.model_copy(update={"web": web}))
+
+    assert (is_good, True) == (line[1], found in line[2])
+    assert bool(line[3]) is not (is_good and secret is not None)
