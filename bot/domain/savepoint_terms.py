@@ -31,7 +31,7 @@ def planned_terms(plan: SavepointPlanned, now: AtProposal) -> tuple[Term, ...]:
         Term(name="Code", says=f"{plan.code_before} before, {plan.code_after} after.{_other_code(plan, now)}"),
         Term(name="Snapshots", says=_snapshots(plan, now)),
         Term(name="Consumers", says=_consumers(plan, now)),
-        Term(name="Retention", says=f"{_tag_until(f'{plan.until:%Y-%m-%d}')} {plan.keeps or now.keeps}"),
+        Term(name="Retention", says=f"{_tag_stays(f'until {plan.until:%Y-%m-%d}')} {plan.keeps or now.keeps}"),
         Term(name="May restore it", says=f"{restorers(plan)}."),
         Term(
             name="Counts until", says=f"{plan.until:%Y-%m-%d %H:%M} UTC; a restore from another point has to say why."
@@ -42,13 +42,16 @@ def planned_terms(plan: SavepointPlanned, now: AtProposal) -> tuple[Term, ...]:
 def unplanned_terms(table: TableName, now: AtProposal, days: int) -> tuple[Term, ...]:
     """What is on record of a savepoint that nobody planned, and how to plan it first."""
     return (
-        Term(name="Plan", says=f"none. To give it a reason and an end: reject this, and /waterline savepoint {table}."),
+        Term(
+            name="Plan",
+            says=f"none. To give it reason and end, reject this and type `/waterline savepoint {table}`.",
+        ),
         Term(name="Code", says=f"{now.code or 'not told by Flink'} before; after is not said."),
         Term(name="Snapshots", says=_before_and_after(now)),
         Term(
             name="Consumers", says=f"{', '.join(now.consumers) or 'none declared'}; whether they were told is not said."
         ),
-        Term(name="Retention", says=f"{_tag_until('then')} {now.keeps}"),
+        Term(name="Retention", says=f"{_tag_stays(f'for {days} days')} {now.keeps}"),
         Term(name="May restore it", says=f"{ANYBODY}."),
         Term(name="Counts until", says=f"{days} days after it was taken."),
     )
@@ -85,7 +88,5 @@ def _consumers(plan: SavepointPlanned, now: AtProposal) -> str:
     return f"{', '.join(plan.told)} told{f'; not told: {missing}' if missing else ''}."
 
 
-def _tag_until(day: str) -> str:
-    return (
-        f"The tag keeps the snapshot until {day}, longer while an incident of the table is open, and is removed then."
-    )
+def _tag_stays(how_long: str) -> str:
+    return f"The tag keeps the snapshot {how_long}, longer while an incident of the table is open; then it is removed."

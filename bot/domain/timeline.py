@@ -91,7 +91,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"Previewed the notice “{_words(body.notices[0].kind)}” for {told}."
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
-            return f"Contract review opened: {len(body.findings)} terms looked at, {broken} did not hold."
+            return f"Contract review opened: {_terms(len(body.findings))} looked at, {broken} did not hold."
         case e.FindingAssigned():
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
@@ -233,6 +233,10 @@ def _full(text: str) -> str:
 
 def _bare(text: str) -> str:
     return text.strip().rstrip(".")
+
+
+def _terms(count: int) -> str:
+    return f"{count} term{'' if count == 1 else 's'}"
 
 
 def _words(name: str) -> str:

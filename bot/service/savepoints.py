@@ -48,8 +48,12 @@ class Savepoints:
         self._clock = clock
 
     def offer(self, table: TableName) -> SavepointOffer:
-        """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job."""
+        """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
+        savepoint is proposed: nobody fills in a form for nothing."""
         setup, job = self._observer.setup(table), self._job_of(table)
+        under_way = self._store.open_on(table)
+        if under_way is not None:
+            _must_not_be_proposed(under_way)
         observation = self._observer.observe(table)
         live = [run for run in observation.jobs.values if isinstance(run, JobRun) and not run.is_terminal]
         newest = next((s for s in observation.table.chain if s.checkpoint_id is not None), None)
@@ -192,7 +196,7 @@ def _must_not_be_proposed(now: Incident) -> None:
     busy = next((v for v in of_savepoint if v.state in _UNDECIDED | _AT_WORK), None)
     if busy is not None:
         raise Refused(
-            "The plan was not changed: a savepoint is proposed by the one before.",
+            "A savepoint is proposed already: its plan is not changed under it.",
             f"“{busy.proposal.title}” in {now.id} is {busy.state.value}, with its terms as they were shown.",
             "Wait for its end." if busy.state in _AT_WORK else "Reject it first; then plan anew and propose again.",
         )

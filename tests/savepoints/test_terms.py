@@ -34,8 +34,8 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
         "Code": "1.4 before, 1.5 after. Flink tells test of the run that is stopped.",
         "Snapshots": f"{head} is the head now, schema 0; the one that the stop commits is added when it is known.",
         "Consumers": "revenue_daily told; not told: fraud_scores.",
-        "Retention": f"The tag keeps the snapshot until {day}, longer while an incident of the table is open, and is "
-        "removed then. The contract names no retention.",
+        "Retention": f"The tag keeps the snapshot until {day}, longer while an incident of the table is open; then "
+        "it is removed. The contract names no retention.",
         "May restore it": f"<@{ANA}>.",
         "Counts until": f"{plan.planned.until:%Y-%m-%d %H:%M} UTC; a restore from another point has to say why.",
     }
@@ -73,8 +73,10 @@ def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
     world.plans()
     made = world.proposes(*world.savepoint())
 
-    with pytest.raises(Refused, match=r"a savepoint is proposed by the one before.*Reject it first"):
+    with pytest.raises(Refused, match=r"A savepoint is proposed already.*Reject it first"):
         world.plans(reason="Another.")
+    with pytest.raises(Refused, match="A savepoint is proposed already"):
+        world.savepoints.offer(ORDERS)
     world.approvals.reject(world.scene.incident, made.id, "Not today.", by=BEN)
     world.plans(reason="Another.")
 
