@@ -99,11 +99,11 @@ def _first_possible(table: TableState, leaks: Sequence[FlinkManifest]) -> int:
     written = [leak.written_at for leak in leaks if leak.written_at is not None]
     if len(written) < len(leaks):
         return 0
-    oldest_first = list(reversed(table.chain))
-    after = [commit for commit in oldest_first if commit.committed_at >= min(written) - _CLOCKS]
-    if not after:
-        return oldest_first[-1].sequence_number + 1
-    return 0 if after[0] is oldest_first[0] else after[0].sequence_number
+    begin = min(written) - _CLOCKS
+    first = next((commit for commit in reversed(table.chain) if commit.committed_at >= begin), None)
+    if first is None:
+        return table.chain[0].sequence_number + 1
+    return 0 if first.snapshot_id == table.chain[-1].snapshot_id else first.sequence_number
 
 
 def committers_of(table: TableState, leaks: Sequence[FlinkManifest]) -> tuple[Snapshot, ...]:
@@ -114,7 +114,7 @@ def committers_of(table: TableState, leaks: Sequence[FlinkManifest]) -> tuple[Sn
         committed = committed_of(leak, table)
         if committed is None or committed < leak.checkpoint_id:
             continue
-        of_run = [s for s in reversed(table.chain) if s.job_id == leak.job_id and s.checkpoint_id is not None]
+        of_run = (s for s in reversed(table.chain) if s.job_id == leak.job_id and s.checkpoint_id is not None)
         first = next((s for s in of_run if (s.checkpoint_id or 0) >= leak.checkpoint_id), None)
         if first is not None:
             found[first.snapshot_id] = first

@@ -28,9 +28,9 @@ def missing_before(
     carried: dict[OperatorId | None, CheckpointId] = {}
     found: dict[SnapshotId, tuple[SkippedCheckpoint, ...]] = {}
     runs = {run.job_id: run for run in world.jobs.values}
-    oldest_first = tuple(reversed(world.table.chain))
-    begins_listed = bool(oldest_first) and oldest_first[0].parent_id is None
-    for commit in oldest_first:
+    chain = world.table.chain
+    begins_listed = bool(chain) and chain[-1].parent_id is None
+    for commit in reversed(chain):
         job, checkpoint = commit.job_id, commit.checkpoint_id  # looked up once: there may be 50,000 commits
         if job is None or checkpoint is None or checkpoint == DRAINED:
             continue

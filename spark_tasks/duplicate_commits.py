@@ -1,6 +1,7 @@
 """Does any commit of the window bring what another had brought before?"""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
@@ -66,12 +67,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
     """The window's commits on main, the newest below, and older ones that carry a checkpoint of the window's."""
-    below = list(ask.observation.table.ancestors(reach.since))
+    below = ask.observation.table.ancestors(reach.since)
+    near = list(islice(below, COMMITS_BELOW))
     names = {(c.job_id, c.operator_id, c.checkpoint_id) for c in reach.main if c.checkpoint_id is not None}
     checkpoints = {checkpoint for _, _, checkpoint in names}
-    older = (c for c in below[COMMITS_BELOW:] if c.checkpoint_id in checkpoints)
+    older = (c for c in below if c.checkpoint_id in checkpoints)
     same = [c for c in older if (c.job_id, c.operator_id, c.checkpoint_id) in names]
-    return (*reversed([*below[:COMMITS_BELOW], *same]), *reach.main)
+    return (*reversed([*near, *same]), *reach.main)
 
 
 def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:

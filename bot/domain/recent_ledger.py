@@ -1,5 +1,7 @@
 """The newest commits as a ledger, from the table's metadata alone: what a page can show without an incident. Pure."""
 
+from heapq import nlargest
+
 from bot.domain.flink import CheckpointKind
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.table import Snapshot, TableState
@@ -10,8 +12,9 @@ _MOST = 40
 def recent_ledger(table: TableState) -> Ledger:
     """The newest commits, those that were rolled back too. Files are not opened, and neither Flink nor lineage is
     asked: checkpoints without a commit, readers and ranges are not known here."""
-    newest = sorted(table.snapshots, key=lambda s: (s.sequence_number, s.committed_at))[-_MOST:]
-    shown = [s for s in newest if s.snapshot_id in table.chain_ids or s in table.rolled_back]
+    newest = nlargest(_MOST, table.snapshots, key=lambda s: (s.sequence_number, s.committed_at))
+    rolled_back = {s.snapshot_id for s in table.rolled_back}
+    shown = [s for s in reversed(newest) if s.snapshot_id in table.chain_ids or s.snapshot_id in rolled_back]
     return Ledger(rows=tuple(_row(table, snapshot) for snapshot in shown), readers_known=False)
 
 

@@ -46,9 +46,9 @@ class Switch(Record):
     first_checkpoint: CheckpointId
 
 
-def flink_commits(table: TableState) -> tuple[Snapshot, ...]:
+def flink_commits(table: TableState) -> Sequence[Snapshot]:
     """The commits on main that carry a run and a checkpoint id, oldest first."""
-    return tuple(s for s in reversed(table.chain) if s.job_id and s.checkpoint_id is not None)
+    return table.of_flink
 
 
 def switches(table: TableState) -> tuple[Switch, ...]:

@@ -67,8 +67,7 @@ def _judged(run: JobRun, table: TableState) -> tuple[bool, str] | None:
 
 
 def _carried_before(parent: SnapshotId | None, run: JobRun, table: TableState) -> CheckpointId | None:
-    ancestors = table.ancestors(table.by_id[parent].snapshot_id) if parent in table.by_id else iter(())
-    return next((s.checkpoint_id for s in ancestors if s.job_id and s.job_id != run.job_id), None)
+    return next((s.checkpoint_id for s in table.ancestors(parent) if s.job_id and s.job_id != run.job_id), None)
 
 
 def _restore_point_kept(trusted_id: SnapshotId | None, observation: Observation) -> Finding:

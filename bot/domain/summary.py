@@ -12,7 +12,7 @@ _MAX_ALIKE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
+class Alike:
     """What many summaries have in common."""
 
     said: Mapping[str, str]
@@ -26,7 +26,7 @@ class Summary(Mapping[str, str]):
 
     __slots__ = ("_alike", "_own")
 
-    def __init__(self, alike: _Alike, own: str) -> None:
+    def __init__(self, alike: Alike, own: str) -> None:
         self._alike = alike
         self._own = own
 
@@ -56,20 +56,28 @@ Told = Annotated[Mapping[str, str], PlainSerializer(dict, return_type=dict[str, 
 class Summaries:
     """Packs the summaries of one table, in the order of its commits."""
 
-    _alike: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Alike] = field(default_factory=dict)
+    _alike: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], Alike] = field(default_factory=dict)
     _before: Mapping[str, str] = field(default_factory=dict)
 
-    def packed(self, told: Mapping[str, str]) -> Mapping[str, str]:
-        """The same content. Numbers are a commit's own; words are shared if the commit before said the same."""
+    def packed(self, told: Mapping[str, str]) -> tuple[Alike | None, Mapping[str, str] | str]:
+        """What `unpacked` takes. Numbers are a commit's own; words are shared if the commit before said the same."""
         before, self._before = self._before, told
         own = {name: value for name, value in told.items() if value.isdecimal() or before.get(name) != value}
         if any(_BETWEEN in value for value in own.values()):
-            return told
+            return None, dict(told)
         said = {name: value for name, value in told.items() if name not in own}
         kind = (tuple(said), tuple(said.values()), tuple(own))
         alike = self._alike.get(kind)
         if alike is None:
-            alike = _Alike(said, {name: place for place, name in enumerate(own)})
+            alike = Alike(said, {name: place for place, name in enumerate(own)})
             if len(self._alike) < _MAX_ALIKE:
                 self._alike[kind] = alike
-        return Summary(alike, _BETWEEN.join(own.values()))
+        return alike, _BETWEEN.join(own.values())
+
+
+def unpacked(alike: Alike | None, own: str | Mapping[str, str]) -> Mapping[str, str]:
+    """The summary that was packed; without anything alike, it is all its own."""
+    if not isinstance(own, str):
+        return own
+    assert alike is not None
+    return Summary(alike, own)

@@ -1,6 +1,7 @@
 """Which commits an incident should look at first, and which snapshot to pin consumers to meanwhile."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
@@ -9,7 +10,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
 from bot.domain.rewinds import Rewind, rewinds
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
-from bot.domain.table import Snapshot, TableState, Window
+from bot.domain.table import TableState, Window
 
 LOOK_BACK = 20
 """Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""
@@ -127,5 +128,5 @@ def _by_failover(
 
 def _back(table: TableState, of: SnapshotId, commits: int) -> SnapshotId | None:
     """The ancestor `commits` below `of`; None when fewer are listed (then from the first one)."""
-    below: tuple[Snapshot, ...] = tuple(table.ancestors(of))
-    return below[commits].snapshot_id if len(below) > commits else None
+    below = next(islice(table.ancestors(of), commits, None), None)
+    return below.snapshot_id if below is not None else None

@@ -1,74 +1,36 @@
 """What Iceberg's metadata says of a table at one pinned `metadata.json`."""
 
-from collections.abc import Iterator, Set
+from array import array
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import takewhile, zip_longest
+from typing import Annotated, TypeVar
 
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
+from pydantic import SerializerFunctionWrapHandler, ValidatorFunctionWrapHandler, WrapSerializer, WrapValidator
 
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
+from bot.domain.head_moves import HeadMove as HeadMove
+from bot.domain.ids import SnapshotId, TableName
+from bot.domain.lazy import Lazy
+from bot.domain.listed import Listed
+from bot.domain.listed_views import ById, Picked, chosen
 from bot.domain.record import Record, Utc
-from bot.domain.summary import Told
+from bot.domain.snapshot import REPAIR as REPAIR
+from bot.domain.snapshot import TOOK_OUT as TOOK_OUT
+from bot.domain.snapshot import Snapshot as Snapshot
 
-REPAIR = "waterline.effect"
-"""Summary key of a repair: the proposal and the place of the effect in it."""
-TOOK_OUT = "waterline.took-out"
-"""Summary key of a repair: the commits whose files it took out, by id, with commas."""
+T = TypeVar("T")
 
 
-class Snapshot(Record):
-    """One commit, current or not. `summary` holds strings only, as the format stores them."""
+def _lazy_or_plain(told: object, validated: ValidatorFunctionWrapHandler) -> object:
+    return told if isinstance(told, Lazy) else tuple(validated(told))
 
-    snapshot_id: SnapshotId
-    parent_id: SnapshotId | None
-    sequence_number: int
-    committed_at: Utc
-    operation: str
-    manifest_list: str
-    schema_id: int | None
-    summary: Told
 
-    @property
-    def job_id(self) -> JobId | None:
-        """The Flink run that wrote the files (`flink.job-id`); None for any other writer."""
-        value = self.summary.get("flink.job-id")
-        return JobId(value) if value else None
+def _plain(told: Sequence[T], serialized: SerializerFunctionWrapHandler) -> object:
+    return serialized(tuple(told))
 
-    @property
-    def operator_id(self) -> OperatorId | None:
-        """`flink.operator-id`; absent before Iceberg 1.2."""
-        value = self.summary.get("flink.operator-id")
-        return OperatorId(value) if value else None
 
-    @property
-    def checkpoint_id(self) -> CheckpointId | None:
-        """`flink.max-committed-checkpoint-id`; None when absent or not a number."""
-        value = self.summary.get("flink.max-committed-checkpoint-id", "")
-        return CheckpointId(int(value)) if value.lstrip("-").isdigit() else None
-
-    def counted(self, key: str) -> int:
-        """A counter of the summary (`added-records`, …); 0 when the writer left it out."""
-        value = self.summary.get(key, "0")
-        return int(value) if value.isdigit() else 0
-
-    @property
-    def engine(self) -> str:
-        """Who wrote it, as far as the summary tells: `flink`, `spark`, … or `unknown`."""
-        if self.job_id:
-            return "flink"
-        return self.summary.get("engine-name") or ("spark" if "spark.app.id" in self.summary else "unknown")
-
-    @property
-    def is_repair(self) -> bool:
-        """Whether Waterline made it, as an approved repair."""
-        return REPAIR in self.summary
-
-    @property
-    def took_out(self) -> frozenset[SnapshotId]:
-        """Of a repair: the commits whose files it took out of the table."""
-        told = self.summary.get(TOOK_OUT, "").split(",")
-        return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
+Long = Annotated[Sequence[T], WrapValidator(_lazy_or_plain), WrapSerializer(_plain)]
+"""As long as the table's history: a tuple, or a sequence whose elements are made when they are looked at."""
 
 
 class Ref(Record):
@@ -76,17 +38,6 @@ class Ref(Record):
 
     name: str
     kind: str
-    snapshot_id: SnapshotId
-
-
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
-class HeadMove:
-    """One line of the snapshot log: from `at` on, `snapshot_id` was the head of main.
-
-    Not a `Record`: there is one for every commit, and so it takes a third of the memory.
-    """
-
-    at: Utc
     snapshot_id: SnapshotId
 
 
@@ -109,10 +60,10 @@ class TableState(Record):
     metadata_location: str
     format_version: int
     head: SnapshotId | None
-    snapshots: tuple[Snapshot, ...]
+    snapshots: Long[Snapshot]
     """Every snapshot the metadata still lists, oldest first, ancestors and rolled-back ones alike."""
     refs: tuple[Ref, ...]
-    head_moves: tuple[HeadMove, ...]
+    head_moves: Long[HeadMove]
     """The snapshot log, oldest first. Expiry shortens it."""
     properties: dict[str, str]
     columns: tuple[Column, ...]
@@ -128,25 +79,40 @@ class TableState(Record):
     """Partition spec id -> its fields in words, of every spec that the table ever had."""
 
     @cached_property
-    def by_id(self) -> dict[SnapshotId, Snapshot]:
+    def by_id(self) -> Mapping[SnapshotId, Snapshot]:
         """Snapshot id -> snapshot, of all that the metadata lists."""
+        if isinstance(self.snapshots, Listed):
+            return ById(self.snapshots)
         return {snapshot.snapshot_id: snapshot for snapshot in self.snapshots}
 
     def ancestors(self, of: SnapshotId | None) -> Iterator[Snapshot]:
         """`of` and its parents, newest first; ends where a parent is gone (expired) or None."""
+        if isinstance(self.snapshots, Listed):
+            yield from self.snapshots.at(self.snapshots.line(of))
+            return
         current = self.by_id.get(of) if of is not None else None
         while current is not None:
             yield current
             current = self.by_id.get(current.parent_id) if current.parent_id is not None else None
 
     @cached_property
-    def chain(self) -> tuple[Snapshot, ...]:
+    def chain(self) -> Sequence[Snapshot]:
         """The ancestors of the head, head included, newest first."""
+        if isinstance(self.snapshots, Listed):
+            return Picked(self.snapshots, array("I", self.snapshots.line(self.head)))
         return tuple(self.ancestors(self.head))
+
+    @cached_property
+    def of_flink(self) -> Sequence[Snapshot]:
+        """The commits of `chain` that carry a run and a checkpoint id, oldest first."""
+        oldest_first = self.chain[::-1]
+        return chosen(oldest_first, lambda each: each.job_id is not None and each.checkpoint_id is not None)
 
     @cached_property
     def chain_ids(self) -> Set[SnapshotId]:
         """Ids of `chain`, for membership."""
+        if isinstance(self.chain, Picked):
+            return self.chain.ids
         if len(self.chain) == len(self.by_id):
             return self.by_id.keys()
         return frozenset(snapshot.snapshot_id for snapshot in self.chain)
@@ -156,6 +122,10 @@ class TableState(Record):
         """Snapshots that were head of main once and are no longer ancestors of the head, oldest first."""
         if len(self.chain) == len(self.snapshots):
             return ()
+        if isinstance(self.chain, Picked):
+            aside = {snapshot.snapshot_id: snapshot for snapshot in self.chain.left_out()}
+            were_head = {move.snapshot_id for move in self.head_moves if move.snapshot_id in aside}
+            return tuple(snapshot for snapshot_id, snapshot in aside.items() if snapshot_id in were_head)
         once_head = {move.snapshot_id for move in self.head_moves}
         return tuple(s for s in self.snapshots if s.snapshot_id in once_head and s.snapshot_id not in self.chain_ids)
 

@@ -2,22 +2,20 @@
 memory.
 
 PyIceberg builds a model of every snapshot before it hands out the first: half a gigabyte for such a table. Here the
-file is decoded in a stream, every snapshot becomes the domain's own record at once, and equal texts are kept once.
+file is decoded in a stream, and every snapshot is packed as soon as it is read.
 """
 
 import codecs
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.table.metadata import TableMetadata
 
-from bot.domain.ids import SnapshotId
-from bot.domain.record import slender
-from bot.domain.summary import Summaries
-from bot.domain.table import HeadMove, Snapshot
+from bot.domain.head_moves import HeadMove, HeadMoves
+from bot.domain.packing import Packing
+from bot.domain.snapshot import Snapshot
 
 _CHUNK = 1 << 18
 
@@ -26,9 +24,9 @@ _CHUNK = 1 << 18
 class History:
     """What grows with each commit."""
 
-    snapshots: list[Snapshot]
-    """In the file's order."""
-    moves: list[HeadMove]
+    snapshots: Sequence[Snapshot]
+    """By rising sequence number."""
+    moves: Sequence[HeadMove]
 
 
 def read_split(read: Callable[[int], bytes]) -> tuple[dict[str, Any], History]:
@@ -36,66 +34,47 @@ def read_split(read: Callable[[int], bytes]) -> tuple[dict[str, Any], History]:
 
     `read(n)` gives at most so many bytes of UTF-8, none at the end.
     """
-    text, share = _Text(read), _Shared()
+    text = _Text(read)
     rest: dict[str, Any] = {}
-    history = History([], [])
+    snapshots: Sequence[Snapshot] = ()
+    moves: Sequence[HeadMove] = ()
     try:
         for name in text.names():
             if name == "snapshots":
-                history.snapshots.extend(_snapshot(raw, share) for raw in text.elements())
+                snapshots = _packed(text.elements())
             elif name == "snapshot-log":
-                history.moves.extend(_move(raw, share) for raw in text.elements())
+                moves = _moves(text.elements())
             else:
                 rest[name] = text.value()
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"Not Iceberg metadata: {type(error).__name__} {error} in a snapshot.") from error
-    return {**rest, "snapshots": [], "snapshot-log": []}, history
+    return {**rest, "snapshots": [], "snapshot-log": []}, History(snapshots, moves)
 
 
 def history_of(metadata: TableMetadata) -> History:
     """The history of metadata that PyIceberg has read whole, as from a catalog that sends it itself."""
-    share = _Shared()
     snapshots = (each.model_dump(by_alias=True, exclude_none=True) for each in metadata.snapshots)
     moves = (each.model_dump(by_alias=True) for each in metadata.snapshot_log)
-    return History([_snapshot(raw, share) for raw in snapshots], [_move(raw, share) for raw in moves])
+    return History(_packed(snapshots), _moves(moves))
 
 
-def _snapshot(raw: dict[str, Any], share: "_Shared") -> Snapshot:
-    summary = share.summaries.packed({key: str(value) for key, value in (raw.get("summary") or {}).items()})
-    parent = raw.get("parent-snapshot-id")
-    return slender(
-        Snapshot,
-        snapshot_id=share.id(raw["snapshot-id"]),
-        parent_id=share.id(parent) if parent is not None else None,
-        sequence_number=raw.get("sequence-number") or 0,
-        committed_at=share.moment(raw["timestamp-ms"]),
-        operation=summary.get("operation", "unknown"),
-        manifest_list=raw["manifest-list"],
-        schema_id=raw.get("schema-id"),
-        summary=summary,
-    )
+def _packed(told: Iterable[dict[str, Any]]) -> Sequence[Snapshot]:
+    packing = Packing()
+    for raw in told:
+        packing.add(
+            snapshot_id=int(raw["snapshot-id"]),
+            parent_id=raw.get("parent-snapshot-id"),
+            sequence_number=raw.get("sequence-number") or 0,
+            moment=int(raw["timestamp-ms"]),
+            schema_id=raw.get("schema-id"),
+            manifest_list=raw["manifest-list"],
+            summary={key: str(value) for key, value in (raw.get("summary") or {}).items()},
+        )
+    return packing.packed()
 
 
-def _move(raw: dict[str, Any], share: "_Shared") -> HeadMove:
-    return HeadMove(at=share.moment(raw["timestamp-ms"]), snapshot_id=share.id(raw["snapshot-id"]))
-
-
-@dataclass
-class _Shared:
-    """Equal values as one object."""
-
-    summaries: Summaries = field(default_factory=Summaries)
-    _ids: dict[int, SnapshotId] = field(default_factory=dict)
-    _moments: dict[int, datetime] = field(default_factory=dict)
-
-    def id(self, told: int) -> SnapshotId:
-        return self._ids.setdefault(int(told), SnapshotId(int(told)))
-
-    def moment(self, milliseconds: int) -> datetime:
-        known = self._moments.get(milliseconds)
-        if known is None:
-            known = self._moments[milliseconds] = datetime.fromtimestamp(milliseconds / 1000, UTC)
-        return known
+def _moves(told: Iterable[dict[str, Any]]) -> HeadMoves:
+    return HeadMoves((int(raw["timestamp-ms"]), int(raw["snapshot-id"])) for raw in told)
 
 
 class _Text:

@@ -31,12 +31,12 @@ def table_state(
         metadata_location=metadata_location,
         format_version=metadata.format_version,
         head=SnapshotId(head) if head is not None and head >= 0 else None,
-        snapshots=tuple(sorted(history.snapshots, key=lambda each: (each.sequence_number, each.committed_at))),
+        snapshots=history.snapshots,
         refs=tuple(
             Ref(name=ref_name, kind=ref.snapshot_ref_type.value, snapshot_id=SnapshotId(ref.snapshot_id))
             for ref_name, ref in sorted(metadata.refs.items())
         ),
-        head_moves=tuple(history.moves),
+        head_moves=history.moves,
         properties=dict(metadata.properties),
         columns=_columns(metadata.schema()),
         read_at=read_at,

@@ -1,0 +1,109 @@
+"""Parts of a long list of snapshots: some of them in another order, their ids, all of them by id."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from typing import TypeVar
+
+from bot.domain.ids import SnapshotId
+from bot.domain.lazy import Lazy
+from bot.domain.listed import Listed
+from bot.domain.snapshot import Snapshot
+
+T = TypeVar("T")
+
+
+class Picked(Lazy[Snapshot]):
+    """Some snapshots of a list, in an order of their own."""
+
+    def __init__(self, of: Listed, places: Sequence[int]) -> None:
+        self._of = of
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return self._of.at(self._places)
+
+    def __reversed__(self) -> Iterator[Snapshot]:
+        return self._of.at(reversed(self._places))
+
+    def _at(self, place: int) -> Snapshot:
+        return self._of[self._places[place]]
+
+    def _cut(self, part: slice) -> "Picked":
+        return Picked(self._of, self._places[part])
+
+    def where(self, fits: Callable[[Snapshot], bool]) -> "Picked":
+        """Those that fit, in the same order."""
+        fit = (place for place, each in zip(self._places, self, strict=True) if fits(each))
+        return Picked(self._of, array("I", fit))
+
+    def left_out(self) -> Iterator[Snapshot]:
+        """What is in the list and not among these, in the list's order."""
+        return self._of.at(self.ids.places_without())
+
+    @cached_property
+    def ids(self) -> "PickedIds":
+        """For membership."""
+        return PickedIds(self._of, self._places)
+
+
+class PickedIds(Set[SnapshotId]):
+    """Ids of some snapshots of a list."""
+
+    def __init__(self, of: Listed, places: Sequence[int]) -> None:
+        self._of = of
+        self._places = places
+        self._is_picked = bytearray(len(of))
+        for place in places:
+            self._is_picked[place] = 1
+
+    def __contains__(self, snapshot_id: object) -> bool:
+        place = self._of.place(snapshot_id) if isinstance(snapshot_id, int) else None
+        return place is not None and bool(self._is_picked[place])
+
+    def places_without(self) -> Iterator[int]:
+        """Of the snapshots that are not picked."""
+        place = self._is_picked.find(0)
+        while place >= 0:
+            yield place
+            place = self._is_picked.find(0, place + 1)
+
+    def __iter__(self) -> Iterator[SnapshotId]:
+        return map(self._of.id_at, self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @classmethod
+    def _from_iterable(cls, ids: Iterable[T]) -> frozenset[T]:
+        return frozenset(ids)
+
+
+class ById(Mapping[SnapshotId, Snapshot]):
+    """Snapshots by their ids."""
+
+    def __init__(self, of: Listed) -> None:
+        self._of = of
+
+    def __getitem__(self, snapshot_id: SnapshotId) -> Snapshot:
+        place = self._of.place(snapshot_id)
+        if place is None:
+            raise KeyError(snapshot_id)
+        return self._of[place]
+
+    def __contains__(self, snapshot_id: object) -> bool:
+        return isinstance(snapshot_id, int) and self._of.place(snapshot_id) is not None
+
+    def __iter__(self) -> Iterator[SnapshotId]:
+        return map(self._of.id_at, range(len(self._of)))
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
+def chosen(snapshots: Sequence[Snapshot], fits: Callable[[Snapshot], bool]) -> Sequence[Snapshot]:
+    """Those that fit, in the same order, in as little memory as they had."""
+    return snapshots.where(fits) if isinstance(snapshots, Picked) else tuple(filter(fits, snapshots))

@@ -1,0 +1,84 @@
+"""One commit as Iceberg's metadata tells it."""
+
+from collections.abc import Mapping
+
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.record import Record, Utc
+from bot.domain.summary import Told
+
+REPAIR = "waterline.effect"
+"""Summary key of a repair: the proposal and the place of the effect in it."""
+TOOK_OUT = "waterline.took-out"
+"""Summary key of a repair: the commits whose files it took out, by id, with commas."""
+_LONG_DIGITS = 20
+"""Of the smallest long, its sign included."""
+
+
+class Snapshot(Record):
+    """One commit, current or not. `summary` holds strings only, as the format stores them."""
+
+    snapshot_id: SnapshotId
+    parent_id: SnapshotId | None
+    sequence_number: int
+    committed_at: Utc
+    operation: str
+    manifest_list: str
+    schema_id: int | None
+    summary: Told
+
+    @property
+    def job_id(self) -> JobId | None:
+        """The Flink run that wrote the files (`flink.job-id`); None for any other writer."""
+        return job_in(self.summary)
+
+    @property
+    def operator_id(self) -> OperatorId | None:
+        """`flink.operator-id`; absent before Iceberg 1.2."""
+        return operator_in(self.summary)
+
+    @property
+    def checkpoint_id(self) -> CheckpointId | None:
+        """`flink.max-committed-checkpoint-id`; None when absent or not a number."""
+        return checkpoint_in(self.summary)
+
+    def counted(self, key: str) -> int:
+        """A counter of the summary (`added-records`, …); 0 when the writer left it out."""
+        value = self.summary.get(key, "0")
+        return int(value) if value.isdigit() else 0
+
+    @property
+    def engine(self) -> str:
+        """Who wrote it, as far as the summary tells: `flink`, `spark`, … or `unknown`."""
+        if self.job_id:
+            return "flink"
+        return self.summary.get("engine-name") or ("spark" if "spark.app.id" in self.summary else "unknown")
+
+    @property
+    def is_repair(self) -> bool:
+        """Whether Waterline made it, as an approved repair."""
+        return REPAIR in self.summary
+
+    @property
+    def took_out(self) -> frozenset[SnapshotId]:
+        """Of a repair: the commits whose files it took out of the table."""
+        told = self.summary.get(TOOK_OUT, "").split(",")
+        return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
+
+
+def job_in(summary: Mapping[str, str]) -> JobId | None:
+    """See `Snapshot.job_id`."""
+    value = summary.get("flink.job-id")
+    return JobId(value) if value else None
+
+
+def operator_in(summary: Mapping[str, str]) -> OperatorId | None:
+    """See `Snapshot.operator_id`."""
+    value = summary.get("flink.operator-id")
+    return OperatorId(value) if value else None
+
+
+def checkpoint_in(summary: Mapping[str, str]) -> CheckpointId | None:
+    """See `Snapshot.checkpoint_id`."""
+    value = summary.get("flink.max-committed-checkpoint-id", "")
+    is_number = len(value) <= _LONG_DIGITS and value.removeprefix("-").isdecimal()
+    return CheckpointId(int(value)) if is_number else None
