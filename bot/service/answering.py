@@ -54,7 +54,10 @@ class Answering:
             if answer not in view.notice.answers:
                 raise Refused("This notice does not ask for that.", "", "Use one of its buttons.")
             if _is_known(view, answer, by, text.strip()):
-                raise AlreadySaid(f"It is on record already {_SAID[answer]}.", "", "Nothing more is needed.")
+                more = (
+                    "Say so in other words if it is worse now." if answer == "needs-help" else "Nothing more is needed."
+                )
+                raise AlreadySaid(f"It is on record already {_SAID[answer]}.", "", more)
             if answer == "needs-help" and sum(each.answer == answer for each in view.answers) >= MOST_CALLS:
                 raise Refused(
                     f"The responders have been asked for help {MOST_CALLS} times by way of this notice.",

@@ -86,16 +86,15 @@ class Observer:
 
     def far_reads(self, table: TableState, window: Window | None) -> Seen[FarRead] | NotSeen:
         """Who read what the table's readers had written, as far as lineage goes."""
-        since = readers_since(table, window)
-        return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
+        return self.far_reads_since(table, readers_since(table, window))
 
-    def reads_since(
-        self, table: TableState, since: datetime
-    ) -> tuple[Seen[ReadRun] | NotSeen, Seen[FarRead] | NotSeen]:
-        """Who read it, themselves and through others, after `since` (exclusive, by the readers' clocks)."""
-        near = _look("the lineage events", lambda: self._reads.reads(table, since))
-        far = _look("the lineage events", lambda: self._reads.downstream(table, since))
-        return _typed(near, ReadRun), _typed(far, FarRead)
+    def reads_since(self, table: TableState, since: datetime) -> Seen[ReadRun] | NotSeen:
+        """Who read it after `since` (exclusive, by the readers' clocks)."""
+        return _typed(_look("the lineage events", lambda: self._reads.reads(table, since)), ReadRun)
+
+    def far_reads_since(self, table: TableState, since: datetime) -> Seen[FarRead] | NotSeen:
+        """Who read what those had written."""
+        return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
 
     def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
         """Only what Flink says of the table's job, and its history server if there is one."""
