@@ -90,8 +90,7 @@ class AlertDesk:
 
     def tell(self, table: TableName, alert: Alert) -> bool:
         """As a finding about this table; False if it was told before."""
-        sign = _sign(alert, is_followed=self._watch is not None and self._watch.follows(table))
-        if not self._sightings.see(table, sign, occasion=alert.started_at.isoformat()):
+        if not self._sightings.see(table, _sign(alert), occasion=alert.started_at.isoformat()):
             return False
         self._sightings.settle(table)
         if self._watch is not None:
@@ -134,14 +133,13 @@ def _subject(alert: Alert) -> str:
     return alert.fingerprint if alert.room is not None else f"{alert.source}/{alert.fingerprint}"
 
 
-def _sign(alert: Alert, *, is_followed: bool) -> Sign:
-    looks = "; the watch looks at the table now" if is_followed else ""
+def _sign(alert: Alert) -> Sign:
     return Sign(
         code=ALERT if alert.room is None else MESSAGE,
         subject=_subject(alert),
         headline=alert.title,
         reasons=alert.details[:_SHOWN],
-        advice=f"open an incident if consumers are concerned{looks}",
+        advice="open an incident if consumers are concerned",
         severity=alert.severity,
         runbook=alert.runbook or _OTHERWISE,
         is_urgent=alert.severity == "sev1",

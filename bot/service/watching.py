@@ -80,10 +80,6 @@ class Watch:
         followed = self._followed.get(table)
         return followed.looked_at if followed is not None else None
 
-    def follows(self, table: TableName) -> bool:
-        """Whether this table is looked at."""
-        return table in self._followed
-
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
         with self._lock:
