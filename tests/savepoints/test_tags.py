@@ -42,6 +42,18 @@ def test_the_tag_goes_when_its_day_has_passed_and_the_record_says_so(world: Worl
     assert "removed), code 1.4" in catalogue_text(ORDERS, *world.savepoints.catalogue(ORDERS))
 
 
+def test_the_serving_bot_looks_for_such_tags_by_itself(world: World) -> None:
+    """What `waterline serve` does now and then is enough, although nothing is open."""
+    world.takes_it()
+    world.closes()
+    services = world.services(timedelta(days=8))
+
+    services.duties.settle_all()
+    services.background.close()
+
+    assert world.tag is None
+
+
 def test_a_savepoint_without_a_plan_is_kept_for_seven_days(world: World) -> None:
     """The day before, nothing is due; the day after, it is."""
     world.takes_it()

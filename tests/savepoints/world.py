@@ -3,22 +3,26 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import spark_tasks
 from bot.actions import rewind_table_and_job, take_savepoint
 from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
-from bot.bootstrap import CONTENT
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.bootstrap import CONTENT, assemble
 from bot.cli.nobody import NobodyThere
 from bot.domain.action import Plan
 from bot.domain.entries import IncidentClosed, ProposalMade
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.proposal import Proposal
+from bot.evidence import Collector, find_tasks
 from bot.runbook.parse import read_all
 from bot.service.approving import Approvals
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.savepoints import Savepoints
+from bot.service.services import Services
 from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN
 from tests.tables import ORDERS, job
@@ -95,6 +99,13 @@ class World:
     def tags(self, ahead: timedelta = WEEK + timedelta(hours=1)) -> SavepointTags:
         """Whoever takes tags away, so long after now."""
         return SavepointTags(self.scene.store, self.scene.catalog, InTime(ahead))
+
+    def services(self, ahead: timedelta) -> Services:
+        """Every use case over this world, so long after now."""
+        clock = InTime(ahead)
+        collector = Collector(find_tasks(spark_tasks), SparkEvidenceRunner({}, "sc://127.0.0.1:1"), clock)
+        alone = self.scene.record.presence.alone_with
+        return assemble(self.scene.store, self.scene.observer, collector, NobodyThere(), clock, alone, look_first=False)
 
     @property
     def tag(self) -> str | None:

@@ -11,6 +11,7 @@ from bot.domain.pins import pins_for
 from bot.domain.trust import Pin
 from bot.lab.jars import spark_jars
 from tests.orders_table import table_state
+from tests.tables import ORDERS
 from tests.web.scene import Scene
 
 
@@ -57,6 +58,20 @@ def test_spark_reads_the_trusted_snapshot(spark: SparkSession, pins: dict[str, P
     counted = [spark.sql(text).count() for text in (pin.exact, pin.following or "", "SELECT * FROM sales.orders")]
 
     assert [30, 30, 50] == counted
+
+
+@pytest.mark.long
+def test_no_expiry_takes_the_tag_away_whatever_the_table_says_of_tags(
+    scene: Scene, spark: SparkSession, pins: dict[str, Pin]
+) -> None:
+    """Spark's expiry removes a tag of somebody else's after the table's own age, and leaves the waterline."""
+    scene.orders.catalog.load_table(ORDERS).manage_snapshots().create_tag(scene.commits[0], "theirs").commit()
+    scene.marks({"history.expire.max-ref-age-ms": "1"})
+
+    spark.sql("CALL lake.system.expire_snapshots(table => 'sales.orders', retain_last => 1)").collect()
+
+    assert ["main", "waterline"] == sorted(ref.name for ref in scene.orders.state().refs)
+    assert spark.sql(pins["Spark"].following or "").count() == 30
 
 
 def test_what_follows_the_tag_is_given_only_where_it_stands_there(scene: Scene) -> None:
