@@ -68,7 +68,7 @@ def restorers(plan: SavepointPlanned | None) -> str:
 
 
 def _other_code(plan: SavepointPlanned, now: AtProposal) -> str:
-    return f" Flink tells {now.code} of the run that is stopped." if now.code and now.code != plan.code_before else ""
+    return f" But Flink says that {now.code} runs now." if now.code and now.code != plan.code_before else ""
 
 
 def _snapshots(plan: SavepointPlanned, now: AtProposal) -> str:

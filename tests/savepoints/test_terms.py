@@ -31,7 +31,7 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
     day = f"{plan.planned.until:%Y-%m-%d}"
     assert terms == {
         "Reason": "New pricing.",
-        "Code": "1.4 before, 1.5 after. Flink tells test of the run that is stopped.",
+        "Code": "1.4 before, 1.5 after. But Flink says that test runs now.",
         "Snapshots": f"{head} is the head now, schema 0; the one that the stop commits is added when it is known.",
         "Consumers": "revenue_daily told; not told: fraud_scores.",
         "Retention": f"The tag keeps the snapshot until {day}, longer while an incident of the table is open; then "
