@@ -95,6 +95,12 @@ class Hearing:
         if said.user is not None and not said.is_asked and self._is_talked_of(table):
             return f"{table} is talked of already."
         self._desk.tell(table, alert)
+        kept = self._known(table, alert)
+        if kept is None or not self._sightings.is_told(kept.id):
+            return (
+                f"It is kept, and told in {where} when {table} is muted no more and quiet hours are over. "
+                f"`/waterline open {table}` opens an incident at once."
+            )
         return (
             f"Told in {where}, with a button that opens an incident on {table}. What the watch sees of it comes beside "
             "your words there as soon as it has looked."

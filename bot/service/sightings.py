@@ -149,7 +149,7 @@ class Sightings:
         incident already. An alert that comes meanwhile goes into the incident's thread."""
         memory, now = self.memory(table), self._clock.now()
         for sighted in memory.lasting:
-            if self._is_posted(sighted.id) or memory.mute_of(sighted.sign, now) is not None:
+            if self.is_told(sighted.id) or memory.mute_of(sighted.sign, now) is not None:
                 continue
             if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue
@@ -174,7 +174,8 @@ class Sightings:
     ) -> None:
         self._outbox.put(Post(key=key, incident=incident, channel=channel, thread_of=thread, text=text))
 
-    def _is_posted(self, sighting: str) -> bool:
+    def is_told(self, sighting: str) -> bool:
+        """Whether its message is in the outbox; else it is muted, or waits for the end of quiet hours."""
         with self._lock:
             if sighting in self._posted:
                 return True

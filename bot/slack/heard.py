@@ -81,21 +81,27 @@ def _called(event: dict[str, Any]) -> str:
 
 def _more(event: dict[str, Any]) -> Iterator[str]:
     """What stands in attachments (as Alertmanager, Grafana and many others write) and in blocks, in reading order."""
-    for attachment in event.get("attachments") or ():
+    for attachment in _records(event.get("attachments")):
         told = [str(attachment.get(key) or "") for key in ("pretext", "title", "text")]
-        told += [f"{f.get('title') or ''}: {f.get('value') or ''}" for f in attachment.get("fields") or ()]
+        told += [f"{f.get('title') or ''}: {f.get('value') or ''}" for f in _records(attachment.get("fields"))]
         yield from told if any(told) else [str(attachment.get("fallback") or "")]
-        yield from _of_blocks(attachment.get("blocks") or ())
-    yield from _of_blocks(event.get("blocks") or ())
+        yield from _of_blocks(attachment.get("blocks"))
+    yield from _of_blocks(event.get("blocks"))
 
 
 def _of_blocks(blocks: Any) -> Iterator[str]:
     """Sections, headings and small print. What a person typed is in the text already."""
-    for block in blocks:
+    for block in _records(blocks):
         if block.get("type") in {"section", "header", "context"}:
-            for each in (block.get("text"), *(block.get("fields") or ()), *(block.get("elements") or ())):
-                if isinstance(each, dict) and isinstance(each.get("text"), str):
+            for each in _records([block.get("text")], block.get("fields"), block.get("elements")):
+                if isinstance(each.get("text"), str):
                     yield each["text"]
+
+
+def _records(*lists: Any) -> Iterator[dict[str, Any]]:
+    """What is an object in these lists, if they are any."""
+    for each in lists:
+        yield from (one for one in (each if isinstance(each, list) else ()) if isinstance(one, dict))
 
 
 def _plain(text: str) -> str:

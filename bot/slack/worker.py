@@ -146,8 +146,10 @@ class InboxWorker:
 def answer_channel(request: Request) -> str:
     """Where the person can be answered: the channel they are in; a form carries it as its last id."""
     match request:
-        case Command() | Clicked() | Heard():
+        case Command() | Clicked():
             return request.channel
+        case Heard():  # who did not ask hears nothing, also not that something went wrong
+            return request.channel if request.is_asked and request.user else ""
         case Submitted():
             return request.about.split("/")[-1] if request.about else ""
         case _:

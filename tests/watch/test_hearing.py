@@ -3,10 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 
 import httpx
 import pytest
 
+from bot.domain.ids import UserId
 from bot.slack.checking import EVENTS, SCOPES
 from bot.workspace import Workspace
 from bot.workspace.people import BotApp
@@ -139,6 +141,15 @@ def test_while_an_incident_is_open_who_asks_is_sent_there(
 
     assert "wl-1 is open on sales.orders" in eli.sees("is open on", FRAUD).plain
     assert found(bot) == []
+
+
+def test_who_asks_about_a_muted_table_hears_that_it_waits(slack: Workspace, eli: Responder, bot: WatchingBot) -> None:
+    """Nobody is let believe that others were told."""
+    bot.sightings.mute(ORDERS, None, timedelta(hours=4), by=UserId("U0ANA00001"))
+
+    eli.says("@waterline sales.orders looks odd", FRAUD)
+
+    assert "It is kept" in eli.sees("when sales.orders is muted no more", FRAUD).plain
 
 
 def test_hostile_words_ping_and_spoof_nobody(slack: Workspace, ana: Responder, bot: WatchingBot) -> None:
