@@ -35,6 +35,8 @@ class KeptSavepoint(Record):
     plan: SavepointPlanned | None
     is_released: bool
     """Whether its day has passed and the tag keeps its snapshot no longer."""
+    goes_by_itself: bool
+    """Whether its approval says that the tag is removed after its day; earlier versions asked for one that stays."""
 
     @property
     def until(self) -> datetime:
@@ -59,8 +61,8 @@ def kept_in(incident: Incident) -> tuple[KeptSavepoint, ...]:
 
 
 def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:
-    """Of these, whose tag has not been taken away."""
-    return tuple(kept for kept in kept_in(incident) if not kept.is_released)
+    """Of these, whose tag is to be taken away when its day has passed, and has not been."""
+    return tuple(kept for kept in kept_in(incident) if kept.goes_by_itself and not kept.is_released)
 
 
 def authoritative(kept: Iterable[KeptSavepoint], now: datetime) -> KeptSavepoint | None:
@@ -99,6 +101,7 @@ def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
             code=ended.result["code"],
             plan=effect.plan or _planned_before(incident, view.proposal.proposed_at),
             is_released=view.proposal.id in incident.released,
+            goes_by_itself=bool(view.proposal.preview.recorded),
         )
 
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.actions import take_savepoint
-from bot.domain.effects import KeepSavepoint
 from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import ProposalView
 from bot.domain.proposal import Proposal
 from bot.slack.blocks.proposal import proposal_message
 from tests.rewound import ANA, BEN
@@ -109,16 +108,7 @@ def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:
 def test_a_proposal_of_an_earlier_version_keeps_its_digest_and_its_plan(world: World) -> None:
     """It carries no plan: then the one counts that was on record when it was made."""
     world.plans(ANA)
-    proposal, plan = world.savepoint()
-    old = proposal.model_copy(
-        update={
-            "effects": tuple(
-                e.model_copy(update={"plan": None}) if isinstance(e, KeepSavepoint) else e for e in proposal.effects
-            ),
-            "preview": proposal.preview.model_copy(update={"recorded": ()}),
-        }
-    )
-    assert world.scene.carries_out(old, plan).state is ProposalState.APPLIED
+    old = world.takes_it_as_earlier_versions_did()
     world.plans(BEN, until=timedelta(days=30))
 
     _kept, counts = world.savepoints.catalogue(ORDERS)

@@ -11,6 +11,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import CONTENT, assemble
 from bot.cli.nobody import NobodyThere
 from bot.domain.action import Plan
+from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import IncidentClosed, ProposalMade
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
@@ -72,6 +73,17 @@ class World:
         """The approved savepoint is taken."""
         proposal, plan = self.savepoint()
         assert self.scene.carries_out(proposal, plan).state is ProposalState.APPLIED
+
+    def takes_it_as_earlier_versions_did(self) -> Proposal:
+        """The yes was to a preview without terms, and to a tag that stays until somebody removes it."""
+        proposal, plan = self.savepoint()
+        effects = tuple(
+            e.model_copy(update={"plan": None}) if isinstance(e, KeepSavepoint) else e for e in proposal.effects
+        )
+        preview = proposal.preview.model_copy(update={"recorded": ()})
+        old = proposal.model_copy(update={"effects": effects, "preview": preview})
+        assert self.scene.carries_out(old, plan).state is ProposalState.APPLIED
+        return old
 
     def proposes(self, proposal: Proposal, plan: Plan) -> Proposal:
         """Proposed, and nothing more."""

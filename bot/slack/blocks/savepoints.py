@@ -81,12 +81,18 @@ def _entry(kept: KeptSavepoint, counts: bool) -> str:
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
     told = f" Told: {', '.join(kept.plan.told) or 'nobody'}." if kept.plan else ""
-    tag = f"tag {kept.tag} removed" if kept.is_released else f"tag {kept.tag} until {kept.until:%Y-%m-%d}"
     return (
-        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} ({tag}), code "
+        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} ({_tag(kept)}), code "
         f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}. {why}\n"
         f"   May restore it: {restorers(kept.plan)}.{told}\n   {kept.path}"
     )
+
+
+def _tag(kept: KeptSavepoint) -> str:
+    if kept.is_released:
+        return f"tag {kept.tag} removed"
+    stays = f"until {kept.until:%Y-%m-%d}" if kept.goes_by_itself else "until somebody removes it"
+    return f"tag {kept.tag} {stays}"
 
 
 def _told(consumers: Sequence[str]) -> list[Block]:
