@@ -8,6 +8,7 @@ from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import wrong_files, wrong_rows
 from bot.diagnosis.flink_is_recovering import LOOP
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import Failure, JobRun
@@ -58,7 +59,7 @@ def standstill(case: Case) -> str | None:
         return "Flink knows no run of the job."
     alive = living(case)
     if not alive:
-        ended = f" since {runs[-1].ended_at:%H:%M:%S} UTC" if runs[-1].ended_at else ""
+        ended = f" since {clock_time(runs[-1].ended_at, seconds=True)}" if runs[-1].ended_at else ""
         return f"Run {short_job(runs[-1].job_id)} is {runs[-1].state}{ended}."
     failures = _since_checkpoint(alive[-1])
     if len(alive) > 1 or len(failures) < LOOP:

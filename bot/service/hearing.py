@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from datetime import timedelta
 
+from bot.domain.clock_time import clock_time
 from bot.domain.ids import TableName, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
@@ -91,7 +92,7 @@ class Hearing:
         where = f"<#{self._sightings.channel(table)}>"
         known = self._known(table, alert)
         if known is not None:
-            return f"That was told already, at {known.at:%H:%M} UTC in {where}."
+            return f"That was told already, at {clock_time(known.at, self._clock.now())} in {where}."
         if said.user is not None and not said.is_asked and self._is_talked_of(table):
             return f"{table} is talked of already."
         self._desk.tell(table, alert)

@@ -116,7 +116,7 @@ class Eye:
         known = {(sign.code, sign.subject) for sign in seen.closer}
         is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
         both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
-        return Look(signs=(*both, *missing), facts=facts_of(case), is_whole=not seen.unseen)
+        return Look(signs=(*both, *missing), facts=facts_of(case, self._clock.now()), is_whole=not seen.unseen)
 
     def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""

@@ -89,14 +89,14 @@ LATE, EARLY = orders.NINE + timedelta(hours=1), orders.NINE - timedelta(minutes=
 @pytest.mark.parametrize(
     ("snapshot", "at", "found", "words"),
     [
-        (HEAD_AFTER, LATE, "good", "run r-12 read …140011 at 10:00 UTC, after the repair"),
-        (HEAD_AFTER, EARLY, "good", "run r-12 read …140011 at 08:59 UTC, after the repair"),
-        (orders.GOOD, LATE, "good", "run r-12 read …377421 at 10:00 UTC, after the repair"),
+        (HEAD_AFTER, LATE, "good", "run r-12 read …140011 on 3 Nov 2026, 10:00 UTC, after the repair"),
+        (HEAD_AFTER, EARLY, "good", "run r-12 read …140011 on 3 Nov 2026, 08:59 UTC, after the repair"),
+        (orders.GOOD, LATE, "good", "run r-12 read …377421 on 3 Nov 2026, 10:00 UTC, after the repair"),
         (orders.GOOD, EARLY, "none", "no run of theirs is seen since"),
-        (WRONG, LATE, "wrong", "run r-12 read …209903 at 10:00 UTC, which is from before the repair"),
-        (BEFORE, LATE, "wrong", "run r-12 read …376421 at 10:00 UTC, which is from before the repair"),
+        (WRONG, LATE, "wrong", "run r-12 read …209903 on 3 Nov 2026, 10:00 UTC, which is from before the repair"),
+        (BEFORE, LATE, "wrong", "run r-12 read …376421 on 3 Nov 2026, 10:00 UTC, which is from before the repair"),
         (WRONG, EARLY, "none", "no run of theirs is seen since"),
-        (None, LATE, "unnamed", "run r-12 read it at 10:00 UTC, and its event does not name the snapshot"),
+        (None, LATE, "unnamed", "run r-12 read it on 3 Nov 2026, 10:00 UTC, and its event does not name the snapshot"),
     ],
 )
 def test_a_run_counts_by_the_snapshot_that_it_read(
@@ -128,7 +128,10 @@ def test_who_reads_through_others_is_seen_through_them(story: Story) -> None:
 
     check = seen(story, far=Seen[FarRead](source="lineage", values=(far,)))
 
-    assert rerun_words(check) == "run r-20 read what orders_clean had made of …140011 at 10:00 UTC, after the repair"
+    assert (
+        rerun_words(check)
+        == "run r-20 read what orders_clean had made of …140011 on 3 Nov 2026, 10:00 UTC, after the repair"
+    )
 
 
 @pytest.mark.parametrize("near_is_seen", [False, True])

@@ -3,11 +3,12 @@
 from slack_sdk.models.blocks import Block
 
 from bot.domain.approval_count import mentions
+from bot.domain.clock_time import clock_time
 from bot.domain.held_times import expires_at
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice_fold import HeldView
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, section
+from bot.slack.blocks.parts import actions, button, confirm, context, section
 from bot.slack.forms import place
 from bot.slack.ids import Click
 from bot.slack.pages import pages
@@ -31,12 +32,11 @@ def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
         blocks.append(section(f"{how}, {person(view.decided_by)}"))
         return f"{incident.id}: {kind} was decided", blocks
     if view.expired is not None:
-        blocks.append(section(f"Nobody approved it until {clock(expires_at(view))}: it was not sent."))
+        blocks.append(section(f"Nobody approved it until {_end(view)}: it was not sent."))
         return f"{incident.id}: {kind} was not sent", blocks
     blocks.append(
         context(
-            f"Needs {_missing(view)}, not the asker's, until {clock(expires_at(view))}."
-            + (f" Approved by {yes}." if yes else "")
+            f"Needs {_missing(view)}, not the asker's, until {_end(view)}." + (f" Approved by {yes}." if yes else "")
         )
     )
     sure = confirm("Send these notices?", f"{told} will be told exactly this, at once.", "Approve and send")
@@ -59,7 +59,7 @@ def held_reminder_message(incident: Incident, view: HeldView) -> tuple[str, list
         return text, [context(f"The notice {mrkdwn(what)} does not wait any more. Nobody needs to decide.")]
     policy = view.held.policy
     whom = mentions((policy.remind,)) or mentions(policy.approvers, (view.asked_by, *view.said_yes))
-    until = f"{expires_at(view):%H:%M} UTC"
+    until = _end(view)
     asked = f":bell: {addressed(whom, policy.named)}: the notice {mrkdwn(what)} still waits for {_missing(view)}"
     return f"{incident.id}: the notice {what} still waits, until {until}", [
         section(f"{asked}, until {until}. Then it is not sent. The buttons are above this thread.")
@@ -73,8 +73,8 @@ def held_expired_message(incident: Incident, view: HeldView, needs_words: bool) 
     text = f"{incident.id}: the notice {what} was not sent"
     who = f"{person(view.expired.asks)}: " if view.expired.asks else ""
     told = section(
-        f":hourglass: {who}the notice {mrkdwn(what)} was *not sent*: nobody approved it until {expires_at(view):%H:%M} "
-        "UTC, and what it says may not be so any more."
+        f":hourglass: {who}the notice {mrkdwn(what)} was *not sent*: nobody approved it until "
+        f"{clock_time(expires_at(view))}, and what it says may not be so any more."
     )
     if needs_words:
         return text, [told, context(f"If it is still to be sent: `/waterline tell {kind} WORDS`")]
@@ -88,6 +88,11 @@ def held_expired_message(incident: Incident, view: HeldView, needs_words: bool) 
 def _what(incident: Incident, view: HeldView) -> str:
     notices = incident.previews[view.name]
     return f"“{notices[0].title or notices[0].kind}” for {', '.join(notice.consumer for notice in notices)}"
+
+
+def _end(view: HeldView) -> str:
+    """With its day where it is not the day on which it was asked."""
+    return clock_time(expires_at(view), view.asked_at)
 
 
 def _missing(view: HeldView) -> str:
