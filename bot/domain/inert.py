@@ -6,7 +6,8 @@ and must not take it for words of ours.
 
 import re
 
-_SPACE = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_SPACE = re.compile(r"(?<!\s)\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+"""Like those below, begins where a run begins, never within it: else a long run takes the square of its length."""
 _UNSEEN = re.compile(
     "(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d"
     "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -15,10 +16,10 @@ _UNSEEN = re.compile(
 )
 """Controls, direction marks, characters of no width (a joiner inside an emoji is let be), private ones."""
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
-_EMOJI = re.compile(r":(?=(?:[a-z0-9_'+-]*[a-z_][a-z0-9_'+-]*|100|1234|[+-]1):)", re.IGNORECASE)
+_EMOJI = re.compile(r":(?=(?:[0-9'+-]*[a-z_][a-z0-9_'+-]*|100|1234|[+-]1):)", re.IGNORECASE)
 _LOOKALIKES = str.maketrans({"*": "∗", "~": "∼", "`": "'"})
 _QUOTE = re.compile(r"^(\s*)>+")
-_EDGE = re.compile(r"(?<!\w)_+|_+(?!\w)")
+_EDGE = re.compile(r"(?<!\w)_+|(?<!_)_+(?!\w)")
 
 
 def visible(text: str) -> str:

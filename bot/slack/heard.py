@@ -40,10 +40,10 @@ def heard_in(body: dict[str, Any]) -> Heard | None:
     channel, ts = str(event.get("channel") or ""), str(event.get("ts") or "")
     if not channel or re.fullmatch(r"\d{1,11}\.\d{1,6}", ts) is None:
         return None
-    written = str(event.get("text") or "")
+    written = str(event.get("text") or "")[:_MOST]
     text = written
     for us in _us(body):
-        text = re.sub(rf"\s*<@{re.escape(us)}(\|[^<>]*)?>[\s:,]*", " ", text).strip()
+        text = re.sub(rf"(?<!\s)\s*<@{re.escape(us)}(\|[^<>]*)?>[\s:,]*", " ", text).strip()
     bot = "" if not event.get("bot_id") else _called(event)
     return Heard(
         user=UserId("" if bot else str(event.get("user") or "")),
@@ -53,7 +53,7 @@ def heard_in(body: dict[str, Any]) -> Heard | None:
         root=str(event.get("thread_ts") or ts),
         at=datetime.fromtimestamp(float(ts), UTC),
         text=_plain("\n".join(dict.fromkeys(part for part in (text, *_more(event)) if part.strip())))[:_MOST],
-        is_asked=text != written.strip(),
+        is_asked=event["type"] == "app_mention" or text != written.strip(),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from slack_sdk import WebClient
 
+from bot.domain.inert import inert
 from bot.slack.checking import SCOPES, slack_findings
 from bot.slack.heard import heard_in
 from bot.workspace import Workspace
@@ -69,6 +70,26 @@ def test_words_are_read_wherever_they_stand_and_without_markup(event: dict[str, 
 def test_what_is_no_new_message_of_somebody_else_is_not_heard(event: dict[str, Any]) -> None:
     """Else we would answer ourselves, or tell a thing again when it is edited."""
     assert heard_in(message(**event)) is None
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("run", ["a" + " " * 200_000 + "b", "a" + "_" * 200_000 + "b", ":" + "a" * 200_000])
+def test_a_long_run_of_one_character_holds_nobody_up(run: str) -> None:
+    """It is read before Slack has its acknowledgement: the square of its length would be minutes."""
+    heard = heard_in(message(user="U0ANA00001", text=run))
+    shown = inert(run)
+
+    assert heard is not None
+    assert run.startswith(heard.text)
+    assert shown == run
+
+
+def test_a_mention_at_the_end_of_a_long_message_is_one() -> None:
+    """Only its first characters are read; Slack says itself that it mentions us."""
+    heard = heard_in(message(type="app_mention", user="U0ANA00001", text=f"sales.orders {'x' * 9000} <@{US}>"))
+
+    assert heard is not None
+    assert heard.is_asked
 
 
 def test_the_doctor_tells_of_a_missing_scope_and_a_missing_invitation() -> None:
