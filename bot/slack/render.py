@@ -41,7 +41,7 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
         incident = services.store.get(post.incident)
         return notice_message(incident, incident.notices[post.key.split("/notice/", 1)[1]])
     if post.text is not None:
-        text = addressed(post.text)
+        text = addressed(post.text, None if post.user is not None else ())
         return text, [section(part) for part in pages(text)]
     if post.key.startswith("watch/"):
         return _finding(post.key.split("/")[1], services)

@@ -166,6 +166,20 @@ def test_hostile_words_ping_and_spoof_nobody(slack: Workspace, ana: Responder, b
     )
 
 
+def test_a_name_that_mentions_somebody_pings_nobody_when_it_is_over(
+    slack: Workspace, ana: Responder, bot: WatchingBot
+) -> None:
+    """What a bot is called is quoted in the thread, too."""
+    name = "<@U0BEN00002> <#C0GENERAL4> Waterline"
+    posts(slack, {"username": name, "text": "[FIRING:1] sales.orders is late"})
+    ana.sees("is late")
+    posts(slack, {"username": name, "text": "[RESOLVED] sales.orders is late"})
+
+    over = ana.sees("wrote that it is")
+
+    assert not any(mention in str(over.blocks) for mention in ("<@U0BEN", "<#C0GEN"))
+
+
 def test_words_of_a_private_channel_are_not_repeated(
     slack: Workspace, ana: Responder, eli: Responder, bot: WatchingBot
 ) -> None:
