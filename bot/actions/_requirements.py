@@ -9,6 +9,7 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.requirements import (
     HeadDescends,
     NobodyWrites,
+    PlanCounts,
     RefIs,
     Requirement,
     RestorePointIntact,
@@ -43,14 +44,21 @@ def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bo
         problem = problem_with(requirement, world)
         if problem is not None:
             undone = "This effect was not carried out" if is_begun else "Nothing was changed"
-            raise Superseded(
-                f"Table {world.table.name} or its job has moved since this was proposed.",
-                problem,
-                f"{undone}. Collect evidence again and propose anew.",
-            )
+            happened, remedy = _consequence(requirement, world.table)
+            raise Superseded(happened, problem, f"{undone}. {remedy}")
 
 
-def problem_with(requirement: Requirement, world: World) -> str | None:
+def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]:
+    """What a requirement that no longer holds means, and what to do then."""
+    if isinstance(requirement, PlanCounts):
+        return "The day of the planned savepoint has passed.", f"Plan it anew with /waterline savepoint {table.name}."
+    return (
+        f"Table {table.name} or its job has moved since this was proposed.",
+        "Collect evidence again and propose anew.",
+    )
+
+
+def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa: C901 - one case a kind, nothing nested
     """A sentence with expected and found, or None when it holds. CouldNotLook passes through."""
     table = world.table
     match requirement:
@@ -77,6 +85,8 @@ def problem_with(requirement: Requirement, world: World) -> str | None:
             return obstacle and f"Expected that {requirement.job} can be started again; found: {obstacle}."
         case RestorePointIntact():
             return _restore_point_problem(requirement, world)
+        case PlanCounts():
+            return _day_passed(requirement, table)
         case _:
             assert_never(requirement)
 
@@ -145,6 +155,16 @@ def _somebody_writes(requirement: NobodyWrites, live: Sequence[JobId]) -> str | 
         return None
     found = ", ".join(short_job(job_id) for job_id in live)
     return f"Expected no run of {requirement.job} to be alive; found {found}. Stop that run first."
+
+
+def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:
+    """By the time at which the table was read, which is just now."""
+    if table.read_at < requirement.until:
+        return None
+    return (
+        f"Expected to be before {requirement.until:%Y-%m-%d %H:%M:%S} UTC, until which it counts; found "
+        f"{table.read_at:%Y-%m-%d %H:%M:%S} UTC: a savepoint that is taken now would count for nobody."
+    )
 
 
 def _restore_point_problem(requirement: RestorePointIntact, world: World) -> str | None:

@@ -10,7 +10,7 @@ from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal, Term
-from bot.domain.requirements import HeadDescends, RunIsCurrent, TableIs
+from bot.domain.requirements import HeadDescends, PlanCounts, RunIsCurrent, TableIs
 from bot.domain.savepoint_terms import AtProposal, planned_terms, retention_sentence, unplanned_terms
 from bot.domain.savepoints import UNPLANNED
 
@@ -50,6 +50,7 @@ def propose(plan: Plan) -> Proposal:
             TableIs(uuid=table.uuid),
             RunIsCurrent(job=job, job_id=live.job_id),
             HeadDescends(head=head, job_id=live.job_id),
+            *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),
         preview=untouched(
             (

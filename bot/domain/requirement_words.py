@@ -6,6 +6,7 @@ from bot.domain.ids import short, short_job
 from bot.domain.requirements import (
     HeadDescends,
     NobodyWrites,
+    PlanCounts,
     RefIs,
     Requirement,
     RestorePointIntact,
@@ -49,5 +50,7 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
                 f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "
                 f"{requirement.digest[:12]}."
             )
+        case PlanCounts():
+            return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, until which the planned savepoint counts."
         case _:
             assert_never(requirement)

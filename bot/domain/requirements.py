@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 
 
 class TableIs(Record):
@@ -83,8 +83,15 @@ class RestorePointIntact(Record):
     digest: str
 
 
+class PlanCounts(Record):
+    """The day has not passed until which the planned savepoint is to count."""
+
+    kind: Literal["plan-counts"] = "plan-counts"
+    until: Utc
+
+
 Requirement = Annotated[
     TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | StartPossible
-    | RestorePointIntact,
+    | RestorePointIntact | PlanCounts,
     Field(discriminator="kind"),
 ]  # fmt: skip

@@ -1,6 +1,5 @@
 """Planned savepoints: which one counts, for which code, for whom, and the question before another one is restored."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -67,9 +66,9 @@ def test_the_savepoint_itself_is_restored_without_a_question_by_whom_the_plan_na
 
 def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
     """It is still in the catalogue, and counts no more."""
-    world.plans(until=timedelta(seconds=0.2))
+    world.plans()
     world.takes_it()
-    time.sleep(0.2)
+    world.looks_after(WEEK + timedelta(seconds=1))
     proposal = world.proposes_the_rewind()
 
     world.ben_approves(proposal)

@@ -50,10 +50,7 @@ class World:
         self.older = str(self.scene.flink.savepoint(job("a")))
         self.good = self.scene.snapshot("a", 3)
         self.scene.flink.checkpoints(job("a"), 2)
-        opening = Opening(self.scene.store, self.scene.observer, read_all(CONTENT / "runbooks"))
-        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, SystemClock())
-        proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
-        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
+        self.looks_after(timedelta(0))
 
     def plans(
         self, *restorers: UserId, until: timedelta = WEEK, reason: str = "New pricing.", code_before: str = "1.4"
@@ -68,6 +65,15 @@ class World:
         """The proposal of the planned savepoint, and what it was made from."""
         plan = self.scene.plan().model_copy(update={"planned": self.scene.store.get(self.scene.incident).plan, **known})
         return take_savepoint.propose(plan), plan
+
+    def savepoint_of_a_day_that_passed(self) -> Proposal:
+        """Proposed nine minutes ago, with a plan whose day ended five minutes ago."""
+        self.plans()
+        planned, now = self.scene.store.get(self.scene.incident).plan, datetime.now(UTC)
+        assert planned is not None
+        passed = planned.model_copy(update={"until": now - timedelta(minutes=5)})
+        proposal, plan = self.savepoint(planned=passed, at=now - timedelta(minutes=9))
+        return self.proposes(proposal, plan.model_copy(update={"at": now}))
 
     def takes_it(self) -> None:
         """The approved savepoint is taken."""
@@ -107,6 +113,13 @@ class World:
     def opens_another(self) -> IncidentId:
         """Somebody doubts the table."""
         return self.scene.store.open(self.scene.store.get(self.scene.incident).opened, by=BEN).id
+
+    def looks_after(self, ahead: timedelta) -> None:
+        """What is kept is looked at so long after now, also before anything is approved."""
+        opening = Opening(self.scene.store, self.scene.observer, read_all(CONTENT / "runbooks"))
+        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, InTime(ahead))
+        proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
+        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
 
     def tags(self, ahead: timedelta = WEEK + timedelta(hours=1)) -> SavepointTags:
         """Whoever takes tags away, so long after now."""

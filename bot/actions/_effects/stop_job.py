@@ -10,7 +10,7 @@ from bot.domain.requirements import NobodyWrites, Requirement
 class StoppingJob(Kind[StopJob]):
     """Stop-with-savepoint, never drained, where the run is settled; else cancel."""
 
-    uses_up = frozenset({"run-is-current"})
+    uses_up = frozenset({"run-is-current", "plan-counts"})
 
     def leaves(self, effect: StopJob) -> tuple[Requirement, ...]:
         """From then on nobody may write."""
