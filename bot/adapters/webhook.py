@@ -39,9 +39,10 @@ class NoticePayload(Record):
     markdown: str = Field(description="The whole notice, the same words as in Slack and in mails.")
     answers: tuple[Answer, ...] = Field(description="What may stand in the answer's body as `answer`.")
     answer_url: str | None = Field(
-        description="Where it can be answered later, by `POST` of the same JSON, or by a person in a browser. Whoever "
-        "knows it can answer: keep it as you keep a password. null: nowhere.",
-        examples=["https://waterline.acme.example/answer/MTc2…"],
+        description="Where this notice can be answered later, also when a newer one has come, by `POST` of the same "
+        "JSON; a person sees it in a browser. Whoever knows it can answer: keep it as you keep a password. "
+        "null: nowhere.",
+        examples=["https://waterline.acme.example/answer/MTc2…?notice=7"],
     )
     data: NoticeData | None = Field(description="The facts to act on.")
 

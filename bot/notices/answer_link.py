@@ -55,6 +55,10 @@ class AnswerLink:
         """The whole address."""
         return f"{self.base}{ANSWERS}{self.token}"
 
+    def to_notice(self, seq: int) -> str:
+        """The address at which a program answers that notice, whatever has been told since; entry `seq` queued it."""
+        return f"{self.url}?notice={seq}"
+
     def hidden_in(self, text: str) -> str:
         """The text without the link, also where it is cut short: mail servers and receivers quote what they got."""
         return re.sub(re.escape(self.token[:_PREFIX]) + r"[\w.-]*", "…", text)

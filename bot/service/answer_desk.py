@@ -49,7 +49,7 @@ class AnswerDesk:
         """What the holder was told. Raises BadLink, OldLink."""
         claim = self._links.read(token, self._clock.now())
         try:
-            incident = self._store.get(claim.incident)
+            incident = self._store.newest(claim.incident)
         except UnknownIncident as error:
             raise _gone(claim) from error
         theirs = [view for view in incident.notices.values() if view.notice.consumer == claim.consumer]

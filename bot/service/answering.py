@@ -21,7 +21,7 @@ _NOTED = {
     "needs-help": "The responders have been told, and will answer in this channel.",
 }
 MOST_CALLS = 10
-"""Calls for help to one notice; then nobody needs to be told once more."""
+"""Calls for help to one notice by the same person or consumer; then nobody needs to be told once more."""
 
 
 class AlreadySaid(Refused):
@@ -58,9 +58,10 @@ class Answering:
                     "Say so in other words if it is worse now." if answer == "needs-help" else "Nothing more is needed."
                 )
                 raise AlreadySaid(f"It is on record already {_SAID[answer]}.", "", more)
-            if answer == "needs-help" and sum(each.answer == answer for each in view.answers) >= MOST_CALLS:
+            calls = sum((each.answer, each.by) == (answer, by) for each in view.answers)
+            if answer == "needs-help" and calls >= MOST_CALLS:
                 raise Refused(
-                    f"The responders have been asked for help {MOST_CALLS} times by way of this notice.",
+                    f"You have asked the responders for help {MOST_CALLS} times by way of this notice.",
                     "They were told each time; this call was not added.",
                     "Speak to them in the incident's channel.",
                 )

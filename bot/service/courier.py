@@ -137,7 +137,7 @@ class Courier:
             number=number,
             may_be_there=may_be_there,
             at=self._clock.now(),
-            answer_url=link.url if link is not None else None,
+            answer_url=_answer_url(link, view, delivery),
         )
         try:
             receipt = self._carry(parcel, link)
@@ -145,17 +145,13 @@ class Courier:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
         detail = f"{receipt.detail} It may be there twice." if may_be_there else receipt.detail
-        self._end(
-            incident.id,
-            view,
-            delivery,
-            NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key),
-        )
-        if receipt.answer is not None:
+        if receipt.answer is not None:  # before the end: a crash in between brings it again, and the same counts once
             with suppress(Refused):
                 self._answering.answer(
                     incident.id, view.seq, receipt.answer, by=view.notice.consumer, text=receipt.words, via="webhook"
                 )
+        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
+        self._end(incident.id, view, delivery, ended)
 
     def _link(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView) -> AnswerLink | None:
         """None where it has no place: what cannot be answered, and files, which are kept where others read them."""
@@ -228,6 +224,13 @@ class Courier:
             return [ended.model_copy(update={"asks": asks})]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+
+def _answer_url(link: AnswerLink | None, view: NoticeView, delivery: DeliveryView) -> str | None:
+    """A program answers what it was sent; a person sees the newest first, and the page says which is answered."""
+    if link is None:
+        return None
+    return link.to_notice(view.seq) if delivery.address.by == "webhook" else link.url
 
 
 def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:

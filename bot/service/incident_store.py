@@ -33,7 +33,7 @@ class IncidentStore:
         self._read: dict[IncidentId, tuple[Entry, ...]] = {}
         """What was read of the open incidents; entries never change, so only newer ones are read again."""
         self._closed: dict[IncidentId, Incident] = {}
-        """Nothing is owed to these any more, so they are folded once."""
+        """Nothing is owed to these any more, so they are folded once; anew when another process has written to one."""
 
     def on_change(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
@@ -47,8 +47,9 @@ class IncidentStore:
 
     def get(self, incident_id: IncidentId) -> Incident:
         """The incident now. Raises UnknownIncident."""
-        if incident_id in self._closed:
-            return self._closed[incident_id]
+        done = self._closed.get(incident_id)
+        if done is not None:
+            return done
         entries = self._entries(incident_id)
         if not entries:
             raise unknown(incident_id)
@@ -59,6 +60,14 @@ class IncidentStore:
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)
         return incident
+
+    def newest(self, incident_id: IncidentId) -> Incident:
+        """As `get`; one that has ended is asked for again, as another replica may have appended to it. Raises
+        UnknownIncident. Cost: one small query."""
+        done = self._closed.get(incident_id)
+        if done is not None and self._journal.entries(incident_id, done.seq):
+            self._closed.pop(incident_id, None)
+        return self.get(incident_id)
 
     def _entries(self, incident_id: IncidentId) -> tuple[Entry, ...]:
         known = self._read.get(incident_id, ())
@@ -75,8 +84,13 @@ class IncidentStore:
         return lines
 
     def all(self) -> tuple[Incident, ...]:
-        """Every incident, oldest first."""
-        return tuple(self.get(incident_id) for incident_id in self._journal.incidents())
+        """Every incident, oldest first, with what other processes have written, to closed ones too."""
+        ends = self._journal.ends()
+        for incident_id, seq in ends.items():
+            closed = self._closed.get(incident_id)
+            if closed is not None and closed.seq < seq:
+                self._closed.pop(incident_id, None)
+        return tuple(map(self.get, ends))
 
     def open_on(self, table: TableName) -> Incident | None:
         """The open incident on a table, if there is one."""

@@ -70,7 +70,8 @@ class ConsumerAnswers:
         return await run_in_threadpool(self._noted, request, body)
 
     def _noted(self, request: Request, body: bytes) -> Response:
-        """A browser is sent to look again, so that loading anew answers nothing a second time."""
+        """A browser is sent to look again, so that loading anew answers nothing a second time: by the last part of the
+        path alone, as a proxy may hold the pages below a path that is not seen here."""
         token, said = str(request.path_params["token"]), None
         try:
             said = _read(request, body)
@@ -81,7 +82,7 @@ class ConsumerAnswers:
             return self._refused(request, error, said)
         if _is_program(request):
             return unkept(Response(Noted(detail=noted).model_dump_json(), media_type="application/json"))
-        return unkept(Response(status_code=303, headers={"Location": request.url.path}))
+        return unkept(Response(status_code=303, headers={"Location": token}))
 
     def _refused(self, request: Request, error: WaterlineError, said: _Said | None = None) -> Response:
         """In words; where the link is good, above the same page, with what they had typed."""
@@ -131,17 +132,23 @@ def _status(error: WaterlineError) -> int:
 
 
 def _read(request: Request, body: bytes) -> _Said:
-    """Raises Refused for what is neither the page's form nor the JSON that a webhook may be answered with."""
+    """What was said, and to which notice: the one that it names itself, else the one in the address. Raises Refused for
+    what is neither the page's form nor the JSON that a webhook may be answered with."""
     try:
         if _is_program(request):
-            return _Said.model_validate_json(body)
-        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
-        return _Said.model_validate({name: values[-1] for name, values in fields.items()})
+            said = _Said.model_validate_json(body)
+        else:
+            fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
+            said = _Said.model_validate({name: values[-1] for name, values in fields.items()})
+        to = request.query_params.get("notice")
+        return (
+            said if said.notice is not None or to is None else _Said.model_validate(said.model_dump() | {"notice": to})
+        )
     except (ValidationError, ValueError) as error:
         raise Refused(
             "This answer was not understood. Nothing was noted.",
-            "Expected `answer` to be acknowledged, re-ran or needs-help; found something else.",
-            "Open the link again and use one of the buttons.",
+            "Expected `answer` to be acknowledged, re-ran or needs-help, and a notice's number; found something else.",
+            "Open the link again and use one of the buttons; a program posts to the address as it was sent.",
         ) from error
 
 

@@ -72,8 +72,8 @@ def test_a_weak_secret_is_refused_and_not_quoted(text: str) -> None:
 
 
 def test_mails_and_webhooks_carry_the_link_and_files_do_not(scene: Scene) -> None:
-    """Text, HTML and JSON lead to the same page; a file is kept where others read it."""
-    scene.queues(
+    """Text, HTML and JSON lead to the same page, a program to its notice; a file is kept where others read it."""
+    key = scene.queues(
         scene.mail(), Address(by="webhook", to=scene.hook.url), Address(by="file", to=str(scene.folder / "told"))
     )
 
@@ -81,11 +81,12 @@ def test_mails_and_webhooks_carry_the_link_and_files_do_not(scene: Scene) -> Non
 
     [mail], [(_headers, body)], [file] = scene.box.mails, scene.hook.requests, (scene.folder / "told").iterdir()
     url = links().of(scene.story.id, "revenue_daily", scene.story.now).url
-    assert url == json.loads(body)["answer_url"]
+    assert f"{url}?notice={scene.story.incident.notices[key].seq}" == json.loads(body)["answer_url"]
     for form in ("plain", "html"):
         part = mail.get_body((form,))
         assert part is not None
         assert url in part.get_content()
+        assert "?notice=" not in part.get_content()
     assert "/answer/" not in file.read_text(encoding="utf-8")
 
 

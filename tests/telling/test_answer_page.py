@@ -9,11 +9,12 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
-from bot.domain.entries import IncidentClosed, NoticeQueued
+from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeQueued
 from bot.domain.errors import BadConfiguration
 from bot.domain.notice import Notice
 from bot.service.answer_desk import AnswerDesk
 from bot.service.answering import MOST_CALLS, Answering
+from bot.service.incident_store import IncidentStore
 from bot.service.record import Records
 from bot.settings import WebSettings, refuse_open_house
 from bot.web.access import Access
@@ -95,10 +96,21 @@ def test_an_answer_is_the_one_that_slack_takes_and_twice_is_once(told: Told) -> 
 
     page = told.web.get(told.path).text
     assert [("re-ran", "", "revenue_daily", "link")] == told.answers
-    assert [(303, told.path)] * 2 == [(each.status_code, each.headers["location"]) for each in (first, again)]
+    assert [(303, told.path)] * 2 == [
+        (each.status_code, each.url.join(each.headers["location"]).path) for each in (first, again)
+    ]
     assert "You ran it again" in page
     assert 'value="re-ran"' not in page
     assert 'value="acknowledged"' in page
+
+
+def test_behind_a_proxy_with_a_path_the_browser_stays_below_it(told: Told) -> None:
+    """Where `web.public_url` has a path, which the proxy takes away before it asks."""
+    outside = httpx.URL(f"https://acme.example/waterline{told.path}")
+
+    taken = told.says("acknowledged", notice=told.seq)
+
+    assert (303, outside) == (taken.status_code, outside.join(taken.headers["location"]))
 
 
 def test_a_call_for_help_needs_words_and_asks_the_responder(told: Told) -> None:
@@ -112,8 +124,8 @@ def test_a_call_for_help_needs_words_and_asks_the_responder(told: Told) -> None:
     assert "board report &lt;stands&gt; still" in told.web.get(told.path).text
 
 
-def test_calls_for_help_have_an_end(told: Told) -> None:
-    """A link that leaked floods no channel; what was typed is not lost."""
+def test_calls_for_help_have_an_end_for_who_calls(told: Told) -> None:
+    """A link that leaked floods no channel, and takes no call from the people in Slack; what was typed is not lost."""
     for number in range(MOST_CALLS):
         told.says("needs-help", f"call {number}")
 
@@ -123,6 +135,8 @@ def test_calls_for_help_have_an_end(told: Told) -> None:
     assert "was not added" in refused.text
     assert ">one more</textarea>" in refused.text
     assert len(told.answers) == MOST_CALLS
+    Answering(told.scene.incidents).answer(told.scene.id, told.seq, "needs-help", by=ANA, text="The board waits.")
+    assert ("needs-help", "The board waits.", ANA, "slack") == told.answers[-1]
 
 
 @pytest.mark.parametrize("cut", [slice(0, -1), slice(0, 40), slice(5, None)])
@@ -182,6 +196,20 @@ def test_answers_still_arrive_when_the_incident_has_ended(told: Told) -> None:
     assert [("acknowledged", "", "revenue_daily", "link")] == told.answers
 
 
+def test_what_another_replica_took_is_shown_at_once(told: Told) -> None:
+    """The one that shows the page had put the incident away as ended."""
+    [key] = told.scene.incidents.get(told.scene.id).notices
+    ends = [NoticeEnded(key=key, how="delivered", detail="Taken."), IncidentClosed(reason="done")]
+    told.scene.incidents.write(told.scene.id, by=ANA, decide=lambda _now: ends)
+    before = told.web.get(told.path).text
+    other = Answering(IncidentStore(told.scene.store.journal, told.scene.clock))
+    other.answer(told.scene.id, told.seq, "re-ran", by="revenue_daily", via="link")
+
+    after = told.web.get(told.path).text
+
+    assert (False, True) == tuple("You ran it again" in page for page in (before, after))
+
+
 def test_a_program_answers_later_with_the_same_json(told: Told) -> None:
     """It has the address from the webhook; refusals come as problems."""
     taken = told.web.post(told.path, json={"answer": "re-ran", "text": "3 runs"})
@@ -190,6 +218,28 @@ def test_a_program_answers_later_with_the_same_json(told: Told) -> None:
     assert {"noted": True, "detail": "Thank you: it is on record that you have run again."} == taken.json()
     assert (422, "application/problem+json") == (odd.status_code, odd.headers["content-type"])
     assert [("re-ran", "3 runs", "revenue_daily", "link")] == told.answers
+
+
+def test_a_program_that_tries_again_late_answers_what_it_was_sent(told: Told) -> None:
+    """The address that it was sent names the notice; a newer one is not answered unseen, and a number wins that the
+    program says itself."""
+    sent = told.link.to_notice(told.seq).removeprefix(BASE)
+    queues(told.scene, kind="correction")
+
+    told.web.post(sent, json={"answer": "re-ran"})
+    told.web.post(sent, json={"answer": "acknowledged", "notice": told.seq})
+
+    views = told.scene.incidents.get(told.scene.id).notices.values()
+    assert [["re-ran"], ["acknowledged"]] == [[each.answer for each in view.answers] for view in views]
+
+
+@pytest.mark.parametrize("number", ["", "seven", "0", "99999"])
+def test_an_address_with_another_number_answers_nothing(told: Told, number: str) -> None:
+    """Neither the newest notice nor any other is taken for the one that was meant."""
+    refused = told.web.post(f"{told.path}?notice={number}", json={"answer": "acknowledged"})
+
+    assert (422, "application/problem+json") == (refused.status_code, refused.headers["content-type"])
+    assert [] == told.answers
 
 
 def test_the_link_opens_this_page_only_and_is_kept_nowhere(told: Told) -> None:

@@ -5,15 +5,20 @@ import hashlib
 import hmac
 import json
 import signal
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from bot.adapters.smtp import Security, Smtp
-from bot.domain.entries import DeliveryTried
+from bot.domain.entries import Body, DeliveryTried
+from bot.domain.errors import CouldNotKeep
+from bot.domain.ids import IncidentId
+from bot.domain.journal import Entry
 from bot.domain.notice import Address, sending_key
 from bot.domain.told import MOST_TRIES
+from bot.ports import Journal
 from tests.decisions import ANA
 from tests.telling.conftest import SECRETS, Scene
 from tests.telling.killed_courier import deliver_and_die
@@ -114,6 +119,41 @@ def test_a_program_answers_in_the_body_of_its_response(scene: Scene) -> None:
 
     [answer] = scene.story.incident.notices[key].answers
     assert (answer.answer, answer.text, answer.by, answer.via) == ("re-ran", "3 runs", "fraud_agent", "webhook")
+
+
+@pytest.mark.parametrize("lost", [2, 3])
+def test_no_instant_answer_is_lost_where_the_record_goes_away(scene: Scene, lost: int) -> None:
+    """At whichever append after the intent: it is brought again, and what is answered twice counts once."""
+    key = scene.queues(Address(by="webhook", to=scene.hook.url), consumer="fraud_agent")
+    scene.hook.answers = [(200, {"answer": "re-ran", "text": "3 runs"})]
+    with pytest.raises(CouldNotKeep):
+        scene.courier(Leaving(scene.story.journal, lost)).deliver_due(scene.story.id)  # type: ignore[arg-type]
+
+    scene.delivers()
+
+    view = scene.story.incident.notices[key]
+    assert [("re-ran", "3 runs")] == [(answer.answer, answer.text) for answer in view.answers]
+    assert view.ended is not None
+
+
+class Leaving:
+    """A record that is away from its N-th append on."""
+
+    def __init__(self, journal: Journal, at: int) -> None:
+        self._journal = journal
+        self._left = at - 1
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """See the port."""
+        if self._left == 0:
+            raise CouldNotKeep("The record is away.", "", "Try again.")
+        self._left -= 1
+        return self._journal.append(incident, after_seq, bodies, by=by, at=at)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
 
 
 def test_what_does_not_arrive_is_tried_again_later_under_the_same_id(scene: Scene) -> None:
