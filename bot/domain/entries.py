@@ -46,6 +46,7 @@ from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
 from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
 from bot.domain.savepoint_entries import SavepointReleased as SavepointReleased
+from bot.domain.savepoint_entries import SavepointReleasing as SavepointReleasing
 from bot.domain.table import Window
 
 

@@ -87,6 +87,8 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.settled[body.contract, body.term] = body
         case e.SavepointPlanned():
             incident.plan = body
+        case e.SavepointReleasing():
+            incident.releasing.add(body.proposal)
         case e.SavepointReleased():
             incident.released.add(body.proposal)
         case e.RestoreExplained():

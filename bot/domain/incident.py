@@ -91,6 +91,8 @@ class Incident:
     settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
     plan: SavepointPlanned | None = None
     """Of a planned savepoint, the newest."""
+    releasing: set[ProposalId] = field(default_factory=set)
+    """Whose savepoint's tag Waterline began to remove."""
     released: set[ProposalId] = field(default_factory=set)
     """Whose savepoint's tag is gone."""
     explained: dict[ProposalId, RestoreExplained] = field(default_factory=dict)

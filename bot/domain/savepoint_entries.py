@@ -39,6 +39,16 @@ class RestoreExplained(Record):
     reason: str
 
 
+class SavepointReleasing(Record):
+    """The tag is about to be removed: written first, so that a missing tag is known to be our deed after a crash."""
+
+    kind: Literal["savepoint-releasing"] = "savepoint-releasing"
+    proposal: ProposalId
+    """By which it was taken."""
+    tag: str
+    snapshot: str
+
+
 class SavepointReleased(Record):
     """The day of a kept savepoint has passed, and its tag no longer keeps a snapshot."""
 
@@ -51,4 +61,4 @@ class SavepointReleased(Record):
     """`gone`: somebody had removed the tag; `elsewhere`: it stands on another snapshot, and was left there."""
 
 
-SavepointEntry = SavepointPlanned | SavepointReleased | RestoreExplained
+SavepointEntry = SavepointPlanned | SavepointReleasing | SavepointReleased | RestoreExplained

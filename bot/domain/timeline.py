@@ -96,7 +96,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
             return f"The term “{_bare(body.term)}” is {body.how}: {_full(body.reason)}"
-        case e.SavepointPlanned() | e.SavepointReleased() | e.RestoreExplained():
+        case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased() | e.RestoreExplained():
             return _of_savepoint(body)
         case e.IncidentClosed():
             return f"Closed: {_full(body.reason)}"
@@ -112,6 +112,8 @@ def _of_savepoint(body: e.SavepointEntry) -> str:
                 f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {_full(body.reason)} "
                 f"Told: {', '.join(body.told) or 'nobody yet'}. Kept until {body.until:%Y-%m-%d}; restored by {who}."
             )
+        case e.SavepointReleasing():
+            return f"The savepoint's day has passed: its tag {body.tag} on snapshot {body.snapshot} is to be removed."
         case e.SavepointReleased():
             left = {
                 "removed": f"was removed: snapshot {body.snapshot} is kept by it no longer",

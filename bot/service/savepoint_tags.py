@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from bot.actions._marking import commit_marks
-from bot.domain.entries import Body, SavepointReleased
+from bot.domain.entries import Body, SavepointReleased, SavepointReleasing
 from bot.domain.ids import IncidentId, SnapshotId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -35,17 +35,22 @@ class SavepointTags:
         """Remove the tags that are due, each with an entry. Raises CommitRefused, OutcomeUnknown, CouldNotLook,
         UnknownTable: then the tag stands, and it is tried again."""
         for kept in _past(self._store.get(incident_id), self._clock.now()):
-            how = self._removed(kept)
+            how = self._removed(incident_id, kept)
             if how is not None:
                 self._note(incident_id, kept, how)
 
-    def _removed(self, kept: KeptSavepoint) -> _How | None:
-        """What became of the tag; None while an incident is open, which is asked again before each try."""
+    def _removed(self, incident_id: IncidentId, kept: KeptSavepoint) -> _How | None:
+        """What became of the tag; None while an incident is open, which is asked again before each try.
+
+        The intent is written right before the commit: whoever finds the tag missing afterwards knows whose deed it
+        was, also when a crash kept the end from the record, or another replica was first.
+        """
         snapshot = SnapshotId(int(kept.snapshot))
 
         def change(table: TableState) -> TableChange | None:
             if self._is_questioned(kept.table) or table.ref(kept.tag) != snapshot:
                 return None
+            self._intend(incident_id, kept)
             return TableChange(
                 expected_uuid=table.uuid,
                 expected_head=None,
@@ -56,10 +61,20 @@ class SavepointTags:
         if commit_marks(self._catalog, kept.table, change) is not None:
             return "removed"
         stands = self._catalog.load(kept.table).ref(kept.tag)
-        return "gone" if stands is None else None if stands == snapshot else "elsewhere"
+        if stands is None:
+            return "removed" if kept.proposal in self._store.get(incident_id).releasing else "gone"
+        return None if stands == snapshot else "elsewhere"
 
     def _is_questioned(self, table: TableName) -> bool:
         return self._store.open_on(table) is not None
+
+    def _intend(self, incident_id: IncidentId, kept: KeptSavepoint) -> None:
+        body = SavepointReleasing(proposal=kept.proposal, tag=kept.tag, snapshot=kept.snapshot)
+
+        def decide(now: Incident) -> list[Body]:
+            return [] if kept.proposal in now.releasing else [body]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
 
     def _note(self, incident_id: IncidentId, kept: KeptSavepoint, how: _How) -> None:
         body = SavepointReleased(proposal=kept.proposal, tag=kept.tag, snapshot=kept.snapshot, how=how)

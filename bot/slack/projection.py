@@ -122,6 +122,7 @@ class Projection:
                 e.EvidenceRequested()
                 | e.StepDone()
                 | e.NoticesPreviewed()
+                | e.SavepointReleasing()
                 | e.DiagnosisRequested()
                 | e.DiagnosisEnded(how="new")
             ):

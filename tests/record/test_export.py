@@ -35,6 +35,7 @@ from bot.domain.entries import (
     RestoreExplained,
     SavepointPlanned,
     SavepointReleased,
+    SavepointReleasing,
     SeverityChanged,
     VetoTimeEnded,
 )
@@ -307,6 +308,7 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
             may_restore=(BEN,),
             until=orders.NINE,
         ),
+        SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
         SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
         RestoreExplained(proposal=PROPOSAL, path="s-6", instead_of="s-10", reason="The new code wrote wrong prices"),
         MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),

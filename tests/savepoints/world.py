@@ -17,8 +17,10 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.proposal import Proposal
 from bot.evidence import Collector, find_tasks
+from bot.ports import Journal
 from bot.runbook.parse import read_all
 from bot.service.approving import Approvals
+from bot.service.incident_store import IncidentStore
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
 from bot.service.savepoint_tags import SavepointTags
@@ -121,9 +123,10 @@ class World:
         proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
         self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
 
-    def tags(self, ahead: timedelta = WEEK + timedelta(hours=1)) -> SavepointTags:
+    def tags(self, ahead: timedelta = WEEK + timedelta(hours=1), journal: Journal | None = None) -> SavepointTags:
         """Whoever takes tags away, so long after now."""
-        return SavepointTags(self.scene.store, self.scene.catalog, InTime(ahead))
+        store = IncidentStore(journal, SystemClock()) if journal else self.scene.store
+        return SavepointTags(store, self.scene.catalog, InTime(ahead))
 
     def services(self, ahead: timedelta) -> Services:
         """Every use case over this world, so long after now."""
