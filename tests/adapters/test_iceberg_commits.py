@@ -117,6 +117,19 @@ def test_no_setting_of_the_table_lets_expiry_take_what_is_kept(lake: Lake, catal
     assert {"main": None, "monthly": 1000, "waterline": 2**63 - 1, "recovery-wl-1": 2**63 - 1} == ages
 
 
+def test_a_tag_that_stands_already_is_given_an_age_and_keeps_its_own(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """A tag without one, on the very snapshot that is named, would go with the next expiry of Spark."""
+    lake.table.manage_snapshots().create_tag(lake.heads[0], "by-hand").commit()
+    lake.table.manage_snapshots().create_tag(lake.heads[0], "monthly", max_ref_age_ms=1000).commit()
+    tags = dict.fromkeys(("by-hand", "monthly"), lake.heads[0])
+
+    catalog.commit(ORDERS, TableChange(expected_uuid=catalog.load(ORDERS).uuid, expected_head=None, new_tags=tags))
+
+    refs = lake.table.refresh().metadata.refs
+    assert {name: refs[name].max_ref_age_ms for name in tags} == {"by-hand": 2**63 - 1, "monthly": 1000}
+    assert {refs[name].snapshot_id for name in tags} == {lake.heads[0]}
+
+
 def test_a_new_tag_that_is_taken_is_refused(lake: Lake, catalog: PyIcebergCatalog) -> None:
     """A tag of an earlier incident is never moved by chance."""
     lake.table.manage_snapshots().create_tag(lake.heads[0], "incident-1").commit()

@@ -7,7 +7,7 @@ the old head and then rolling back would drop the guard on `main`.
 from uuid import UUID
 
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.update import (
     AssertRefSnapshotId,
     AssertTableUUID,
@@ -56,7 +56,7 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
         # With the tag in place the requirement holds it there; without, nobody may set it in between.
         expected = None if present is None else target
         requirements.append(AssertRefSnapshotId(ref=tag, snapshot_id=expected))
-        if present is None:
+        if present is None or _takes_an_age(present):
             updates.append(_set_ref(tag, target, metadata))
     updates += [_set_ref(tag, target, metadata) for tag, target in change.set_tags.items()]
     if change.move_main_to is not None:
@@ -84,6 +84,11 @@ def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: Ta
             f"Expected the metadata to list {', '.join(map(str, gone))}; it does not (expired?).",
             "Collect evidence again and propose anew; nothing points to an expired snapshot.",
         )
+
+
+def _takes_an_age(present: SnapshotRef) -> bool:
+    """Whether it is a tag that the table's own setting lets expire."""
+    return present.snapshot_ref_type is SnapshotRefType.TAG and present.max_ref_age_ms is None
 
 
 def _set_ref(
