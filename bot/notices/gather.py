@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from bot.domain.effects import PublishBranch
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.findings import DuplicatesFinding, GapsFinding
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.notice import NoticeData
 from bot.domain.reads import Consumer
@@ -88,21 +90,42 @@ def _to_come(incident: Incident) -> int:
 
 
 def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:
-    """Commits of this incident that the trusted snapshot does not contain, oldest first.
+    """Commits of this incident whose readers have read what is not, or was not, to be relied on; oldest first.
 
     While the table is under review that is everything above the waterline, what was rolled back since
-    included. Once it is proven, newer commits on main are no longer under review: what is left are the
-    commits that were taken back.
+    included. Once it is proven, it is what was taken back, and what a published repair stands on: such a repair
+    mends the rows on top, so that the wrong commits stay ancestors of main. Newer commits are no longer under review.
     """
     if table.head is None:
         return ()
+    commits = Window(since=incident.window.since, until=table.head).of(table)
     contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
-    is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
+    if incident.waterline is None or incident.waterline.status != "trusted":
+        return tuple(s for s in commits if s.snapshot_id not in contained)
+    mended = _mended_on_top(incident, table)
     return tuple(
-        snapshot
-        for snapshot in Window(since=incident.window.since, until=table.head).of(table)
-        if snapshot.snapshot_id not in contained and not (is_proven and snapshot.snapshot_id in table.chain_ids)
+        s
+        for s in commits
+        if s.snapshot_id in mended or (s.snapshot_id not in contained and s.snapshot_id not in table.chain_ids)
     )
+
+
+def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
+    """What main held, above what was trusted when the incident opened, until a repair was published on top of it.
+
+    A branch's head gets on main only by being published, and leaves it by an undo: main itself tells which repairs
+    count, however their proposals have ended. An earlier repair below a later one counts too: it was not enough.
+    """
+    published = [
+        effect
+        for view in incident.proposals.values()
+        for effect in view.proposal.effects
+        if isinstance(effect, PublishBranch) and effect.head != effect.base and effect.head in table.chain_ids
+    ]
+    if not published:
+        return frozenset()
+    held = {s.snapshot_id for effect in published for s in table.ancestors(effect.base)}
+    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
 
 
 def _affected(commits: tuple[Snapshot, ...], table: TableState) -> Affected | None:

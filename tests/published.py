@@ -1,0 +1,82 @@
+"""What else may follow the fault: a repair published on top of it, and an undo of the rewind; told to a story."""
+
+from datetime import timedelta
+
+from bot.domain.approval import Approval
+from bot.domain.effects import MoveTable, PublishBranch
+from bot.domain.entries import (
+    EffectEnded,
+    EffectStarted,
+    ExecutionEnded,
+    ExecutionStarted,
+    ProposalApproved,
+    ProposalMade,
+    Verified,
+    WaterlineMoved,
+)
+from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.snapshot import REPAIR
+from bot.domain.table import HeadMove, TableState
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, rewind
+from tests.incidents import Story
+
+PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
+UNDO = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAD")
+MENDED = SnapshotId(8100000000000000001)
+"""The repair: it stands on run B's last commit, which stays an ancestor of main."""
+NEXT = SnapshotId(8100000000000000002)
+"""What the job commits on top of the repair."""
+WRONG = tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
+
+
+def table_published() -> TableState:
+    """Run B's commits, the repair at 09:20 on top of them, and the job's next commit on top of that."""
+    state, moves = orders.table_state(), []
+    last, made = state.snapshots[-1], []
+    for place, snapshot_id in enumerate((MENDED, NEXT)):
+        at = orders.NINE + timedelta(minutes=20 + place)
+        commit = {
+            "snapshot_id": snapshot_id, "parent_id": made[-1].snapshot_id if made else last.snapshot_id,
+            "sequence_number": last.sequence_number + 1 + place, "committed_at": at,
+        }  # fmt: skip
+        made.append(last.model_copy(update={**commit, "summary": {REPAIR: "x/1"} if place == 0 else last.summary}))
+        moves.append(HeadMove(at=at, snapshot_id=snapshot_id))
+    return state.model_copy(
+        update={
+            "head": NEXT, "snapshots": (*state.snapshots, *made), "head_moves": (*state.head_moves, *moves),
+        }
+    )  # fmt: skip
+
+
+def publishes(story: Story) -> Story:
+    """The repair of the branch becomes main, is proven, and the waterline moves up to it."""
+    effect = PublishBranch(
+        table=orders.TABLE, branch="recovery-1", base=orders.HEAD, head=MENDED, keep_head_as="left", drop_branch=True
+    )
+    return _carries_out(story, PUBLICATION, effect, Verified(
+        proposal=PUBLICATION, passed=True, checks=(), evidence=(), head=MENDED
+    ), WaterlineMoved(snapshot=MENDED, status="trusted"))  # fmt: skip
+
+
+def undoes_the_rewind(story: Story) -> Story:
+    """Main goes back to run B's last commit: the fault is back, and the table under review."""
+    effect = MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2")
+    proof = Verified(
+        proposal=UNDO, passed=True, checks=(), evidence=(), head=orders.HEAD, moves_waterline="under-review"
+    )
+    return _carries_out(story, UNDO, effect, proof, WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+
+
+def _carries_out(
+    story: Story, proposal: ProposalId, effect: PublishBranch | MoveTable, proof: Verified, moved: WaterlineMoved
+) -> Story:
+    made = rewind(story.now).model_copy(update={"id": proposal, "effects": (effect,)})
+    given = Approval(by=BEN, at=story.now, digest=made.digest)
+    story.says(ProposalMade(step=None, proposal=made), by=ANA)
+    story.says(ProposalApproved(proposal=proposal, approval=given, complete=True), by=BEN)
+    story.says(ExecutionStarted(proposal=proposal), by=BEN)
+    story.says(EffectStarted(proposal=proposal, index=0, expected_head=orders.HEAD))
+    story.says(EffectEnded(proposal=proposal, index=0, how="done", detail="Moved main."))
+    story.says(ExecutionEnded(proposal=proposal, outcome="applied", sentence="Main was moved."))
+    return story.says(proof).says(moved)
