@@ -2,6 +2,7 @@
 
 Where it is known beforehand that there are few, Spark only reads them: to plan and compile an aggregation takes it
 longer than to read a thousand entries, and what is left to do is a loop. Where there are more, Spark aggregates.
+Few entries may stand in many manifests, as Flink commits them: these are read side by side.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.table import Column as TableColumn
 from spark_tasks._manifests import Manifest
-from spark_tasks._reading import stored_entries
+from spark_tasks._reading import is_read_by_one, stored_entries
 
 FEW_ENTRIES = 2_500
 """Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
@@ -54,7 +55,7 @@ def few_entries(
         return []
     read = stored_entries(spark, manifests, bounds=any(bounded))
     file = F.col("data_file")
-    told = read.coalesce(1).select(
+    told = (read.coalesce(1) if is_read_by_one(manifests) else read).select(
         F.col("_metadata.file_name"),
         "status",
         "snapshot_id",

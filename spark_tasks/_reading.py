@@ -15,7 +15,8 @@ from spark_tasks._manifests import Manifest, not_too_many, own_manifests
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
 """Up to here one task reads the manifests, and what an entry inherits is looked up in a literal: a second task, a
-shuffle and a broadcast would each cost more than the reading."""
+shuffle and a broadcast would each cost more than the reading. Above, tasks read side by side: one after the other,
+each manifest costs the storage's latency, however small it is."""
 _FILE = "content: int, file_path: string, file_format: string, record_count: bigint, file_size_in_bytes: bigint"
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, data_file struct<{}>"
@@ -107,11 +108,17 @@ def stored_entries(
     return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
 
 
+def is_read_by_one(manifests: Sequence[Manifest]) -> bool:
+    """Whether a second task would cost more than it saves. A manifest of unknown length counts as a long one."""
+    length = sum(manifest.length or _FEW_BYTES for manifest in manifests)
+    return len(manifests) <= _FEW and length <= _FEW_BYTES
+
+
 def _inheriting(spark: SparkSession, read: DataFrame, manifests: Sequence[Manifest]) -> DataFrame:
     """The same entries with `inherited` (the commit that wrote their manifest) and its `spec_id`."""
     named = {manifest.path.rsplit("/", 1)[-1]: (manifest.snapshot_id, manifest.spec_id) for manifest in manifests}
     name = F.col("_metadata.file_name")
-    if len(manifests) > _FEW or sum(manifest.length or _FEW_BYTES for manifest in manifests) > _FEW_BYTES:
+    if not is_read_by_one(manifests):
         rows = [(each, *told) for each, told in named.items()]
         known = F.broadcast(spark.createDataFrame(rows, "manifest string, inherited bigint, spec_id int"))
         return read.withColumn("manifest", name).join(known, on="manifest", how="inner")

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.evidence import Ask
 from bot.domain.table import Column, Window
-from spark_tasks import _few_entries
+from spark_tasks import _few_entries, _reading
 from spark_tasks._bounds import range_columns
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._few_entries import Edges, Entry, few_entries
@@ -117,6 +117,24 @@ def test_an_answer_is_the_same_on_both_ways(
     by_spark = asks(task, eventful)
 
     assert here == by_spark
+
+
+def test_few_entries_of_many_manifests_are_read_side_by_side(
+    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No task waits for the storage as often as there are manifests; what is told is the same."""
+    window = eventful.window.of(eventful.observation.table)
+    manifests = own_manifests(spark, window)
+    at_once = few_entries(spark, manifests)
+    assert at_once is not None
+    was_one = _reading.is_read_by_one(manifests)
+
+    monkeypatch.setattr(_reading, "_FEW", len(manifests) - 1)
+    side_by_side = few_entries(spark, manifests)
+
+    assert side_by_side is not None
+    assert sorted(at_once) == sorted(side_by_side)
+    assert (True, False) == (was_one, _reading.is_read_by_one(manifests))
 
 
 def test_a_list_that_counts_too_little_is_not_believed(
