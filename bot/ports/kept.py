@@ -1,6 +1,6 @@
 """What the application keeps: the journal, what Slack delivered, what is to be sent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -30,8 +30,8 @@ class Journal(Protocol):
     def lines(self, incident: IncidentId) -> tuple[Line, ...]:
         """The same entries as the texts that were hashed: what a file needs to be proven without the database."""
 
-    def incidents(self) -> tuple[IncidentId, ...]:
-        """Every incident, oldest first."""
+    def ends(self) -> Mapping[IncidentId, int]:
+        """The seq of each incident's last entry, oldest incident first: whether others have written meanwhile."""
 
 
 class Delivery(Record):

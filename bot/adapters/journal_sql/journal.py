@@ -126,6 +126,12 @@ class SqlJournal:
             numbers = connection.scalars(select(INCIDENTS.c.number).order_by(INCIDENTS.c.number))
             return tuple(IncidentId(f"wl-{number}") for number in numbers)
 
+    def ends(self) -> dict[IncidentId, int]:
+        """The seq of each incident's last entry, oldest incident first."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(INCIDENTS.c.number, INCIDENTS.c.last_seq).order_by(INCIDENTS.c.number))
+            return {IncidentId(f"wl-{row.number}"): row.last_seq for row in rows}
+
     def verify(self) -> tuple[ChainFault, ...]:
         """The first fault of every incident whose stored text does not fit its chain; empty when all is whole.
 
