@@ -196,9 +196,10 @@ def assemble(
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
+    holding = Holding(incidents, directory, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags,
+        telling, tags, holding,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
     desk.on_answer(duties.walk_on)
@@ -219,7 +220,7 @@ def assemble(
         verifier=verifier,
         telling=telling,
         answering=Answering(incidents),
-        holding=Holding(incidents, directory, clock),
+        holding=holding,
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,
         maintenance=maintenance,

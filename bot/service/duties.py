@@ -18,6 +18,7 @@ from bot.service.background import Background
 from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
+from bot.service.holding import REMINDING, Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.proposing import Proposals
@@ -53,6 +54,7 @@ class Duties:
         maintenance: Maintenance,
         telling: Telling,
         tags: SavepointTags,
+        holding: Holding,
     ) -> None:
         self._store = store
         self._background = background
@@ -66,6 +68,7 @@ class Duties:
         self._maintenance = maintenance
         self._telling = telling
         self._tags = tags
+        self._holding = holding
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
@@ -95,6 +98,8 @@ class Duties:
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.thaw_if_over, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
+            if self._holding.due(incident):
+                self._background.submit(incident.id, REMINDING, partial(self._holding.settle, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""

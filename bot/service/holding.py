@@ -23,6 +23,9 @@ from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
 from bot.service.telling_rules import AFTER_CLOSE
 
+REMINDING = "Reminding of notices that wait for approval"
+"""What is done when time alone changes something about them."""
+
 
 class Holding:
     """Approves or turns down what is held."""
@@ -62,12 +65,12 @@ class Holding:
     def settle(self, incident_id: IncidentId) -> None:
         """Remind of what waits, and tell the end of what has waited too long. Safe to call at any time, any number of
         times."""
+        self._store.write(incident_id, by=WATERLINE, decide=self.due)
 
-        def due(incident: Incident) -> list[Body]:
-            now = self._clock.now()
-            return [body for view in incident.held.values() if (body := _due(incident, view, now)) is not None]
-
-        self._store.write(incident_id, by=WATERLINE, decide=due)
+    def due(self, incident: Incident) -> list[Body]:
+        """What time alone makes of it now, and nobody has put on record."""
+        now = self._clock.now()
+        return [body for view in still_waiting(incident) if (body := _due(incident, view, now)) is not None]
 
     def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
         view = self._undecided(self._store.get(incident_id), name)
@@ -105,11 +108,16 @@ class Holding:
         return view
 
 
+def still_waiting(incident: Incident) -> list[HeldView]:
+    """What may still be approved; once the incident has ended, only what is sent after it."""
+    return [
+        view
+        for view in incident.held.values()
+        if view.is_waiting and (incident.is_open or incident.previews[view.name][0].kind in AFTER_CLOSE)
+    ]
+
+
 def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
-    """What time alone makes of it now."""
-    is_over = not incident.is_open and incident.previews[view.name][0].kind not in AFTER_CLOSE
-    if not view.is_waiting or is_over:
-        return None
     if now >= expires_at(view):
         return NoticesExpired(name=view.name, asks=incident.responder if view.asked_by == WATERLINE else view.asked_by)
     reminder = reminder_due_at(view)

@@ -21,13 +21,19 @@ from bot.service.observing import Observer
 LOOKS = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 6 * 60, 24 * 60))
 """After an answer it is looked again then: lineage comes when a run has ended, or later. One look serves all answers of
 an incident: the table's metadata, and the events since the oldest repair."""
+FOLLOWED_EVERY_S = 20.0
+"""How soon it is seen what another process has put on record. A look is a minute after the answer or later."""
 _CLOCKS_DIFFER = timedelta(minutes=5)
 _WORK = "Looking in lineage for runs of consumers"
 _Pending = tuple[NoticeView, AnswerView]
 
 
 class Reruns:
-    """One timer an incident, set anew after each of its entries, after each look, and at the start."""
+    """One timer an incident, set anew after each of its entries, after each look, and at the start.
+
+    Where this process did neither (another replica took the answer or made the look, and died; the record was away)
+    the next moment is found by `follow`.
+    """
 
     def __init__(
         self, store: IncidentStore, observer: Observer, background: Background, clock: Clock, timers: Timers
@@ -37,12 +43,23 @@ class Reruns:
         self._background = background
         self._clock = clock
         self._timers = timers
+        self._next: dict[IncidentId, datetime] = {}
+        """The moments of the timers that are set here and have not come."""
 
     def start(self) -> None:
         """Set what is to come, and follow the journal from now on."""
         self._store.on_change(self._set)
         for incident in self._store.all():
             self._set(incident.id)
+        self._timers.every("reruns", FOLLOWED_EVERY_S, self.follow)
+
+    def follow(self) -> None:
+        """Set a timer where there is none or only a later one. A look that another replica may be at is not made
+        twice at once: what is set is the next moment."""
+        for incident in self._store.all():
+            due, known = self._due(incident, at_once=False), self._next.get(incident.id)
+            if due is not None and (known is None or due < known):
+                self._at(incident.id, due)
 
     def settle(self, incident_id: IncidentId) -> None:
         """Look for every answer that is still open; what is found as before is not written again."""
@@ -79,17 +96,25 @@ class Reruns:
         ]
 
     def _set(self, incident_id: IncidentId, at_once: bool = True) -> None:
-        now = self._clock.now()
-        dues = [
-            due for each in open_answers(self._store.get(incident_id)) if (due := _next_look(each[1], now, at_once))
-        ]
-        key = f"reruns/{incident_id}"
-        if dues:
-            self._timers.at(key, min(dues), partial(self._come, incident_id))
+        due = self._due(self._store.get(incident_id), at_once)
+        if due is not None:
+            self._at(incident_id, due)
         else:
-            self._timers.cancel(key)
+            self._next.pop(incident_id, None)
+            self._timers.cancel(_key(incident_id))
+
+    def _due(self, incident: Incident, at_once: bool) -> datetime | None:
+        now = self._clock.now()
+        return min(
+            (due for _, answer in open_answers(incident) if (due := _next_look(answer, now, at_once))), default=None
+        )
+
+    def _at(self, incident_id: IncidentId, due: datetime) -> None:
+        self._next[incident_id] = due
+        self._timers.at(_key(incident_id), due, partial(self._come, incident_id))
 
     def _come(self, incident_id: IncidentId) -> None:
+        self._next.pop(incident_id, None)
         self._background.submit(incident_id, _WORK, partial(self._look, incident_id))
 
     def _look(self, incident_id: IncidentId) -> None:
@@ -97,6 +122,10 @@ class Reruns:
             self.settle(incident_id)
         finally:
             self._set(incident_id, at_once=False)
+
+
+def _key(incident_id: IncidentId) -> str:
+    return f"reruns/{incident_id}"
 
 
 def open_answers(incident: Incident) -> list[_Pending]:

@@ -1,12 +1,17 @@
 """Consumers answer, and it leads back into the incident; what a policy holds is sent when others agree."""
 
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
+from bot.adapters.journal_sql import open_store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import NoticesHeld, NoticesPreviewed
+from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
+from bot.service.incident_store import IncidentStore
 from bot.service.rerunning import Reruns
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
@@ -149,6 +154,30 @@ class TestHeld:
         ana.clicks("Preview it again…", ended)
         ana.submits()
         ana.sees("asks to send this")
+
+
+def test_notices_held_by_a_replica_that_is_gone_are_reminded_of_and_end(
+    ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """No timer was ever set here; the record says what is due, and what it has blocked goes on."""
+    ana.opens()
+    [incident] = bot.services.store.all()
+    notice = Notice(kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Corrected.")
+    held = NoticesHeld(name="seen", policy=ApprovalPolicy(users=(ben.person.id,)), step=None)
+    with closing(open_store(f"sqlite:///{bot.folder}/journal.db")) as store:
+        other = IncidentStore(store.journal, bot.clock)
+        other.write(
+            incident.id, by=ana.person.id, decide=lambda _now: [NoticesPreviewed(name="seen", notices=(notice,)), held]
+        )
+    bot.clock.advances(timedelta(minutes=11))
+    bot.services.duties.settle_all()
+    ana.sees("still waits for 1 more approval")
+    bot.clock.advances(timedelta(minutes=20))
+
+    bot.services.duties.settle_all()
+
+    ana.sees("was not sent: nobody approved it")
+    assert not bot.services.store.get(incident.id).held["seen"].is_waiting
 
 
 @pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])

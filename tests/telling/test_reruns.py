@@ -156,6 +156,7 @@ class World:
         self.file = scene.folder / "lineage.jsonl"
         self.file.touch()
         self.looks = 0
+        self.key = ""
         kind = "channel" if is_many else "job"
         setup = _setup(ORDERS).model_copy(
             update={"consumers": (Consumer(name="revenue_daily", channel="C0REVENUE2", kind=kind),)}
@@ -167,16 +168,20 @@ class World:
         self.background = Background(scene.incidents, lambda _name: nullcontext(True), workers=1)
         self.reruns = Reruns(scene.incidents, self.observer, self.background, scene.clock, self.timers)
 
-    def says(self) -> None:
-        """It was told that the table is under review, ran again, and says so."""
+    def tells(self) -> None:
+        """It is told that the table is under review."""
         self.scene.opens()
         notice = Notice(
             kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", answers=("re-ran",)
         )
-        key = notice.key(self.scene.id)
+        self.key = notice.key(self.scene.id)
         self.scene.incidents.write(self.scene.id, by=ANA, decide=lambda _now: [NoticeQueued(notice=notice)])
+
+    def says(self) -> None:
+        """It was told, ran again, and says so."""
+        self.tells()
         self.scene.clock.at += timedelta(minutes=1)
-        answer = NoticeAnswered(key=key, answer="re-ran")
+        answer = NoticeAnswered(key=self.key, answer="re-ran")
         self.scene.incidents.write(self.scene.id, by=DANA, decide=lambda _now: [answer])
 
     def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
