@@ -12,7 +12,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import FarRead
 from bot.domain.told import AnswerView, NoticeView
 from bot.notices.readings import FarReads
-from bot.notices.reruns import checked, turn_before
+from bot.notices.reruns import checked, ran_itself, turn_before
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
@@ -82,9 +82,8 @@ class Reruns:
             return [_unknown(view, answer, f"{error.happened} {error.found}") for view, answer in pending]
         since = min(turn_before(incident, view, answer).at for view, answer in pending) - _CLOCKS_DIFFER
         reads = self._observer.reads_since(table, since)
-        near = {run.consumer for run in reads.values}
         far: FarReads = Seen[FarRead](source=reads.source, values=())
-        if not isinstance(reads, NotSeen) and any(view.notice.consumer not in near for view, _answer in pending):
+        if not isinstance(reads, NotSeen) and not all(ran_itself(incident, *each, table, reads) for each in pending):
             far = self._observer.far_reads_since(table, since)
         consumers = self._observer.setup(incident.opened.table).consumers
         many = {consumer.name for consumer in consumers if consumer.kind == "channel"}

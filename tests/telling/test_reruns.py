@@ -29,6 +29,7 @@ from bot.service.rerunning import LOOKS, Reruns
 from tests import orders_table as orders
 from tests.decisions import ANA, HEAD_AFTER
 from tests.incidents import Story
+from tests.published import MENDED, publishes, table_published, undoes_the_rewind
 from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.scene import Scene, _setup
@@ -74,8 +75,12 @@ def told_and_answered(story: Story) -> tuple[NoticeView, AnswerView]:
 
 def seen(story: Story, *runs: ReadRun, far: Seen[FarRead] | NotSeen = NONE) -> RerunChecked:
     """What is found where lineage tells of these runs."""
-    reads = Seen[ReadRun](source="lineage", values=runs)
-    return checked(story.incident, *told_and_answered(story), rewound(), reads, far)
+    return checked(story.incident, *told_and_answered(story), rewound(), lineage(*runs), far)
+
+
+def lineage(*runs: ReadRun) -> Seen[ReadRun]:
+    """It tells of these."""
+    return Seen[ReadRun](source="lineage", values=runs)
 
 
 def run(snapshot: SnapshotId | None, at: datetime, run_id: str = "r-12", consumer: str = "revenue_daily") -> ReadRun:
@@ -132,6 +137,61 @@ def test_who_reads_through_others_is_seen_through_them(story: Story) -> None:
         rerun_words(check)
         == "run r-20 read what orders_clean had made of …140011 on 3 Nov 2026, 10:00 UTC, after the repair"
     )
+
+
+def test_a_run_of_its_own_before_the_repair_hides_no_later_one_through_others(story: Story) -> None:
+    """Lineage is asked from a little before the turn; what lies before it is no run since."""
+    far = FarRead(
+        consumer="revenue_daily", run_id="r-20", at=LATE, origin="j-1", snapshot_id=HEAD_AFTER,
+        path=("orders_clean", "lake.clean"),
+    )  # fmt: skip
+
+    check = seen(story, run(WRONG, EARLY), far=Seen[FarRead](source="lineage", values=(far,)))
+
+    assert ("good", "r-20") == (check.found, check.run)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "at", "found"),
+    [(WRONG, LATE, "wrong"), (WRONG, EARLY, "none"), (orders.GOOD, LATE, "good"), (HEAD_AFTER, LATE, "wrong")],
+)
+def test_after_an_undo_no_repair_stands(story: Story, snapshot: SnapshotId, at: datetime, found: str) -> None:
+    """Main is at the doubled commits again: a run on them is none after the repair, whenever it was."""
+    undoes_the_rewind(story)
+    [view] = story.incident.notices.values()
+    story.says(NoticeAnswered(key=view.key, answer="re-ran"), by=DANA)
+    state = rewound()
+    undone = state.model_copy(
+        update={"head": WRONG, "head_moves": (*state.head_moves, HeadMove(at=story.now, snapshot_id=WRONG))}
+    )
+
+    check = checked(story.incident, *told_and_answered(story), undone, lineage(run(snapshot, at)), NONE)
+
+    assert (found, False) == (check.found, check.is_repaired)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "found", "words"),
+    [(WRONG, "wrong", "which is under review"), (orders.GOOD, "good", "which is trusted"),
+     (MENDED, "good", "which is trusted")],
+)  # fmt: skip
+def test_a_run_on_wrong_rows_stays_one_when_a_repair_is_published_on_top(
+    tmp_path: Path, snapshot: SnapshotId, found: str, words: str
+) -> None:
+    """It answered before the repair; that main contains the commit that it read does not make its results right."""
+    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    made = Story(store.journal).opens()
+    notice = Notice(
+        kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", answers=("re-ran",)
+    )
+    made.says(NoticeQueued(notice=notice)).says(NoticeAnswered(key=notice.key(made.id), answer="re-ran"), by=DANA)
+    publishes(made)
+
+    check = checked(made.incident, *told_and_answered(made), table_published(), lineage(run(snapshot, LATE)), NONE)
+
+    assert found == check.found
+    assert rerun_words(check).endswith(words)
+    store.close()
 
 
 @pytest.mark.parametrize("near_is_seen", [False, True])
