@@ -58,8 +58,8 @@ class AnswerDesk:
         return Asked(claim=claim, incident=incident, notices=tuple(reversed(theirs)))
 
     def answer(self, token: str, answer: Answer, *, text: str = "", seq: int | None = None) -> str:
-        """One answer to the notice that was shown (entry `seq`), else to the newest; what they are told of it. Raises
-        BadLink, OldLink, Refused."""
+        """One answer to the notice that was shown or sent (entry `seq`), else to the newest; what they are told of it.
+        Raises BadLink, OldLink, Refused."""
         asked = self.look(token)
         view = asked.newest if seq is None else notice_of(asked.incident, seq)
         if view not in asked.notices:

@@ -141,9 +141,9 @@ def _read(request: Request, body: bytes) -> _Said:
             fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
             said = _Said.model_validate({name: values[-1] for name, values in fields.items()})
         to = request.query_params.get("notice")
-        return (
-            said if said.notice is not None or to is None else _Said.model_validate(said.model_dump() | {"notice": to})
-        )
+        if said.notice is not None or to is None:
+            return said
+        return _Said.model_validate(said.model_dump() | {"notice": to})
     except (ValidationError, ValueError) as error:
         raise Refused(
             "This answer was not understood. Nothing was noted.",
