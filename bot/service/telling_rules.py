@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
+from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.notices import NoticeTemplate
 
@@ -29,9 +31,17 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """`no action needed` may not be said while evidence shows damage."""
+    """`no action needed` may not be said while evidence shows damage, nor after a recovery has moved main."""
     if kind != "no_action_needed":
         return
+    for view in incident.proposals.values():
+        moves = any(isinstance(effect, MoveTable | PublishBranch) for effect in view.proposal.effects)
+        if moves and view.state is ProposalState.APPLIED:
+            raise Refused(
+                "Consumers cannot be told that nothing is wrong.",
+                f"This notice says that no row was changed or taken back; “{view.proposal.title}” has moved main.",
+                "Send “Recovered” instead: it tells each consumer whether to run again. Nothing was sent.",
+            )
     for task in ("duplicate_rows", "missing_positions"):
         run = incident.latest.get(task)
         if run is not None and run.evidence is not None and run.evidence.verdict is Verdict.CONFIRMED:

@@ -5,12 +5,14 @@ from datetime import timedelta
 
 import pytest
 
+from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, observed_readers, render
 from bot.notices.facts import NotObserved, ReadAbove
 from bot.notices.gather import affected_commits
+from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.published import MENDED, NEXT, WRONG, publishes, table_published
@@ -77,3 +79,11 @@ def test_who_read_them_is_noted_for_the_record(story: Story) -> None:
     [reader] = observed_readers((), affected, _reads(orders.HEAD), NOBODY_FAR)
 
     assert ("revenue_daily", 1, False) == (reader.consumer, reader.runs, reader.is_declared)
+
+
+def test_nobody_is_told_that_nothing_was_wrong_once_main_was_moved(story: Story) -> None:
+    """What evidence says of the repaired table says nothing of those who read it before."""
+    publishes(story.opens())
+
+    with pytest.raises(Refused, match="has moved main"):
+        refuse_false_comfort(story.incident, "no_action_needed")
