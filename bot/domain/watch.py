@@ -12,6 +12,8 @@ from bot.domain.record import Record, Utc
 
 BY_WATCH = "Waterline's watch"
 """Who saw it, where no alert told."""
+ALERT, MESSAGE = "alert", "message"
+"""Codes of all alerts, and of what was written in a channel; what they are about is said by their words."""
 
 
 class Sign(Record):
@@ -46,9 +48,14 @@ class Sign(Record):
     """The channel in which it was written, for a message."""
 
     @property
+    def is_of_watch(self) -> bool:
+        """Whether the watch saw it itself. Others may call themselves what they like."""
+        return self.code not in {ALERT, MESSAGE}
+
+    @property
     def muted_as(self) -> str:
-        """What a mute of it names: other alerts of the same table are told on."""
-        return self.name or self.code
+        """What a mute of it names: other alerts of the same table are told on; no two messages are alike."""
+        return self.code if self.code == MESSAGE else self.name or self.code
 
 
 class Sighted(Record):

@@ -7,12 +7,10 @@ from bot.domain.ids import Severity, TableName
 from bot.domain.inert import visible
 from bot.domain.record import Record, Utc
 from bot.domain.setup import TableSetup
-from bot.domain.watch import Sign
+from bot.domain.watch import ALERT, MESSAGE, Sign
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 
-ALERT, MESSAGE = "alert", "message"
-"""Codes of all alerts, and of what was written in a channel; what they are about is said by their words."""
 _OTHERWISE = "job-restarted"
 _SHOWN = 4
 _NAME = 80
@@ -28,7 +26,7 @@ class Alert(Record):
     started_at: Utc
     is_resolved: bool
     name: str
-    """What it is called, each time it comes: by this it is muted."""
+    """What it is called, each time it comes: by this an alert is muted, and a message known again."""
     title: str
     details: tuple[str, ...]
     """Sentences, as the source has them."""

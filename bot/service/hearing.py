@@ -1,27 +1,32 @@
 """What people and other bots write in channels about watched tables: a finding, once, and an answer for who asked."""
 
+import hashlib
 import re
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Protocol
 
 from bot.domain.clock_time import clock_time
-from bot.domain.ids import TableName, UserId, short
+from bot.domain.ids import TableName, short
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
-from bot.domain.watch import Sighted
+from bot.domain.watch import MESSAGE, Sighted
 from bot.ports import Clock
-from bot.service.alerts import MESSAGE, Alert, AlertDesk
+from bot.service.alerts import Alert, AlertDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings
 
 _MOST_TABLES = 3
 """A message that names more is a list, and no word about a table."""
-_SAME_WORDS = timedelta(days=1)
 _TALK = timedelta(hours=1)
 """So long after a finding, what people write of its table is taken for talk about it."""
 _LINES, _LINE = 4, 300
-_STATUS = re.compile(r"^\W*(?:(?P<over>resolved|recovered|ok|closed)|firing|alerting|triggered)\b[\s:\d\])}*_-]*", re.I)
-"""How monitoring systems begin a message: `[FIRING:2] …`, `[RESOLVED] …`, `Alerting: …`."""
+_OVER, _ON = "resolved|recovered|ok|closed", "firing|alerting|triggered"
+_STATUS = re.compile(
+    rf"^\W*(?:[\[(]\s*(?:(?P<over>{_OVER})|{_ON})\s*(?::\s*\d+)?\s*[\])]|(?:(?P<over_too>{_OVER})|{_ON})[*_]*:)[\s\W\d_]*",
+    re.I,
+)
+"""How monitoring systems begin a message: `[FIRING:2] …`, `[RESOLVED] …`, `Alerting: …`; no sentence with the word."""
 
 
 class Said(Record):
@@ -34,17 +39,28 @@ class Said(Record):
     root: str
     """The message that began its thread; itself, if none did."""
     at: Utc
-    by: str
-    """Who wrote it, as they are called."""
-    user: UserId | None
-    """None for a bot."""
+    bot: str
+    """What the bot that wrote it is called; empty for a person."""
     is_asked: bool
     """Whether it mentions us: then it is answered."""
     text: str
     """Without Slack's markup, the first line first."""
-    link: str | None = None
-    is_quoted: bool = True
-    """False where it was written among fewer people than read the table's channel: its words are not repeated then."""
+
+
+class Source(Protocol):
+    """What somebody else has to be asked about a message: only of those that are told."""
+
+    @property
+    def by(self) -> str:
+        """Who wrote it, as they are called."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody may read what is written there; False if that is not known."""
+
+    @property
+    def link(self) -> str | None:
+        """To the message; None if there is none."""
 
 
 class Hearing:
@@ -69,35 +85,32 @@ class Hearing:
         """Whether a message that does not mention us is for us: any other is not even kept."""
         return room in self.rooms and bool(self._desk.tables_in(text))
 
-    def channels_for(self, text: str) -> tuple[str, ...]:
-        """Where a message with these words is told."""
-        return tuple(self._sightings.channel(table) for table in self._desk.tables_in(text))
-
-    def take(self, said: Said) -> str | None:
+    def take(self, said: Said, source: Source) -> str | None:
         """A finding for each table that it names; a sentence for who asked, None for who did not."""
         named = self._desk.tables_in(said.text)
         if not 0 < len(named) <= _MOST_TABLES:
             return _not_understood(named, self._sightings.tables) if said.is_asked else None
-        answers = [self._take(said, table) for table in named]
+        answers = [self._take(said, source, table) for table in named]
         return "\n".join(answers) if said.is_asked else None
 
-    def _take(self, said: Said, table: TableName) -> str:
+    def _take(self, said: Said, source: Source, table: TableName) -> str:
         incident = self._store.open_on(table)
         if incident is not None:
             return _is_open(table, incident)
-        alert = self._alert(said)
-        if alert.is_resolved and not said.is_asked:
-            self._end(table, alert)
+        words = _Words(said)
+        if words.is_over and not said.is_asked:
+            self._end(table, said, words)
             return f"It is noted that {table} is said to have recovered."
         where = f"<#{self._sightings.channel(table)}>"
-        known = self._known(table, alert)
-        if known is not None:
+        known = self._known(table, said, words)
+        if known is not None and self._sightings.is_told(known.id):
             return f"That was told already, at {clock_time(known.at, self._clock.now())} in {where}."
-        if said.user is not None and not said.is_asked and self._is_talked_of(table):
+        if known is None and not said.bot and not said.is_asked and self._is_talked_of(table):
             return f"{table} is talked of already."
-        self._desk.tell(table, alert)
-        kept = self._known(table, alert)
-        if kept is None or not self._sightings.is_told(kept.id):
+        if known is None:
+            self._desk.tell(table, self._alert(said, words, source, table))
+            known = self._known(table, said, words)
+        if known is None or not self._sightings.is_told(known.id):
             return (
                 f"It is kept, and told in {where} when {table} is muted no more and quiet hours are over. "
                 f"`/waterline open {table}` opens an incident at once."
@@ -107,48 +120,53 @@ class Hearing:
             "your words there as soon as it has looked."
         )
 
-    def _alert(self, said: Said) -> Alert:
-        lines = [line.strip() for line in said.text.splitlines() if line.strip()] or [""]
-        status = _STATUS.match(lines[0])
-        plain = lines[0][status.end() :] if status is not None else lines[0]
-        title = f"{said.by} wrote: “{_clipped(lines[0])}”" if said.is_quoted else f"{said.by} asks to look at it."
+    def _alert(self, said: Said, words: "_Words", source: Source, table: TableName) -> Alert:
+        """Words that fewer people may read than the table's channel has are not repeated there."""
+        is_quoted = said.room in self.rooms or said.room == self._sightings.channel(table) or source.is_public
+        title = f"{source.by} wrote: “{_clipped(words.lines[0])}”" if is_quoted else f"{source.by} asks to look at it."
         return Alert(
-            source=said.by,
+            source=source.by,
             fingerprint=f"{said.room}/{said.root}",
             started_at=said.at,
-            is_resolved=said.user is None and status is not None and status["over"] is not None,
-            name=re.sub(r"\d+", "#", plain) if said.is_quoted else said.by,
+            is_resolved=False,
+            name=words.name,
             title=title,
-            details=tuple(f"“{_clipped(line)}”" for line in lines[1 : _LINES + 1]) if said.is_quoted else (),
+            details=tuple(f"“{_clipped(line)}”" for line in words.lines[1 : _LINES + 1]) if is_quoted else (),
             names=(said.text,),
             room=said.room,
             severity="sev2",
             runbook=None,
-            link=said.link if said.is_quoted else None,
+            link=source.link if is_quoted else None,
         )
 
-    def _known(self, table: TableName, alert: Alert) -> Sighted | None:
-        """What was told of this thread before, or of the same words within a day, no incident having ended since."""
-        now = self._clock.now()
-        for sighted in reversed(self._sightings.memory(table).sighted.values()):
+    def _known(self, table: TableName, said: Said, words: "_Words") -> Sighted | None:
+        """What was taken of this thread, or of the same words, and is not past."""
+        for sighted in reversed(self._sightings.memory(table).lasting):
             sign = sighted.sign
-            if sign.code != MESSAGE:
-                continue
-            if sign.subject == alert.fingerprint:
-                return sighted
-            sight = self._sightings.sight(sighted.id)
-            is_past = sight is None or sight.ended is not None or sight.incident is not None
-            if sign.name == alert.known_as and now - sighted.at < _SAME_WORDS and not is_past:
+            is_same = sign.subject == f"{said.room}/{said.root}" or sign.name == words.name
+            if sign.code == MESSAGE and is_same and not self._sightings.is_past(sighted):
                 return sighted
         return None
 
     def _is_talked_of(self, table: TableName) -> bool:
         return any(self._clock.now() - s.at < _TALK for s in self._sightings.memory(table).sighted.values())
 
-    def _end(self, table: TableName, alert: Alert) -> None:
+    def _end(self, table: TableName, said: Said, words: "_Words") -> None:
         for sighted in self._sightings.memory(table).lasting:
-            if (sighted.sign.code, sighted.sign.name) == (MESSAGE, alert.known_as):
-                self._sightings.end(sighted, f"{alert.source} wrote that it is.")
+            if (sighted.sign.code, sighted.sign.name) == (MESSAGE, words.name):
+                self._sightings.end(sighted, f"{said.bot} wrote that it is.")
+
+
+class _Words:
+    """The lines of a message, and what its first one says behind the mark of a monitoring system."""
+
+    def __init__(self, said: Said) -> None:
+        self.lines = [line.strip() for line in said.text.splitlines() if line.strip()] or [""]
+        status = _STATUS.match(self.lines[0])
+        self.is_over = bool(said.bot) and status is not None and (status["over"] or status["over_too"]) is not None
+        plain = self.lines[0][status.end() :] if status is not None else self.lines[0]
+        self.name = hashlib.sha256(re.sub(r"\d+", "#", plain).encode()).hexdigest()[:12]
+        """The same for the same words, numbers aside; tells nobody what was written in a private channel."""
 
 
 def _clipped(line: str) -> str:

@@ -12,11 +12,13 @@ from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.quiet import QuietHours
-from bot.domain.watch import BY_WATCH, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import MESSAGE, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
 LONGEST_MUTE = timedelta(days=7)
+_A_MESSAGE = timedelta(days=1)
+"""So long what somebody wrote is taken to hold: people do not write that it is over."""
 _NOBODY = People()
 
 
@@ -94,7 +96,8 @@ class Sightings:
         memory = self.memory(table)
         if occasion is None and memory.known(sign) is not None:
             return False
-        earlier = next((s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None), None)
+        same = (s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None)
+        earlier = next((s for s in same if s.sign.code != MESSAGE or not self.is_past(s)), None)
         return self._notes.add(
             Sighted(
                 id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
@@ -141,7 +144,10 @@ class Sightings:
         note = Muted(id=str(ULID()), table=table, code=code, until=at + span, by=by, at=at)
         self._notes.add(note)
         for sighted in self.memory(table).lasting:
-            self._outbox.touch(post_key(sighted.id))
+            if code is None or code.casefold() in {
+                named.casefold() for named in (sighted.sign.muted_as, sighted.sign.code)
+            }:
+                self._outbox.touch(post_key(sighted.id))
         return note
 
     def settle(self, table: TableName) -> None:
@@ -149,20 +155,38 @@ class Sightings:
         incident already. An alert that comes meanwhile goes into the incident's thread."""
         memory, now = self.memory(table), self._clock.now()
         for sighted in memory.lasting:
-            if self.is_told(sighted.id) or memory.mute_of(sighted.sign, now) is not None:
+            if self.is_told(sighted.id):
+                self._let_go(sighted)
+                continue
+            if memory.mute_of(sighted.sign, now) is not None:
                 continue
             if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue
             incident = self._incident_of(sighted)
             if incident is None:
                 self._post(sighted)
-            elif incident.is_open and sighted.sign.source != BY_WATCH:
+            elif incident.is_open and not sighted.sign.is_of_watch:
                 self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
+            else:
+                self._let_go(sighted)
 
     def incident_changed(self, incident: Incident) -> None:
-        """It was opened or has ended: what is told of its table shows it."""
+        """It was opened or has ended: what is told of its table shows it, but for what an earlier one was opened on."""
         for sighted in self.memory(incident.opened.table).lasting:
-            self._outbox.touch(post_key(sighted.id))
+            shown = self._incident_of(sighted)
+            if shown is not None and shown.id == incident.id:
+                self._outbox.touch(post_key(sighted.id))
+
+    def is_past(self, sighted: Sighted) -> bool:
+        """Of what somebody wrote and is not said to be over: whether it is a day old, or an incident came after it."""
+        return self._clock.now() - sighted.at >= _A_MESSAGE or self._incident_of(sighted) is not None
+
+    def _let_go(self, sighted: Sighted) -> None:
+        """What somebody wrote a day ago lasts no more: nothing is said of that, for nobody knows that it is over."""
+        now = self._clock.now()
+        if sighted.sign.code == MESSAGE and now - sighted.at >= _A_MESSAGE:
+            why = "taken for past, a day after it was written."
+            self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=now, why=why))
 
     def _post(self, sighted: Sighted) -> None:
         followed = self._outbox.find(post_key(sighted.follows)) if sighted.follows is not None else None

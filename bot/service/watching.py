@@ -11,7 +11,6 @@ import structlog
 
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
-from bot.domain.watch import BY_WATCH
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
@@ -132,7 +131,7 @@ class Watch:
         followed.candidates = frozenset(found)
         for sighted in memory.lasting:
             identity = (sighted.sign.code, sighted.sign.subject)
-            is_condition = sighted.sign.code in CONDITIONS and sighted.sign.source == BY_WATCH
+            is_condition = sighted.sign.code in CONDITIONS and sighted.sign.is_of_watch
             if not look.is_whole or not is_condition or identity in found:
                 continue
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
@@ -149,7 +148,7 @@ class Watch:
         if not look.is_whole:
             facts = (*seen, *look.facts, "Not everything could be looked at.")
         for sighted in memory.lasting:
-            is_told = sighted.sign.source != BY_WATCH and sighted.id not in memory.looked
+            is_told = not sighted.sign.is_of_watch and sighted.id not in memory.looked
             if is_told and (look.is_whole or now - sighted.at >= self.terms.patience):
                 self._sightings.looked(sighted, facts)
 

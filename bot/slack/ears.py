@@ -1,5 +1,6 @@
 """Which messages are for us, and what is made of them: those of the channels that are configured, and mentions."""
 
+from functools import cached_property
 from typing import Any
 
 import structlog
@@ -7,7 +8,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.errors import CouldNotLook
-from bot.service.hearing import Hearing, Said
+from bot.service.hearing import Said
 from bot.service.services import Services
 from bot.slack.heard import EVENTS, Heard, heard_in
 from bot.slack.names import NamesInSlack
@@ -42,32 +43,47 @@ class Ears:
         """A finding for each table that is named; a sentence for who asked."""
         if self._hearing is None:
             return _NOT_WATCHED
-        told = self._hearing.take(self._said(heard, self._hearing))
-        return told if heard.user else None
-
-    def _said(self, heard: Heard, hearing: Hearing) -> Said:
-        is_quoted = heard.channel in {*hearing.rooms, *hearing.channels_for(heard.text)} or self._is_public(heard)
-        return Said(
+        said = Said(
             room=heard.channel,
             ts=heard.ts,
             root=heard.root,
             at=heard.at,
-            by=heard.bot or self._names.of([heard.user]).get(heard.user, heard.user),
-            user=heard.user or None,
+            bot=heard.bot,
             is_asked=heard.is_asked,
             text=heard.text,
-            link=self._link(heard),
-            is_quoted=is_quoted,
         )
+        told = self._hearing.take(said, _Asked(heard, self._client, self._rooms, self._names))
+        return told if heard.user else None
 
-    def _is_public(self, heard: Heard) -> bool:
+
+class _Asked:
+    """What Slack says of one message: asked when it is wanted, and once, however many tables it is told of."""
+
+    def __init__(self, heard: Heard, client: WebClient, rooms: SlackRooms, names: NamesInSlack) -> None:
+        self._heard = heard
+        self._client = client
+        self._rooms = rooms
+        self._names = names
+
+    @cached_property
+    def by(self) -> str:
+        """The name that they go by."""
+        heard = self._heard
+        return heard.bot or self._names.of([heard.user]).get(heard.user, heard.user)
+
+    @cached_property
+    def is_public(self) -> bool:
+        """False for a direct message, too."""
         try:
-            return not self._rooms.is_private(heard.channel)
+            return not self._rooms.is_private(self._heard.channel)
         except CouldNotLook as error:
-            log.warning("not known whether a channel is private", channel=heard.channel, problem=str(error))
+            log.warning("not known whether a channel is private", channel=self._heard.channel, problem=str(error))
             return False
 
-    def _link(self, heard: Heard) -> str | None:
+    @cached_property
+    def link(self) -> str | None:
+        """To the message in its channel."""
+        heard = self._heard
         try:
             found = self._client.chat_getPermalink(channel=heard.channel, message_ts=heard.ts).get("permalink")
         except (SlackApiError, SlackClientError, OSError) as error:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
-from bot.domain.watch import Muted
+from bot.domain.watch import MESSAGE, Muted
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.slack.blocks.watch import MUTE_HOURS
@@ -28,7 +28,7 @@ def watched(services: Services, _command: Command) -> str:
         seen = f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
         lines.append(f"{table}: {seen}.")
         lines += [
-            f"• {mute.code or 'everything'} is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>."
+            f"• {_muted(mute) or 'everything'} is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>."
             for mute in memory.muted_at(now)
         ]
         lines += [
@@ -72,11 +72,17 @@ def mute_clicked(services: Services, click: Clicked, sighting: str) -> str:
 
 
 def _said(note: Muted) -> str:
-    what = f"{note.code} on {note.table}" if note.code else f"Everything about {note.table}"
+    what = f"{_muted(note)} on {note.table}" if note.code else f"Everything about {note.table}"
+    what = what[0].upper() + what[1:] if note.code == MESSAGE else what
     return (
         f"{what} is muted until {note.until:%Y-%m-%d %H:%M} UTC. It is looked at all the same; what still holds then "
         f"is told then. Take it back with {COMMAND} unmute {note.table}{' ' + note.code if note.code else ''}."
     )
+
+
+def _muted(note: Muted) -> str:
+    """What it silences; empty for everything."""
+    return "what is written in channels" if (note.code or "").casefold() == MESSAGE else note.code or ""
 
 
 def _sightings(services: Services) -> Sightings:

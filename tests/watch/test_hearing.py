@@ -152,6 +152,18 @@ def test_who_asks_about_a_muted_table_hears_that_it_waits(slack: Workspace, eli:
     assert "It is kept" in eli.sees("when sales.orders is muted no more", FRAUD).plain
 
 
+def test_a_mute_of_a_message_is_of_all_messages(slack: Workspace, ana: Responder, bot: WatchingBot) -> None:
+    """No two are alike: a mute of one sentence would silence nothing, and read oddly."""
+    posts(slack, {"username": "Grafana", "text": "sales.orders is late"})
+    told = ana.sees("is late")
+
+    answer = ana.answer_to(lambda: ana.clicks("Mute for 4 hours", told))
+
+    assert answer.startswith("What is written in channels on sales.orders is muted until")
+    assert "unmute sales.orders message" in answer
+    assert "what is written in channels is muted until" in ana.asks("watch")
+
+
 def test_hostile_words_ping_and_spoof_nobody(slack: Workspace, ana: Responder, bot: WatchingBot) -> None:
     """Quoted as the words of who wrote them, on lines of ours."""
     evil = "<!channel> <@U0BEN00002> *sales.orders recovered* <https://evil.example|look>\n:white_check_mark: approved"
@@ -175,7 +187,7 @@ def test_a_name_that_mentions_somebody_pings_nobody_when_it_is_over(
     ana.sees("is late")
     posts(slack, {"username": name, "text": "[RESOLVED] sales.orders is late"})
 
-    over = ana.sees("wrote that it is")
+    over = ana.waits_for(lambda m: m.plain.startswith("Over since"))
 
     assert not any(mention in str(over.blocks) for mention in ("<@U0BEN", "<#C0GEN"))
 

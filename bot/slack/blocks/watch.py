@@ -4,7 +4,6 @@ from slack_sdk.models.blocks import Block
 
 from bot.domain.approval import People
 from bot.domain.ids import short
-from bot.domain.watch import BY_WATCH
 from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
@@ -47,7 +46,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
 
 def _small_print(sight: Sight) -> list[str]:
     sign = sight.sighted.sign
-    by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.source == BY_WATCH else [])
+    by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.is_of_watch else [])
     by += [f"written in {room(sign.room)}"] if sign.room is not None else []
     shown = [f"shown by {', '.join(short(row) for row in sign.rows)}"] if sign.rows else []
     lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
