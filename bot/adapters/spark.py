@@ -58,7 +58,7 @@ class SparkEvidenceRunner:
         with self._lock:
             self._runs[tag] = one
         try:
-            session = self._session()
+            session = self._session(lambda: one.was_cancelled)
             watcher = threading.Thread(
                 target=one.watch, args=(session, self._time_limit.total_seconds()), name=f"watch-{tag}", daemon=True
             )
@@ -101,8 +101,8 @@ class SparkEvidenceRunner:
         """Of the embedded server; None when it does not run."""
         return self._connection.pid
 
-    def _session(self) -> SparkSession:
-        session = self._connection.session()
+    def _session(self, is_given_up: Callable[[], bool] = lambda: False) -> SparkSession:
+        session = self._connection.session(is_given_up)
         with self._lock:
             if session is not self._heard:
                 session.registerProgressHandler(self._on_progress)

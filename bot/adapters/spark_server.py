@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import Field
 
-from bot.domain.errors import EvidenceFailed
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.record import Record
 
 KEEPER = Path(__file__).with_name("spark_keeper.py")
@@ -70,8 +71,9 @@ class EmbeddedSpark(Record):
 class SparkServer:
     """One started server. `stop` ends it; so does the end of this process, however it ends."""
 
-    def __init__(self, wanted: EmbeddedSpark) -> None:
-        """Starts it and returns when it listens. Raises EvidenceFailed with the end of its log."""
+    def __init__(self, wanted: EmbeddedSpark, is_given_up: Callable[[], bool] = lambda: False) -> None:
+        """Starts it and returns when it listens. Raises EvidenceFailed with the end of its log, and EvidenceCancelled
+        when nobody waits for it any more: on a busy machine a start takes as long as a bot has to stop."""
         self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
         self._log = self._room / "server.log"
         self._token = secrets.token_urlsafe(24)
@@ -88,7 +90,7 @@ class SparkServer:
         assert self._keeper.stdout is not None
         self.pid = int(self._keeper.stdout.readline() or b"0")
         """Of the JVM (of its launcher in the first half second; the launcher becomes the JVM)."""
-        self._wait_until_it_listens(wanted.start_within_s)
+        self._wait_until_it_listens(wanted.start_within_s, is_given_up)
 
     @property
     def url(self) -> str:
@@ -145,11 +147,14 @@ class SparkServer:
             command += ["--conf", f"{key}={value}"]
         return [*command, "--class", _SERVER, "spark-internal"]
 
-    def _wait_until_it_listens(self, within_s: float) -> None:
+    def _wait_until_it_listens(self, within_s: float, is_given_up: Callable[[], bool]) -> None:
         give_up = time.monotonic() + within_s
         while time.monotonic() < give_up and self._is_kept:
             if listens("127.0.0.1", self._port, 1.0):
                 return
+            if is_given_up():
+                self.stop()
+                raise EvidenceCancelled("The start of Spark was given up.", "Nobody waits for it.", "Ask again.")
             time.sleep(0.1)
         why = "did not listen in time" if self._is_kept else "ended by itself"
         told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -41,8 +42,9 @@ class SparkConnection:
         self._session: SparkSession | None = None
         self._is_closed = False
 
-    def session(self) -> SparkSession:
-        """The session, started if there is none. Raises EvidenceFailed."""
+    def session(self, is_given_up: Callable[[], bool] = lambda: False) -> SparkSession:
+        """The session, started if there is none. Raises EvidenceFailed, and EvidenceCancelled for a start that is
+        given up."""
         with self._lock:
             if self._is_closed:
                 raise EvidenceFailed("Spark is stopped.", "Waterline is shutting down.", "Start it and ask again.")
@@ -50,7 +52,7 @@ class SparkConnection:
                 return self._session
             self._discard()
             if isinstance(self._where, EmbeddedSpark):
-                self._server = SparkServer(self._where)
+                self._server = SparkServer(self._where, is_given_up)
                 self._session = _connected(self._server.url, _RETRIES["embedded"], self._where.cores)
             else:
                 _reachable(self._where)

@@ -208,6 +208,8 @@ class EvidenceDesk:
         incident, run = self._store.get(incident_id), view.run
         try:
             ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, view.branch)
+            if self._is_closing:
+                return None
             evidence = self._collector.collect(
                 view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
             )

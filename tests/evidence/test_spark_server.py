@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
-from bot.domain.errors import EvidenceFailed
+from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 
 
 def wait_until_gone(folder: Path) -> None:
@@ -24,6 +24,16 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(embedded: EmbeddedS
     """A wrong setting is found in the message, not by guessing."""
     with pytest.raises(EvidenceFailed, match="System memory"):
         SparkServer(embedded.model_copy(update={"memory": "64m"}))
+
+
+def test_a_start_is_given_up_when_nobody_waits_for_it(embedded: EmbeddedSpark) -> None:
+    """A bot that is told to stop, or a responder who cancels, does not sit out the start of a JVM."""
+    began = time.monotonic()
+
+    with pytest.raises(EvidenceCancelled, match="given up"):
+        SparkServer(embedded, is_given_up=lambda: True)
+
+    assert time.monotonic() - began < 30
 
 
 def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
