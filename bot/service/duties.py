@@ -26,7 +26,7 @@ from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
-from bot.service.waterline import Waterline
+from bot.service.waterline import Waterline, proven_waterline
 
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
@@ -158,7 +158,9 @@ class Duties:
             proof = view.verified
             if view.state is ProposalState.APPLIED and proof is not None and proof.passed and proof.branch is None:
                 self._end_step(incident_id, view.proposal.id)
-        self._move_waterline(incident)
+        proven = proven_waterline(incident)
+        if proven is not None:
+            self._waterline.move(incident.id, proven)
 
     def _offer_publication(self, incident_id: IncidentId) -> None:
         """A repair that is proven on its branch is proposed for publication by itself, once: the job stands still."""
@@ -166,18 +168,6 @@ class Duties:
         view = proven_rehearsal(incident)
         if view is not None and not offered_before(incident, view):
             self._proposals.propose(incident_id, PUBLISH, step=view.step, by=view.proposal.proposed_by)
-
-    def _move_waterline(self, incident: Incident) -> None:
-        """As the newest proof says that says anything of it: to the proven head, or back to before an undo."""
-        proven = (view.verified for view in reversed(incident.proposals.values()) if view.verified)
-        newest = next((each for each in proven if each.passed and each.moves_waterline != "no"), None)
-        status = incident.waterline.status if incident.waterline else None
-        if newest is None or newest.moves_waterline == status:
-            return
-        if newest.moves_waterline == "trusted":
-            self._waterline.trusted(incident.id, newest.head)
-        else:
-            self._waterline.under_review(incident.id)
 
     def _trust_the_healthy(self, incident_id: IncidentId) -> None:
         """Consumers were told that nothing is wrong: then the mark says so, too."""

@@ -12,6 +12,19 @@ TAG = "waterline"
 _ATTEMPTS = 8
 
 
+def proven_waterline(incident: Incident) -> WaterlineMoved | None:
+    """Where the newest proof that says anything of it puts the waterline: on the proven head, also when an earlier
+    repair of the same incident was trusted before, or back to before an undo. None: no proof says anything."""
+    proofs = (view.verified for view in reversed(incident.proposals.values()) if view.verified)
+    newest = next((each for each in proofs if each.passed and each.moves_waterline != "no"), None)
+    if newest is None:
+        return None
+    if newest.moves_waterline == "trusted":
+        return WaterlineMoved(snapshot=newest.head, status="trusted")
+    before = incident.opened.trusted
+    return None if before is None else WaterlineMoved(snapshot=before, status="under-review")
+
+
 class Waterline:
     """Keeps the table's tag and properties in step with the incident."""
 
@@ -24,17 +37,18 @@ class Waterline:
         """Put the tag on the trusted snapshot and say that everything above it is under review."""
         incident = self._store.get(incident_id)
         if incident.opened.trusted is not None:
-            self._move(incident, incident.opened.trusted, "under-review")
+            self.move(incident_id, WaterlineMoved(snapshot=incident.opened.trusted, status="under-review"))
 
     def trusted(self, incident_id: IncidentId, snapshot: SnapshotId) -> None:
         """Say that the table is trusted up to `snapshot`."""
-        self._move(self._store.get(incident_id), snapshot, "trusted")
+        self.move(incident_id, WaterlineMoved(snapshot=snapshot, status="trusted"))
 
-    def _move(self, incident: Incident, snapshot: SnapshotId, status: str) -> None:
-        body = WaterlineMoved.model_validate({"snapshot": snapshot, "status": status})
+    def move(self, incident_id: IncidentId, body: WaterlineMoved) -> None:
+        """Put tag and properties there, once."""
+        incident = self._store.get(incident_id)
         if incident.waterline == body:
             return
-        self._commit(incident, snapshot, status)
+        self._commit(incident, body.snapshot, body.status)
 
         def decide(now: Incident) -> list[Body]:
             return [] if now.waterline == body else [body]
