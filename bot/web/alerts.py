@@ -1,4 +1,4 @@
-"""Where other systems tell of alerts: the one thing here that is not only read, so it has keys of its own."""
+"""Where other systems tell of alerts: something is taken here and not only read, so it has keys of its own."""
 
 import hashlib
 import hmac
@@ -14,6 +14,7 @@ from bot.service.alerts import AlertDesk
 from bot.web.access import ALERTS
 from bot.web.alert_payloads import Alertmanager, PagerDuty
 from bot.web.answers import problem, problem_of
+from bot.web.bodies import body_of
 
 _MOST_BYTES = 1 << 20
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -44,11 +45,11 @@ class AlertRoutes:
         assert self._token is not None
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
             return _turned_away("the alert token of this Waterline as `Authorization: Bearer …`")
-        body = await _body(request)
+        body = await body_of(request, _MOST_BYTES)
         return await self._taken(Alertmanager, body)
 
     async def _pagerduty(self, request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request, _MOST_BYTES)
         assert self._secret is not None
         if body is not None and not _is_signed(body, request.headers.get("x-pagerduty-signature", ""), self._secret):
             return _turned_away("a signature in `X-PagerDuty-Signature` that fits the body")
@@ -73,18 +74,6 @@ class AlertRoutes:
         except (CouldNotKeep, CouldNotLook) as error:
             return problem_of(error, 503)  # it is sent again: nothing was lost
         return Response(taken.model_dump_json(), 200, _HEADERS, media_type="application/json")
-
-
-async def _body(request: Request) -> bytes | None:
-    """All of it; None if it is too long, of which no more is read."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > _MOST_BYTES:
-            return None
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _is_signed(body: bytes, header: str, secret: str) -> bool:

@@ -19,6 +19,7 @@ from bot.notices.forms import as_fragment, headline
 from bot.service.answer_desk import MOST_CHARACTERS, AnswerDesk, Asked
 from bot.service.answering import AlreadySaid
 from bot.web.answers import form_page, problem, problem_of, unkept
+from bot.web.bodies import body_of
 from bot.web.pages import environment
 
 _MOST_BYTES = 16 * 1024
@@ -64,7 +65,7 @@ class ConsumerAnswers:
             return self._refused(request, error)
 
     async def _answer(self, request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request, _MOST_BYTES)
         if body is None:
             return problem(413, "That is too much at once.", f"Expected at most {_MOST_BYTES:,} bytes.", "Send less.")
         return await run_in_threadpool(self._noted, request, body)
@@ -154,15 +155,3 @@ def _read(request: Request, body: bytes) -> _Said:
 
 def _is_program(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-
-
-async def _body(request: Request) -> bytes | None:
-    """All of it; None if it is too long, of which no more is read."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > _MOST_BYTES:
-            return None
-        parts.append(part)
-    return b"".join(parts)

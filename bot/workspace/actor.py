@@ -27,6 +27,8 @@ class Actor:
         self.person = person
         self._screen = Reading(url, person)
         self._filled: dict[str, RawValues] = {}
+        self._done = Outcome(outcome="done")
+        """What came of the last act."""
 
     @property
     def id(self) -> str:
@@ -137,7 +139,7 @@ class Actor:
                 wanted = repr(what) if isinstance(what, str) else "what was awaited"
                 raise NotShown(
                     f"{self.person.display_name} did not see {wanted} in {channel} within {timeout} s. "
-                    f"The last messages there: {listed(messages[-5:])}."
+                    f"The last messages there: {listed(messages[-5:])}. What they did last: {self._done.outcome}."
                 )
 
     def _find(self, label: str, in_: Place, within_s: float) -> tuple[SeenMessage | SeenView, Control]:
@@ -163,4 +165,5 @@ class Actor:
         return self._act("click", {"at": at})
 
     def _act(self, name: str, asked: Payload) -> Outcome:
-        return Outcome.model_validate(self._screen.post(name, asked))
+        self._done = Outcome.model_validate(self._screen.post(name, asked))
+        return self._done

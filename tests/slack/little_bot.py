@@ -93,6 +93,9 @@ class LittleBot:
     """Whether it looks at what reads no rows of its own accord."""
     record_url = ""
     """Where its record is; empty: a file in the folder."""
+    ping_s = 1.0
+    """Between two pings. slack_sdk gives up a connection whose last pong is older than four of them, in whole seconds,
+    and a click that is on its way then is lost, as in Slack: with 0.2 s that happened after any pause of one second."""
 
     def __init__(self, folder: Path, api_url: str, tokens: tuple[str, str]) -> None:
         self.folder = folder
@@ -135,7 +138,7 @@ class LittleBot:
             closing.callback(surface.close)
             web = WebClient(self._app_token, base_url=self._api_url)
             socket = SocketModeHandler(
-                surface.app, self._app_token, web_client=web, ping_interval=0.2, receive_buffer_size=65536
+                surface.app, self._app_token, web_client=web, ping_interval=self.ping_s, receive_buffer_size=65536
             )
             closing.callback(self.hang_up, socket)
             socket.connect()

@@ -65,7 +65,15 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     scene.close()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))  # bad requests are found by trying
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.filter_too_much,  # bad requests are found by trying
+    ],
+)
 @given(data=st.data())
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)
 def test_no_request_breaks_the_description(

@@ -40,7 +40,7 @@ def connect(ws: Workspace, app: App, hang_up: HangUp) -> Iterator[Connect]:
     """Connects the app by Socket Mode; may be called more than once for more connections."""
     with ExitStack() as closing:
 
-        def connected(ping_interval: float = 0.1) -> SocketModeHandler:
+        def connected(ping_interval: float = 1.0) -> SocketModeHandler:
             before = ws.connected
             app_client = WebClient(ws.app_token, base_url=ws.api_url)
             handler = SocketModeHandler(app, ws.app_token, web_client=app_client, ping_interval=ping_interval)

@@ -145,7 +145,7 @@ def test_a_dropped_connection_comes_back(ws: Workspace, app: App, connect: Conne
     def command(ack: Any) -> None:
         ack("here")
 
-    connect()
+    connect(0.1)
     assert ws.faults.drops_sockets() == 1
     assert ana.types("/waterline one").outcome == "unreachable"
 
