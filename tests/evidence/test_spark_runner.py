@@ -22,6 +22,7 @@ from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule, find_tasks
+from tests.slack.people import eventually
 from tests.tables import OrdersTable
 
 SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="long", needs=("table",), cost="time")
@@ -213,6 +214,19 @@ def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: Embedde
     assert not psutil.pid_exists(second)
     with pytest.raises(EvidenceFailed, match="shutting down"):
         runner.warm()
+
+
+def test_a_run_that_is_cancelled_while_spark_starts_ends_at_once(embedded: EmbeddedSpark, ask: Ask) -> None:
+    """A responder who cancels, and a bot that stops, do not sit out the start of a JVM."""
+    runner = SparkEvidenceRunner({"slow": TaskModule(task=SLOW, answer=counting(1000))}, embedded)
+    one, raised = in_thread(lambda: runner.run(SLOW, ask, tag="one", on_progress=deaf))
+    eventually(lambda: runner.cancel("one"))
+    one.join(PATIENCE_S)
+
+    assert [type(error) for error in raised] == [EvidenceCancelled]
+    assert "given up" in str(raised[0])
+    assert runner.pid is None
+    runner.close()
 
 
 def test_a_remote_server_is_left_running(server: SparkServer, ask: Ask) -> None:

@@ -1,8 +1,10 @@
 """Two replicas and one piece of evidence: who works on it does, and the other one leaves it alone."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.domain.entries import EvidenceRequested, StepDone
+from bot.domain.evidence import Observation
 from bot.domain.ids import EvidenceId, IncidentId, StepId
 from bot.evidence import Collector, find_tasks
 from bot.service.evidence_desk import EvidenceDesk
@@ -17,7 +20,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from tests.rewound import ANA, Damaged
 from tests.slack.looking import ArrowRunner
-from tests.slack.people import eventually
+from tests.slack.people import PATIENCE_S, eventually
 
 RUN = EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
 
@@ -71,6 +74,37 @@ def test_evidence_that_another_replica_collects_is_left_to_it(tmp_path: Path, re
     assert runner.runs == 1
     ends = [entry.body for entry in ends_of(stores[1], incident)]
     assert [StepDone(step=StepId("count"), key="confirmed", why="20 keys live more than once.")] == ends
+
+
+def test_a_desk_that_closes_while_it_looks_begins_no_run(
+    tmp_path: Path, record: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table answers after the bot was told to stop: nothing is started, and the run is left to the next start."""
+    damaged, runner = Damaged.made_in(tmp_path), ArrowRunner()
+    store = IncidentStore(record.journal, SystemClock())
+    incident = damaged.approved(store)
+    asked = EvidenceRequested(run=RUN, task="duplicate_rows", step=StepId("count"))
+    store.write(incident, by=ANA, decide=lambda _incident: [asked])
+    observer = damaged.executions(store)[0]._observer
+    one, looks, may_answer = desk(store, observer, runner, Locks()), threading.Event(), threading.Event()
+    observe = observer.observe
+
+    def slowly(*args: Any, **named: Any) -> Observation:
+        looks.set()
+        may_answer.wait()
+        return observe(*args, **named)
+
+    monkeypatch.setattr(observer, "observe", slowly)
+    one.resume(incident, RUN)
+    assert looks.wait(PATIENCE_S)
+    closing_it = threading.Thread(target=one.close)
+    closing_it.start()
+    eventually(lambda: one._is_closing)
+    may_answer.set()
+    closing_it.join(PATIENCE_S)
+
+    assert runner.runs == 0
+    assert store.get(incident).runs[RUN].is_running
 
 
 def desk(store: IncidentStore, observer: Observer, runner: ArrowRunner, locks: Locks) -> EvidenceDesk:

@@ -1,8 +1,15 @@
 """What can wait gives way to deliveries that arrive, and not for ever."""
 
+import threading
 from collections.abc import Sequence
 
+import pytest
+
+from bot.slack import surface
 from bot.slack.arrivals import Arrivals
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder, eventually
+from tests.slack.test_faults_of_slack import nothing_waits
 
 
 class Time:
@@ -46,3 +53,37 @@ def test_work_waits_for_the_end_of_a_burst() -> None:
 def test_a_burst_without_end_is_worked_on_all_the_same() -> None:
     """Half a second, and it is the turn of who has waited."""
     assert Time([number / 200 for number in range(2000)]).gives_way() == 0.5
+
+
+class EndlessBurst(Arrivals):
+    """Whoever sends gives way until it is over; whoever works on what was asked does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gives_way = threading.Event()
+        self.is_over = threading.Event()
+
+    def give_way(self) -> None:
+        """See the class."""
+        if threading.current_thread().name == "outbox" and not self.is_over.is_set():
+            self.gives_way.set()
+            self.is_over.wait()
+
+
+def test_messages_are_sent_when_the_burst_is_over(
+    ana: Responder, bot: LittleBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command is acknowledged and worked on; its answer waits in the outbox until Slack's deliveries have ended."""
+    burst = EndlessBurst()
+    monkeypatch.setattr(surface, "Arrivals", lambda: burst)
+    bot.restart()
+    assert burst.gives_way.wait(5)
+
+    asked = ana.types("/waterline status")
+    eventually(lambda: not nothing_waits(bot))
+    told = [m.plain for m in ana.messages()]
+    burst.is_over.set()
+
+    assert asked.outcome == "acked"
+    assert told == []
+    ana.sees("No incident is open")
