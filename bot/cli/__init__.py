@@ -7,32 +7,18 @@ import structlog
 import typer
 from rich.console import Console
 
-from bot.cli import catalogue, diagnosing, doctor, linting, proposal, record, serve, tables
 from bot.cli.on_demand import OnDemand
-from bot.cli.trust import trust
 from bot.domain.errors import WaterlineError
 from bot.domain.inert import visible
 from bot.domain.masking import Masking
 from bot.lab.errors import LabError
 
-app = typer.Typer(
-    cls=OnDemand,
-    help="Which state of a table can its consumers trust, and how do we know?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command("serve")(serve.serve)
-app.command("trust")(trust)
-app.command("ledger")(tables.ledger)
-app.command("evidence")(tables.evidence)
-app.command("tasks")(tables.tasks)
-app.command("catalogue")(catalogue.catalogue)
-app.command("diagnose")(diagnosing.diagnose)
-app.command("doctor")(doctor.doctor)
-app.command("lint")(linting.lint)
-app.add_typer(record.app, name="record")
-app.add_typer(proposal.app, name="proposal")
-app.add_typer(diagnosing.case_app, name="case")
+app = typer.Typer(cls=OnDemand, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def waterline() -> None:
+    """Which state of a table can its consumers trust, and how do we know?"""
 
 
 def main() -> None:

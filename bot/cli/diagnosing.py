@@ -25,7 +25,12 @@ from bot.service.observing import readers_since
 from bot.settings import Settings, masking
 
 console = Console(soft_wrap=True, highlight=False)
-case_app = typer.Typer(help="A diagnosis with everything it was read from, in one file.", no_args_is_help=True)
+case_app = typer.Typer(no_args_is_help=True)
+
+
+@case_app.callback()
+def case() -> None:
+    """A diagnosis with everything it was read from, in one file."""
 
 
 def diagnose(

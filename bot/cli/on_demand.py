@@ -1,28 +1,105 @@
-"""Commands that are imported when they are asked for: the bot's own process holds nothing of the demo and the
-lab, and pages and MCP server only where they are served."""
+"""Commands that are imported when they are asked for: help and small commands answer at once (everything together
+takes seconds to import), and the bot's own process holds nothing of the demo and the lab."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-_LATE = {"demo": "bot.cli.demo", "lab": "bot.lab.commands", "web": "bot.cli.web"}
-"""Command -> the module whose `app` it is."""
+
+@dataclass(frozen=True)
+class Late:
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    name: str
+    """Of a function, or of an app with commands of its own."""
+    help: str
+
+    def imported(self, command: str) -> Any:
+        """The command itself."""
+        what = getattr(import_module(self.module), self.name)
+        if isinstance(what, typer.Typer):
+            app = what
+        else:
+            app = typer.Typer(add_completion=False)
+            app.command(command)(what)
+        made = typer.main.get_command(app)
+        made.name = command
+        return made
+
+
+LATE: Mapping[str, Late] = {
+    "serve": Late(
+        "bot.cli.serve",
+        "serve",
+        "Run the bot until it is told to stop. Tokens come from the environment (SLACK_BOT_TOKEN, …).",
+    ),
+    "trust": Late(
+        "bot.cli.trust",
+        "trust",
+        "Can this table be relied on? Exit code 0: yes; 1: no; 2: could not tell, which is not a yes.",
+    ),
+    "ledger": Late(
+        "bot.cli.tables",
+        "ledger",
+        "Print one line per commit of the window, and each checkpoint that has no commit with its reason.",
+    ),
+    "evidence": Late("bot.cli.tables", "evidence", "Run one evidence task and print its answer."),
+    "tasks": Late(
+        "bot.cli.tables",
+        "tasks",
+        "List the evidence tasks: question, what `confirmed` means, what each needs and costs.",
+    ),
+    "catalogue": Late(
+        "bot.cli.catalogue",
+        "catalogue",
+        "Print the evidence tasks and failure modes as Markdown; `docs/catalogue.md` holds it.",
+    ),
+    "diagnose": Late(
+        "bot.cli.diagnosing",
+        "diagnose",
+        "Collect all evidence and name what happened; JSON holds the codes that match, with rows and reasons.",
+    ),
+    "doctor": Late(
+        "bot.cli.doctor",
+        "doctor",
+        "Look at everything that Waterline needs. Changes nothing. Exit code 1 if something is missing.",
+    ),
+    "lint": Late(
+        "bot.cli.linting",
+        "lint",
+        "Report file:line for everything that is not right; exit code 1 if there is anything.",
+    ),
+    "record": Late("bot.cli.record", "app", "The record: verify its chain, export an incident."),
+    "proposal": Late("bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass."),
+    "case": Late("bot.cli.diagnosing", "case_app", "A diagnosis with everything it was read from, in one file."),
+    "demo": Late(
+        "bot.cli.demo",
+        "app",
+        "Break a real table, then show the recovery in a page that looks and behaves like Slack.",
+    ),
+    "lab": Late("bot.lab.commands", "app", "A real Flink job that writes a real Iceberg table on this machine."),
+    "web": Late(
+        "bot.cli.web",
+        "app",
+        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set.",
+    ),
+}
+"""In the order of the help."""
 
 
 class OnDemand(TyperGroup):
-    """A group with the commands that were added to it, and those of `_LATE`."""
+    """A group whose commands are those of `LATE`. What only lists them imports none."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order of the help."""
-        return [*super().list_commands(ctx), *_LATE]
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.commands = {name: TyperCommand(name, help=late.help) for name, late in LATE.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command; imported now if it is a late one."""
-        if cmd_name not in _LATE:
-            return super().get_command(ctx, cmd_name)
-        late: typer.Typer = import_module(_LATE[cmd_name]).app
-        command = typer.main.get_command(late)
-        command.name = cmd_name
-        return command
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that is run, imported now; else the error that names the nearest ones."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else LATE[name].imported(name), rest
