@@ -1,6 +1,6 @@
 """What else may follow the fault: a repair published on top of it, and an undo of the rewind; told to a story."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.domain.approval import Approval
 from bot.domain.effects import MoveTable, PublishBranch
@@ -15,6 +15,7 @@ from bot.domain.entries import (
     WaterlineMoved,
 )
 from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import HeadMove, TableState
 from tests import orders_table as orders
@@ -23,6 +24,9 @@ from tests.incidents import Story
 
 PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
 UNDO = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAD")
+UNDO_PROOF = Verified(
+    proposal=UNDO, passed=True, checks=(), evidence=(), head=orders.HEAD, moves_waterline="under-review"
+)
 MENDED = SnapshotId(8100000000000000001)
 """The repair: it stands on run B's last commit, which stays an ancestor of main."""
 NEXT = SnapshotId(8100000000000000002)
@@ -54,24 +58,26 @@ def publishes(story: Story) -> Story:
     effect = PublishBranch(
         table=orders.TABLE, branch="recovery-1", base=orders.HEAD, head=MENDED, keep_head_as="left", drop_branch=True
     )
-    return _carries_out(story, PUBLICATION, effect, Verified(
+    made = rewind(story.now).model_copy(update={"id": PUBLICATION, "effects": (effect,)})
+    return _carries_out(story, made, Verified(
         proposal=PUBLICATION, passed=True, checks=(), evidence=(), head=MENDED
     ), WaterlineMoved(snapshot=MENDED, status="trusted"))  # fmt: skip
 
 
 def undoes_the_rewind(story: Story) -> Story:
     """Main goes back to run B's last commit: the fault is back, and the table under review."""
+    moved = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+    return _carries_out(story, undo_of_the_rewind(story.now), UNDO_PROOF, moved)
+
+
+def undo_of_the_rewind(at: datetime) -> Proposal:
+    """Takes main back to run B's last commit."""
     effect = MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2")
-    proof = Verified(
-        proposal=UNDO, passed=True, checks=(), evidence=(), head=orders.HEAD, moves_waterline="under-review"
-    )
-    return _carries_out(story, UNDO, effect, proof, WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    return rewind(at).model_copy(update={"id": UNDO, "effects": (effect,)})
 
 
-def _carries_out(
-    story: Story, proposal: ProposalId, effect: PublishBranch | MoveTable, proof: Verified, moved: WaterlineMoved
-) -> Story:
-    made = rewind(story.now).model_copy(update={"id": proposal, "effects": (effect,)})
+def _carries_out(story: Story, made: Proposal, proof: Verified, moved: WaterlineMoved) -> Story:
+    proposal = made.id
     given = Approval(by=BEN, at=story.now, digest=made.digest)
     story.says(ProposalMade(step=None, proposal=made), by=ANA)
     story.says(ProposalApproved(proposal=proposal, approval=given, complete=True), by=BEN)

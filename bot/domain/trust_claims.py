@@ -11,6 +11,7 @@ from bot.domain.table import TableState
 from bot.domain.trust import TrustState, Turn
 
 _HIDDEN = "a private incident"
+_TAKEN_BACK = "what was proven is being changed, or was taken back,"
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,13 @@ def claim_of(incident: Incident) -> Claim:
             incident=incident,
             why=f"The table was verified after {name}.",
         )
+    was_trusted = moved is not None and _was_trusted(incident)
     return Claim(
         state=TrustState.UNDER_REVIEW,
         snapshot=incident.trusted,
-        since=incident.opened_at,
+        since=_moved_at(incident, moved) if moved is not None and was_trusted else incident.opened_at,
         incident=incident,
-        why=f"{name[0].upper()}{name[1:]} {_standing(incident)}",
+        why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=was_trusted)}",
     )
 
 
@@ -116,17 +118,22 @@ def _turns(incident: Incident) -> list[Turn]:
             sentence=f"Questioned: {name} was opened.",
         )
     ]
+    was_trusted = False
     for entry in incident.entries:
-        if isinstance(entry.body, WaterlineMoved) and entry.body.status == "trusted":
+        if not isinstance(entry.body, WaterlineMoved):
+            continue
+        is_trusted = entry.body.status == "trusted"
+        if is_trusted or was_trusted:
             found.append(
                 Turn(
                     at=entry.at,
-                    state=TrustState.TRUSTED,
+                    state=TrustState(entry.body.status),
                     snapshot=entry.body.snapshot,
                     incident=shown,
-                    sentence=f"Verified after {name}.",
+                    sentence=f"Verified after {name}." if is_trusted else f"Questioned again: {_TAKEN_BACK} in {name}.",
                 )
             )
+        was_trusted = is_trusted
     unproven = incident.waterline is None or incident.waterline.status != "trusted"
     if incident.closed_at is not None and unproven:
         found.append(
@@ -145,11 +152,17 @@ def _named(incident: Incident) -> str:
     return _HIDDEN if incident.is_private else f"incident {incident.id}"
 
 
-def _standing(incident: Incident) -> str:
+def _was_trusted(incident: Incident) -> bool:
+    return any(isinstance(entry.body, WaterlineMoved) and entry.body.status == "trusted" for entry in incident.entries)
+
+
+def _standing(incident: Incident, *, was_trusted: bool) -> str:
     if not incident.is_open:
         return "was closed without proof that the table is right."
     if incident.is_private:
         return "is open on it."
+    if was_trusted:
+        return f"is open on it: {_TAKEN_BACK} and nothing was proven since."
     matches = incident.diagnosis.matches if incident.diagnosis is not None else ()
     cause = f"{matches[0][1].headline.rstrip('.')}." if matches else "What happened is not named yet."
     return f"is open on it. {cause[0].upper()}{cause[1:]}"

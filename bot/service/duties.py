@@ -13,6 +13,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.waterline import owed_waterline
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.diagnosis_desk import DiagnosisDesk
@@ -26,7 +27,7 @@ from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
-from bot.service.waterline import Waterline, proven_waterline
+from bot.service.waterline import Waterline
 
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
@@ -146,7 +147,9 @@ class Duties:
             self._desk.look_first(incident_id)
 
     def _recover(self, incident_id: IncidentId) -> None:
-        """Carry on what was begun, prove it, move the waterline, let the walk go on."""
+        """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
+        forward after the proof."""
+        self._move_waterline(incident_id, only="under-review")
         for view in self._store.get(incident_id).proposals.values():
             if view.state in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
                 self._executions.carry_on(incident_id, view.proposal.id)
@@ -158,9 +161,12 @@ class Duties:
             proof = view.verified
             if view.state is ProposalState.APPLIED and proof is not None and proof.passed and proof.branch is None:
                 self._end_step(incident_id, view.proposal.id)
-        proven = proven_waterline(incident)
-        if proven is not None:
-            self._waterline.move(incident.id, proven)
+        self._move_waterline(incident_id)
+
+    def _move_waterline(self, incident_id: IncidentId, only: str = "") -> None:
+        owed = owed_waterline(self._store.get(incident_id))
+        if owed is not None and only in {"", owed.status}:
+            self._waterline.move(incident_id, owed)
 
     def _offer_publication(self, incident_id: IncidentId) -> None:
         """A repair that is proven on its branch is proposed for publication by itself, once: the job stands still."""
@@ -177,7 +183,7 @@ class Duties:
         if not told or decisive is None or incident.waterline is None or incident.waterline.status == "trusted":
             return
         _mode, match = decisive
-        if match.remedy is Remedy.NOTHING and match.last_good is not None:
+        if match.remedy is Remedy.NOTHING and match.last_good is not None and owed_waterline(incident) is None:
             self._waterline.trusted(incident_id, match.last_good)
 
     def _end_step(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:

@@ -12,19 +12,6 @@ TAG = "waterline"
 _ATTEMPTS = 8
 
 
-def proven_waterline(incident: Incident) -> WaterlineMoved | None:
-    """Where the newest proof that says anything of it puts the waterline: on the proven head, also when an earlier
-    repair of the same incident was trusted before, or back to before an undo. None: no proof says anything."""
-    proofs = (view.verified for view in reversed(incident.proposals.values()) if view.verified)
-    newest = next((each for each in proofs if each.passed and each.moves_waterline != "no"), None)
-    if newest is None:
-        return None
-    if newest.moves_waterline == "trusted":
-        return WaterlineMoved(snapshot=newest.head, status="trusted")
-    before = incident.opened.trusted
-    return None if before is None else WaterlineMoved(snapshot=before, status="under-review")
-
-
 class Waterline:
     """Keeps the table's tag and properties in step with the incident."""
 

@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import WaterlineMoved
-from bot.service.waterline import proven_waterline
+from bot.domain.entries import (
+    Body,
+    EffectEnded,
+    EffectStarted,
+    ExecutionEnded,
+    ExecutionStarted,
+    ProposalMade,
+    WaterlineMoved,
+)
+from bot.domain.waterline import owed_waterline
 from tests import orders_table as orders
+from tests.decisions import ANA, BEN
 from tests.incidents import Story
-from tests.published import MENDED, publishes, undoes_the_rewind
+from tests.published import MENDED, UNDO, UNDO_PROOF, publishes, undo_of_the_rewind, undoes_the_rewind
 
 
 @pytest.fixture
@@ -23,7 +32,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 def test_without_a_proof_nothing_is_said(story: Story) -> None:
     """Opening put it where it is."""
-    assert proven_waterline(story.opens().incident) is None
+    assert owed_waterline(story.opens().incident) is None
 
 
 def test_a_second_repair_of_an_incident_takes_the_waterline_along(story: Story) -> None:
@@ -33,11 +42,66 @@ def test_a_second_repair_of_an_incident_takes_the_waterline_along(story: Story) 
 
     publishes(story)
 
-    assert proven_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
 
 
 def test_an_undo_takes_it_back(story: Story) -> None:
     """The fault is there again."""
     undoes_the_rewind(publishes(story.opens()))
 
-    assert proven_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_from_its_beginning_to_its_proof_a_move_of_main_is_nobodys_trust(story: Story, is_done: bool) -> None:
+    """Whoever reads the head in between reads what nobody has proven."""
+    publishes(story.opens())
+    begins_to_move(story, *([ended("applied")] if is_done else []))
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+def test_a_proof_that_fails_gives_no_trust_back(story: Story) -> None:
+    """Main was moved, and what it is now is wrong, or could not be looked at."""
+    publishes(story.opens())
+    begins_to_move(story, ended("applied"), UNDO_PROOF.model_copy(update={"passed": False}))
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+def test_a_move_that_was_refused_leaves_the_proof_as_it_is(story: Story) -> None:
+    """Nothing was done: the proven head is still there."""
+    publishes(story.opens())
+    refused = EffectEnded(proposal=UNDO, index=0, how="refused", detail="main had moved")
+    begins_to_move(story, refused, ended("refused"))
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
+
+
+def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_same(story: Story) -> None:
+    """There was no proof to take back, and there is trust to take back."""
+    story.opens().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    begins_to_move(story)
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+def test_where_nothing_was_good_at_opening_the_proven_snapshot_is_named(story: Story) -> None:
+    """It is the only one of which anything was proven; trusted it is no more."""
+    undoes_the_rewind(publishes(story.opens(trusted=None)))
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="under-review")
+
+
+def begins_to_move(story: Story, *then: Body) -> None:
+    """An approved undo of what was proven is begun; main may move any moment."""
+    story.says(ProposalMade(step=None, proposal=undo_of_the_rewind(story.now)), by=ANA)
+    story.says(ExecutionStarted(proposal=UNDO), by=BEN)
+    story.says(EffectStarted(proposal=UNDO, index=0, expected_head=MENDED))
+    for body in then:
+        story.says(body)
+
+
+def ended(outcome: str) -> ExecutionEnded:
+    """The undo's end."""
+    return ExecutionEnded.model_validate({"proposal": UNDO, "outcome": outcome, "sentence": "It ended."})

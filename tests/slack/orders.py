@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyiceberg.table import Table
+from pyiceberg.table import StaticTable, Table
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
 from bot.domain.ids import SnapshotId
@@ -46,6 +46,16 @@ class Orders:
     def status(self) -> str | None:
         """What the table's property says to every engine."""
         return self.table.properties.get("waterline.status")
+
+    @property
+    def marked_when_main_moved(self) -> list[str | None]:
+        """What the table's property said in each version of its metadata that moved main to another commit of its
+        history; the newest last."""
+        older = [entry.metadata_file for entry in self.table.metadata.metadata_log]
+        versions = [StaticTable.from_metadata(file) for file in [*older, self.table.metadata_location]]
+        heads = [version.metadata.current_snapshot_id for version in versions]
+        moved = [n for n in range(1, len(heads)) if heads[n] != heads[n - 1] and heads[n] in heads[: n - 1]]
+        return [versions[n].properties.get("waterline.status") for n in moved]
 
     @property
     def positions(self) -> list[int]:

@@ -3,10 +3,12 @@
 import pytest
 
 from bot.domain.ids import IncidentId
+from bot.domain.trust import TrustState
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
+from tests.tables import ORDERS
 
 WL = IncidentId("wl-1")
 
@@ -33,9 +35,25 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
 
     assert told == "The undo is proposed. Nothing is changed before somebody else approves it."
     assert "is as before again, a fault included" in asked.plain
-    eventually(lambda: orders.status == "under-review")
-    assert len(orders.positions) > len(set(orders.positions))
+    eventually(lambda: len(orders.positions) > len(set(orders.positions)))
+    assert orders.status == "under-review"
     assert orders.table.properties["gc.enabled"] == "false"
+
+
+def test_trust_ends_before_main_moves(
+    proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """Between an undo and its proof nobody relies on the head: the mark says so in the commit that moves it."""
+    ana.clicks("Propose to undo it", proven)
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    eventually(lambda: len(orders.marked_when_main_moved) == 2)
+    rewind, undo = orders.marked_when_main_moved
+
+    assert (rewind, undo) == ("under-review", "under-review")
+    [_opened, trusted, again] = reversed(bot.services.trust.history(ORDERS))
+    assert (trusted.state, again.state) == (TrustState.TRUSTED, TrustState.UNDER_REVIEW)
+    assert again.sentence.startswith("Questioned again: what was proven is being changed, or was taken back, in ")
 
 
 def test_maintenance_comes_back_when_the_incident_is_closed(
