@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from bot.domain.clock_time import clock_time
 from bot.domain.errors import CouldNotLook, Superseded
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.requirements import (
@@ -110,7 +111,7 @@ def unforeseen(table: TableState, head: SnapshotId, job_id: JobId | None) -> str
             allowed = f"the head itself and commits of run {short_job(job_id)}" if job_id else "exactly this head"
             return (
                 f"Approved for head {short(head)} ({allowed}); now {short(snapshot.snapshot_id)} was committed by "
-                f"{committer(snapshot)} at {snapshot.committed_at:%H:%M:%S} UTC."
+                f"{committer(snapshot)} at {clock_time(snapshot.committed_at, table.read_at, seconds=True)}."
             )
         last = snapshot.checkpoint_id
     return None

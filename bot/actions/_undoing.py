@@ -6,6 +6,7 @@ from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan
+from bot.domain.clock_time import clock_time
 from bot.domain.effects import (
     MarkTable,
     MoveFiles,
@@ -116,7 +117,8 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
         raise _impossible(
             did,
             f"{short(foreign[0].snapshot_id)} was committed since by {committer(foreign[0])} at "
-            f"{foreign[0].committed_at:%H:%M:%S} UTC{more}: an undo would lose what it holds.",
+            f"{clock_time(foreign[0].committed_at, table.read_at, seconds=True)}{more}: "
+            "an undo would lose what it holds.",
             "Talk to that writer first. Diagnose again: what to do is decided by the state of today.",
         )
     point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None

@@ -17,6 +17,7 @@ from bot.domain.approval_answers import approval_counts
 from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.approval_refusals import approved_by
 from bot.domain.approval_times import last_approval_at
+from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
@@ -154,7 +155,7 @@ def _print(view: ProposalView) -> None:
     if view.state is ProposalState.PROPOSED:
         needs = missing_in_words(proposal.policy, view.approvals)
         ask = whom_to_ask(proposal.policy, proposal.proposed_by, view.approvals)
-        _say(f"Needs {needs}, not the proposer's, until {last_approval_at(view):%H:%M} UTC. {ask}")
+        _say(f"Needs {needs}, not the proposer's, until {clock_time(last_approval_at(view))}. {ask}")
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,9 @@
 """What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Verdict
 from bot.domain.flink import JobRun
@@ -17,6 +19,11 @@ _V1_COMMITTER = "IcebergFilesCommitter"
 
 EMPTY_COMMITS = "flink.max-continuous-empty-commits"
 """Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
+
+
+def time_in(case: Case, at: datetime) -> str:
+    """A moment as it is said in this case: with its day where that is another than the one of the look."""
+    return clock_time(at, case.observation.table.read_at, seconds=True)
 
 
 def runs_of(case: Case) -> tuple[JobRun, ...]:

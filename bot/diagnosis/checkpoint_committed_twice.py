@@ -3,7 +3,7 @@
 The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
 """
 
-from bot.diagnosis._case import counted, not_asked, run_of
+from bot.diagnosis._case import counted, not_asked, run_of, time_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
@@ -167,7 +167,7 @@ def _lost_answer(case: Case, job: JobId | None) -> tuple[str, ...]:
         text = " ".join((failure.exception, failure.message, *failure.causes))
         if any(word in text for word in _LOST_ANSWER):
             return (
-                f"Run {short_job(job)} failed at {failure.at:%H:%M:%S} UTC with {failure.exception}: the catalog's "
+                f"Run {short_job(job)} failed at {time_in(case, failure.at)} with {failure.exception}: the catalog's "
                 "answer to a commit was lost.",
             )
     return ()

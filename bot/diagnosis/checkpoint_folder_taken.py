@@ -5,7 +5,7 @@ fail until a number is free. Meanwhile nothing is committed. Flink removes the f
 finalize, so afterwards the old folder is often gone; that the old start had committed the number then tells of it.
 """
 
-from bot.diagnosis._case import listed, runs_of, unseen
+from bot.diagnosis._case import listed, runs_of, time_in, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
@@ -106,7 +106,7 @@ def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matche
         default=None,
     )
     reasons = [
-        f"Flink restored run {short_job(run.job_id)}, started at {run.started_at:%H:%M:%S} UTC, from checkpoint "
+        f"Flink restored run {short_job(run.job_id)}, started at {time_in(case, run.started_at)}, from checkpoint "
         f"{run.restored.checkpoint_id}, and {listed(taken)} failed since.",
         "Under the same job id these numbers had been used before that start.",
     ]

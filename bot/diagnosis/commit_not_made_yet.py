@@ -4,7 +4,7 @@ Flink's notification of a completed checkpoint may be lost, or the commit may fa
 lost: the next notification or a restart commits everything that waits, so nothing may clean it up (facts F11).
 """
 
-from bot.diagnosis._case import counted, listed, living, longest_silence, rewinds_in, unseen
+from bot.diagnosis._case import counted, listed, living, longest_silence, rewinds_in, time_in, unseen
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import leaks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -105,7 +105,7 @@ def _matches(case: Case, run: JobRun, base: CheckpointId, newest: CheckpointId, 
         "Do not remove orphan files and do not expire snapshots meanwhile: these files are the missing rows.",
     ]
     reasons += [
-        f"The run failed at {f.at:%H:%M:%S} UTC with {f.exception}: the commit itself may be refused."
+        f"The run failed at {time_in(case, f.at)} with {f.exception}: the commit itself may be refused."
         for f in run.failures[:1]
     ]
     reasons.append(

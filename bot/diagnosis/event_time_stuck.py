@@ -1,6 +1,7 @@
 """F24: commits come, and the events in them get no newer: a quiet source, a stuck watermark, or late data only."""
 
 from bot.diagnosis._asked import lacking
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import FreshnessFinding
 from bot.domain.ids import short
@@ -64,7 +65,7 @@ def _matches(found: FreshnessFinding, remedy: Remedy) -> Matches:
         reasons.append(f"Commits come: the newest, {short(found.newest_commit)}, was {_span(found.commit_age_s)} old.")
     reasons.append("The table holds what the job was given; look at the source and at its watermark.")
     return Matches(
-        headline=f"Commits come, but the newest event stands at {found.stuck_at:%H:%M:%S} UTC."
+        headline=f"Commits come, but the newest event stands at {clock_time(found.stuck_at, seconds=True)}."
         if found.is_event_time_stuck and found.stuck_at
         else f"Commits come, but the newest event is {age} old.",
         reasons=tuple(reasons),

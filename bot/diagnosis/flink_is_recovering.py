@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import living, runs_of, unseen
+from bot.diagnosis._case import living, runs_of, time_in, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
@@ -41,7 +41,7 @@ def examine(case: Case) -> Examined:
         last = failures[0]
         return Excluded(
             reason=f"Run {short_job(run.job_id)} failed {len(failures)} times since its last completed checkpoint, "
-            f"last with {last.exception} at {last.at:%H:%M:%S} UTC: it is in a loop, and waiting does not end it."
+            f"last with {last.exception} at {time_in(case, last.at)}: it is in a loop, and waiting does not end it."
         )
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
@@ -52,7 +52,7 @@ def examine(case: Case) -> Examined:
         )
     return Matches(
         headline=f"Flink is recovering run {short_job(run.job_id)} now: wait until it has settled.",
-        reasons=_reasons(run, fresh),
+        reasons=_reasons(case, run, fresh),
         rows=(),
         last_good=case.observation.table.head,
         wrong_run=None,
@@ -102,7 +102,7 @@ def _since_checkpoint(run: JobRun) -> list[Failure]:
     return sorted((f for f in run.failures if f.at >= after), key=lambda f: f.at, reverse=True)
 
 
-def _reasons(run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
+def _reasons(case: Case, run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
     said = [f"Flink says that run {short_job(run.job_id)} is {run.state}."]
     waiting = [v for v in run.vertices if v.status != "RUNNING"]
     if waiting:
@@ -110,7 +110,8 @@ def _reasons(run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
                     f"{waiting[0].status}.")  # fmt: skip
     if fresh:
         said.append(
-            f"It failed at {fresh[0].at:%H:%M:%S} UTC with {fresh[0].exception}, and no checkpoint has completed since."
+            f"It failed at {time_in(case, fresh[0].at)} with {fresh[0].exception}, "
+            "and no checkpoint has completed since."
         )
     said.append("Evidence that is collected now may change within seconds.")
     return tuple(said)

@@ -7,7 +7,7 @@ id, and very old versions give zero. Not a fault by itself: but any restart belo
 import re
 from itertools import groupby
 
-from bot.diagnosis._case import in_window, rows_by, runs_of, unseen
+from bot.diagnosis._case import in_window, rows_by, runs_of, time_in, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
@@ -64,7 +64,9 @@ def _form(job: JobId) -> str:
 def _starts(case: Case, runs: list[JobRun]) -> str | None:
     """What shows that the id had an earlier start than its newest one; None if nothing does."""
     if len(runs) > 1:
-        return f"Flink lists {len(runs)} starts of {runs[0].job_id}, the newest at {runs[-1].started_at:%H:%M:%S} UTC."
+        return (
+            f"Flink lists {len(runs)} starts of {runs[0].job_id}, the newest at {time_in(case, runs[-1].started_at)}."
+        )
     run = runs[0]
     older = [c for c in flink_commits(case.observation.table) if c.job_id == run.job_id]
     if not older or older[0].committed_at >= run.started_at:

@@ -1,7 +1,7 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import living, runs_of, unseen
+from bot.diagnosis._case import living, runs_of, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._unbroken import break_in_chain
@@ -109,7 +109,7 @@ def _matches(case: Case, standstill: str) -> Matches:
     reasons = [
         standstill,
         f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
-        f"{short_job(newest.job_id)}, at {newest.committed_at:%H:%M:%S} UTC; main is an unbroken chain up to it.",
+        f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
         f"No key lives twice, {_gaps_said(case)}, no file is missing, and no Flink manifest was dropped.",
     ]
     if pair is not None:
@@ -120,8 +120,9 @@ def _matches(case: Case, standstill: str) -> Matches:
         reasons.append(_no_pair(case))
     together = _needs_both(case)
     cure = "but only an older restore point is left, so both go back" if together else "recover the job, not the table"
+    since = clock_time(newest.committed_at, table.read_at)
     return Matches(
-        headline=f"No snapshot advanced since {newest.committed_at:%H:%M} UTC, and the table is right: {cure}.",
+        headline=f"No snapshot advanced since {since}, and the table is right: {cure}.",
         reasons=tuple(reasons),
         rows=(newest.snapshot_id,),
         last_good=table.head,

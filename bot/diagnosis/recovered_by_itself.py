@@ -10,7 +10,7 @@ checkpoints that failed and were followed by one that completed, change nothing 
 from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import checked_until, lacking
-from bot.diagnosis._case import in_window, living, unseen
+from bot.diagnosis._case import in_window, living, time_in, unseen
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
@@ -133,5 +133,5 @@ def _how_it_recovered(case: Case, run: JobRun) -> str:
     attempt = max([v.attempt for v in run.vertices] + in_files, default=0)
     return (
         f"Flink restored run {short_job(run.job_id)} from checkpoint {run.restored.checkpoint_id} at "
-        f"{run.restored.at:%H:%M:%S} UTC, and every operator runs again (highest attempt {attempt})."
+        f"{time_in(case, run.restored.at)}, and every operator runs again (highest attempt {attempt})."
     )

@@ -4,7 +4,7 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
-from bot.diagnosis._case import counted, in_window, not_asked, run_of, unseen
+from bot.diagnosis._case import counted, in_window, not_asked, run_of, time_in, unseen
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -65,7 +65,7 @@ def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
 def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> Matches:
     older, fork = alive[0], alive[-1]
     reasons = [
-        f"Flink shows run {short_job(run.job_id)} {run.state} since {run.started_at:%H:%M:%S} UTC{_whence(run)}."
+        f"Flink shows run {short_job(run.job_id)} {run.state} since {time_in(case, run.started_at)}{_whence(run)}."
         for run in alive
     ]
     paths = {run.restored.path for run in alive if run.restored and run.restored.path}

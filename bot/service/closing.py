@@ -1,5 +1,6 @@
 """Ends an incident: the record is closed with a reason, and with the contract review that nobody has opened yet."""
 
+from bot.domain.clock_time import clock_time
 from bot.domain.entries import Body, IncidentClosed, ReviewOpened
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState
@@ -52,8 +53,8 @@ class Closing:
 
 
 def _may_close(now: Incident) -> None:
-    if not now.is_open:
-        raise Refused(f"{now.id} was closed at {now.closed_at:%H:%M} UTC by <@{now.closed_by}>.", "", "")
+    if now.closed_at is not None:
+        raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
     busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
     if busy is not None:
         raise Refused(

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.clock_time import clock_time
 from bot.domain.entries import (
     Body,
     NoticeQueued,
@@ -102,7 +103,7 @@ class Holding:
         if view.expired is not None or self._clock.now() >= expires_at(view):
             raise Refused(
                 "These notices have waited too long: what they say may not be so any more.",
-                f"They were previewed at {view.asked_at:%H:%M} UTC.",
+                f"They were previewed at {clock_time(view.asked_at, self._clock.now())}.",
                 "Preview them again. Nothing was sent.",
             )
         return view

@@ -8,6 +8,7 @@ from datetime import timedelta
 from ulid import ULID
 
 from bot.domain.approval import People
+from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
@@ -117,7 +118,7 @@ class Sightings:
         told = self._outbox.find(post_key(sighted.id))
         if told is not None:
             self._outbox.touch(told.key)
-            reply = f"Over since {at:%H:%M:%S} UTC: {why}"
+            reply = f"Over since {clock_time(at, sighted.at, seconds=True)}: {why}"
             self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
 
     def looked(self, sighted: Sighted, facts: tuple[str, ...]) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of
+from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of, time_in
 from bot.diagnosis.no_snapshot_advanced import standstill
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import Severity, short, short_job
@@ -38,7 +39,7 @@ def blind(what: NotSeen, since: datetime) -> Sign:
     return _bare(
         "blind",
         what.source,
-        f"Waterline has not been able to look at {what.source} since {since:%H:%M:%S} UTC.",
+        f"Waterline has not been able to look at {what.source} since {clock_time(since, seconds=True)}.",
         (what.reason, "Until then nothing that happens there is told: no message is no all-clear."),
         what.remedy[:1].lower() + what.remedy[1:].rstrip("."),
         "sev3",
@@ -69,7 +70,7 @@ def _down(case: Case, patience: timedelta) -> Sign | None:
     has_failed = bool(runs and runs[-1].state == "FAILED")
     if not has_failed and since is not None and now - since < patience:
         return None
-    last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {commits[-1].committed_at:%H:%M:%S} UTC."
+    last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {time_in(case, commits[-1].committed_at)}."
     failure = next((f for r in runs[-1:] for f in sorted(r.failures, key=lambda f: f.at, reverse=True)), None)
     cause = (
         (f"Its last failure was {failure.exception}: {failure.message}",)
@@ -99,7 +100,7 @@ def silent_for(case: Case) -> str | None:
     since = max([began, *(s.committed_at for s in commits[-1:])])
     if allowed is None or table.read_at - since <= allowed:
         return None
-    return f"Run {short_job(run.job_id)} is RUNNING, and has committed nothing since {since:%H:%M:%S} UTC."
+    return f"Run {short_job(run.job_id)} is RUNNING, and has committed nothing since {time_in(case, since)}."
 
 
 def _allowed_silence(case: Case, run: JobRun) -> timedelta | None:
@@ -122,7 +123,7 @@ def _no_commit(case: Case) -> Sign | None:
     run = living(case)[0]
     completed = [c for c in run.checkpoints if c.status == "COMPLETED"]
     said = (
-        f"Flink completed checkpoint {completed[0].checkpoint_id} at {completed[0].triggered_at:%H:%M:%S} UTC; even "
+        f"Flink completed checkpoint {completed[0].checkpoint_id} at {time_in(case, completed[0].triggered_at)}; even "
         "without rows a commit would have come by now."
         if completed
         else "Flink lists no completed checkpoint of it."
@@ -137,7 +138,7 @@ def _stale(case: Case) -> Sign | None:
     newest = next((s for s in table.chain if s.counted("added-records")), None)
     if promised is None or newest is None or table.read_at - newest.committed_at <= promised:
         return None
-    headline = f"The newest rows came at {newest.committed_at:%H:%M:%S} UTC; {_span(promised)} are promised."
+    headline = f"The newest rows came at {time_in(case, newest.committed_at)}; {_span(promised)} are promised."
     reason = f"{short(newest.snapshot_id)} is the newest commit that added rows; what it holds is older still."
     advice = "look at the job, then at its source; tell the consumers if it lasts"
     return _bare("stale", str(newest.snapshot_id), headline, (reason,), advice, "sev3", is_urgent=False)
@@ -153,7 +154,7 @@ def _restarts(case: Case) -> Sign | None:
         "restarts",
         run.job_id,
         f"Run {short_job(run.job_id)} failed {len(found)} times within the last hour, and recovered so far.",
-        (f"The last time at {last.at:%H:%M:%S} UTC, with {last.exception}: {last.message}",),
+        (f"The last time at {time_in(case, last.at)}, with {last.exception}: {last.message}",),
         "find the cause before one of its restarts does not end well",
         "sev3",
         is_urgent=False,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bot.domain.clock_time import clock_time
 from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import TableName, UserId, short
@@ -199,7 +200,7 @@ def _status_line(incident: Incident) -> str:
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
     status = incident.waterline.status if incident.waterline else "not marked yet"
     return (
-        f"{incident.id} {opened.table} ({incident.severity}), opened {incident.opened_at:%H:%M} UTC "
+        f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
         f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
         f"Trusted: {short(incident.trusted)} ({status}). Responder: {who}."
     )

@@ -5,6 +5,7 @@ from slack_sdk.models.blocks import Block
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
+from bot.domain.clock_time import clock_time
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -22,7 +23,7 @@ def who_may(view: ProposalView) -> list[str]:
         lines.append(
             f"Needs {missing_in_words(policy, view.approvals)}, not the proposer's. "
             f"{_named(whom_to_ask(policy, proposer, view.approvals), policy)} "
-            f"Can be approved until {last_approval_at(view):%H:%M} UTC."
+            f"Can be approved until {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
         )
     if policy.veto is not None:
         waits = policy.hold and view.state is ProposalState.PROPOSED
@@ -69,7 +70,7 @@ def reminder_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     whom = mentions((policy.remind,)) or mentions(policy.approvers, left_out)
     asked = f":bell: {_named(whom, policy)}: “{mrkdwn(title)}” still waits"
     needs = missing_in_words(policy, view.approvals)
-    until = f"{last_approval_at(view):%H:%M} UTC"
+    until = f"{clock_time(last_approval_at(view), view.proposal.proposed_at)}"
     told = f"{incident.id}: “{title}” still waits for {needs}, until {until}"
     return told, [section(f"{asked} for {needs}, until {until}. The buttons are on the proposal, above this thread.")]
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from slack_sdk.models.blocks import Block
 
+from bot.domain.clock_time import clock_time
 from bot.domain.entries import HandedOver, NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.execution import ProposalState
 from bot.domain.ids import short
@@ -37,7 +38,7 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     if not incident.is_open:
         return f"{incident.id} is closed", [context(f"{incident.id} is closed; nobody waits any more.")]
     is_over = entry.at >= body.due
-    when = f"expected word by {body.due:%H:%M} UTC" if is_over else f"expect word by {body.due:%H:%M} UTC"
+    when = f"{'expected' if is_over else 'expect'} word by {clock_time(body.due, entry.at)}"
     text = f"{incident.id}: consumers of {incident.opened.table} {when}"
     mark = ":alarm_clock: *Overdue.*" if is_over else ":alarm_clock:"
     said = section(
@@ -45,7 +46,7 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     )
     snoozed = next((each for each in since if isinstance(each.body, PromiseSnoozed)), None)
     if snoozed is not None and isinstance(snoozed.body, PromiseSnoozed):
-        until = f"{snoozed.body.until:%H:%M} UTC"
+        until = clock_time(snoozed.body.until, entry.at)
         return text, [said, context(f":zzz: {person(snoozed.by)} wants to be reminded again at {until}.")]
     return text, [
         said,
@@ -91,7 +92,7 @@ def handover_message(then: Incident, entry: Entry, next_word: datetime | None) -
     if running:
         lines.append(f"*Running now:* {mrkdwn(', '.join(running))}")
     if next_word is not None:
-        lines.append(f"*Promised:* consumers expect word by {next_word:%H:%M} UTC")
+        lines.append(f"*Promised:* consumers expect word by {clock_time(next_word, entry.at)}")
     if then.is_frozen:
         lines.append("*Maintenance* of the table is frozen until the incident ends")
     age = _age(entry.at - then.opened_at)
