@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,22 +85,18 @@ def build(
     *,
     clock: Clock | None = None,
     keep_record: bool = True,
+    record: Store | None = None,
     tape: dict[str, bytes] | None = None,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
-    `tape` is given every body that Flink answers, by address: the newest of each.
+    `record`: the settings' record, opened already; it stays open. `tape` is given every body that Flink answers, by
+    address: the newest of each.
     """
     with ExitStack() as stack:
         now = clock or SystemClock()
-        if keep_record:
-            settings.home.mkdir(parents=True, exist_ok=True)
-            url = settings.journal_url
-        else:
-            url = f"sqlite:///{stack.enter_context(TemporaryDirectory(prefix='waterline-'))}/journal.db"
-        store = open_store(url, masking(settings))
-        stack.callback(store.close)
+        store = record or stack.enter_context(_record(settings, keep=keep_record))
         if keep_record:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
@@ -138,6 +134,20 @@ def build(
         services.promises.start(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
+
+
+@contextmanager
+def _record(settings: Settings, *, keep: bool) -> Iterator[Store]:
+    if keep:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        with closing(open_store(settings.journal_url, masking(settings))) as store:
+            yield store
+    else:
+        with (
+            TemporaryDirectory(prefix="waterline-") as folder,
+            closing(open_store(f"sqlite:///{folder}/journal.db", masking(settings))) as store,
+        ):
+            yield store
 
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:

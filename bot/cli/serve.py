@@ -4,10 +4,10 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
@@ -15,17 +15,21 @@ import uvicorn
 from rich.console import Console
 from slack_sdk import WebClient
 
-from bot.bootstrap import Built, build
-from bot.bootstrap.ways import bring_notices
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql.store import Store, open_store
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
 from bot.service.alerts import AlertDesk
 from bot.settings import Settings, SlackSecrets, SlackSettings, masking
 from bot.slack.directory import SlackDirectory
+from bot.slack.front_door import FrontDoor
 from bot.slack.http import http_app
 from bot.slack.names import NamesInSlack
 from bot.slack.surface import SlackSurface, check_identity
+
+if TYPE_CHECKING:
+    from bot.bootstrap import Built
 
 _SETTLE_EVERY_S = 20.0
 _CATCH_UP_EVERY_S = 2.0
@@ -56,19 +60,20 @@ def serve(
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
     name = check_identity(client, lambda what: f"Look at {what}; `waterline doctor` checks everything.")
     with ExitStack() as stack:
-        built = stack.enter_context(build(settings, SlackDirectory(client)))
+        door, store = _opened(settings, secrets, client, stack)
+
+        from bot.bootstrap import build
+        from bot.bootstrap.ways import bring_notices
+
+        built = stack.enter_context(build(settings, SlackDirectory(client), record=store))
         surface = SlackSurface(
             client,
+            door=door,
             services=built.services,
-            inbox=built.store.inbox,
-            outbox=built.store.outbox,
-            cursor=built.store.cursor,
+            inbox=store.inbox,
+            outbox=store.outbox,
+            cursor=store.cursor,
             pace=settings.slack.pace,
-            signing_secret=(
-                secrets.slack_signing_secret.get_secret_value()
-                if settings.slack.mode == "http" and secrets.slack_signing_secret
-                else None
-            ),
         )
         answers = bring_notices(settings, built, stack)
         surface.start()
@@ -92,25 +97,37 @@ def serve(
             )
             address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts, answers))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
-        if settings.slack.mode == "socket":
-            assert secrets.slack_app_token is not None
-            surface.connect_socket(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
-            stopping.wait()
-        else:
-            _serve_http(surface, settings.slack, stopping)
+        stopping.wait()
 
 
-def _serve_http(surface: SlackSurface, slack: SlackSettings, stopping: threading.Event) -> None:
-    config = uvicorn.Config(http_app(surface.app), host=slack.host, port=slack.port, log_level="warning")
+def _opened(settings: Settings, secrets: SlackSecrets, client: WebClient, stack: ExitStack) -> tuple[FrontDoor, Store]:
+    """The record, and the door to it: from here on every click of Slack is acknowledged and kept."""
+    settings.home.mkdir(parents=True, exist_ok=True)
+    store = stack.enter_context(closing(open_store(settings.journal_url, masking(settings))))
+    secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
+    is_http = settings.slack.mode == "http"
+    door = FrontDoor(client, store.inbox, SystemClock(), signing_secret=secret if is_http else None)
+    stack.callback(door.close)
+    if is_http:
+        stack.enter_context(_taking_http(door, settings.slack))
+    else:
+        assert secrets.slack_app_token is not None
+        door.connect(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
+    return door, store
+
+
+@contextmanager
+def _taking_http(door: FrontDoor, slack: SlackSettings) -> Iterator[None]:
+    config = uvicorn.Config(http_app(door.app), host=slack.host, port=slack.port, log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    stopping.wait()
+    yield
     server.should_exit = True
     thread.join(timeout=5)
 
 
-def _warm(built: Built) -> None:
+def _warm(built: "Built") -> None:
     """Spark answers its first real question three times slower than its second: let nobody wait for that."""
     services, log = built.services, structlog.get_logger(__name__)
     try:

@@ -33,12 +33,12 @@ def build_app(
     *,
     inbox: Inbox,
     clock: Clock,
-    is_for_us: Callable[[dict[str, Any]], bool],
+    is_for_us: Callable[[dict[str, Any]], bool | None],
     on_stored: Callable[[], None],
     signing_secret: str | None,
 ) -> App:
-    """A Bolt app for Socket Mode or HTTP. `is_for_us` says what is stored at all, `on_stored` wakes the worker; both
-    must be quick, and neither may raise."""
+    """A Bolt app for Socket Mode or HTTP. `is_for_us` says what is stored at all (None: not known yet, Slack brings
+    it again), `on_stored` wakes the worker; both must be quick, and neither may raise."""
 
     def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         """Bolt would ask auth.test before the first delivery is stored, and turn it away if Slack refuses."""
@@ -58,7 +58,10 @@ def build_app(
 
     @app.middleware
     def store(body: dict[str, Any], next: Callable[[], BoltResponse]) -> BoltResponse:  # noqa: A002 - Bolt's name
-        if not is_for_us(body):
+        wanted = is_for_us(body)
+        if wanted is None:
+            return BoltResponse(status=503, body="")
+        if not wanted:
             return next()
         try:
             inbox.put(_delivery(body, clock.now()))

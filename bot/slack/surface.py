@@ -1,12 +1,10 @@
-"""The whole Slack surface of one process: app, inbox workers, projection, sender. Started and closed as one."""
+"""What one process does behind its front door: inbox workers, projection, sender. Started and closed as one."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Literal
 
-from slack_bolt import App
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
@@ -15,13 +13,13 @@ from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
-from bot.slack.app import build_app
 from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import SlackDirectory
 from bot.slack.ears import Ears
+from bot.slack.front_door import FrontDoor
 from bot.slack.heard import Heard
 from bot.slack.privacy import Privacy
 from bot.slack.projection import Projection
@@ -32,13 +30,6 @@ from bot.slack.submits import Submits
 from bot.slack.views import Views
 from bot.slack.worker import InboxWorker
 
-_RECEIVE_BYTES = 64 * 1024
-"""slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
-with its 1024 bytes a read, a burst of clicks waits for its last one and can end in a RecursionError."""
-
-_AT_ONCE = 64
-"""Deliveries that are being stored at the same time; those that arrive together share one commit."""
-
 
 class SlackSurface:
     """Talks to one workspace."""
@@ -47,13 +38,14 @@ class SlackSurface:
         self,
         client: WebClient,
         *,
+        door: FrontDoor,
         services: Services,
         inbox: Inbox,
         outbox: Outbox,
         cursor: Cursor,
         pace: timedelta,
-        signing_secret: str | None,
     ) -> None:
+        self._door = door
         self._services = services
         self._views = Views(client, outbox, services.records)
         self._privacy = Privacy(services.store, SlackRooms(client))
@@ -74,23 +66,15 @@ class SlackSurface:
             withheld=self._privacy.withheld,
         )
         self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, arrivals, on_answer=self._sender.wake)
-        self.app: App = build_app(
-            client,
-            inbox=inbox,
-            clock=services.clock,
-            is_for_us=self._ears.is_for_us,
-            on_stored=self._worker.wake,
-            signing_secret=signing_secret,
-        )
         self._client = client
-        self._socket: SocketModeHandler | None = None
 
     def start(self) -> None:
-        """Catch up with the journal, then work. Does not connect yet."""
+        """Catch up with the journal, then work, beginning with what the door has taken already."""
         self._services.store.on_change(self._changed)
         self._services.desk.on_progress(self._progressed)
         self._projection.catch_up_all()
         self._sender.start()
+        self._door.leads_to(self._ears.is_for_us, self._worker.wake)
         self._worker.start()
         self._services.duties.settle_all()
 
@@ -100,31 +84,9 @@ class SlackSurface:
             if incident.is_open:
                 self._projection.catch_up(incident.id)
 
-    def connect_socket(self, app_token: str, base_url: str) -> None:
-        """Open Socket Mode; Slack's events come from now on.
-
-        slack_sdk notices a reset connection after five pings without an answer (measured on 3.47), so it pings
-        every second: at most five seconds are lost, and Slack delivers again what was not acknowledged.
-        """
-        self._socket = SocketModeHandler(
-            self.app,
-            app_token,
-            web_client=WebClient(token=app_token, base_url=base_url),
-            ping_interval=1,
-            receive_buffer_size=_RECEIVE_BYTES,
-            concurrency=_AT_ONCE,
-        )
-        self._socket.connect()  # type: ignore[no-untyped-call]
-
     def close(self) -> None:
-        """Stop taking, finish what is under way.
-
-        slack_sdk's own reader can end the connection between its question whether there is one and its close of it:
-        an AttributeError (seen on 3.47, under load).
-        """
-        if self._socket is not None:
-            with suppress(OSError, AttributeError):
-                self._socket.close()  # type: ignore[no-untyped-call]
+        """Stop taking, finish what is under way."""
+        self._door.close()
         self._worker.close()
         self._sender.close()
 

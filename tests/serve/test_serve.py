@@ -13,11 +13,23 @@ import pytest
 from ruamel.yaml import YAML
 
 from bot.workspace import Workspace
+from tests.actions.test_own_action import EXAMPLE
 from tests.slack.people import eventually
+
+SLOW_ACTION = """
+import time
+from pathlib import Path
+
+while not Path(__file__).with_name("go").exists():
+    time.sleep(0.05)
+"""
+"""What makes an action of somebody's own take its time to be imported."""
 
 
 @contextmanager
-def serving(folder: Path, slack: Workspace, mode: str, port: int = 3000, token: str | None = None) -> Iterator[Path]:
+def serving(
+    folder: Path, slack: Workspace, mode: str, port: int = 3000, token: str | None = None, own: str | None = None
+) -> Iterator[Path]:
     """The bot runs with a table that its catalog does not have; its log is what the block gets."""
     catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
     table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
@@ -26,6 +38,7 @@ def serving(folder: Path, slack: Workspace, mode: str, port: int = 3000, token: 
         "catalog": {"name": "lake", "properties": catalog},
         "tables": {"sales.orders": table},
         "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "pace": 0},
+        **({"actions": [own]} if own else {}),
     }
     config = folder / "waterline.yaml"
     with config.open("w") as file:
@@ -38,7 +51,8 @@ def serving(folder: Path, slack: Workspace, mode: str, port: int = 3000, token: 
     log = folder / "bot.log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
-        process = subprocess.Popen(command, env={**os.environ, **secrets}, stdout=output, stderr=output)
+        found = {"PYTHONPATH": str(folder)}
+        process = subprocess.Popen(command, env={**os.environ, **secrets, **found}, stdout=output, stderr=output)
         try:
             yield log
         finally:
@@ -66,6 +80,30 @@ def test_a_command_is_answered_in_either_mode(tmp_path: Path, mode: str) -> None
         assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=15).plain
         answer = ana.waits_for("There is no table sales.orders", timeout=15).plain
         assert "Check the name in the configuration" in answer
+
+
+@pytest.mark.parametrize("mode", ["socket", "http"])
+def test_what_comes_while_the_bot_still_starts_is_acknowledged_and_answered_later(tmp_path: Path, mode: str) -> None:
+    """Catalogs and actions take seconds to import; nobody who clicks meanwhile sees Slack's warning."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert EXAMPLE is not None
+    (tmp_path / "restore_nothing.py").write_text(EXAMPLE[1] + SLOW_ACTION, encoding="utf-8")
+    with Workspace().serve() as slack, serving(tmp_path, slack, mode, port, own="restore_nothing") as log:
+        ana = slack.person("ana")
+        if mode == "http":
+            slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
+        eventually(lambda: ana.types("/waterline help").outcome == "acked", timeout_s=40)
+        ana.types("/waterline help")
+        ana.says("Are there rows twice in sales.orders?")
+        started_before = "Waterline is here" in log.read_text()
+        told_before = [message for message in ana.messages() if "open an incident on a table" in message.plain]
+        (tmp_path / "go").touch()
+
+        assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=40).plain
+        assert not started_before
+        assert told_before == []
 
 
 def test_a_token_that_expired_is_named_with_what_to_do(tmp_path: Path) -> None:

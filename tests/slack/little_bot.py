@@ -32,6 +32,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.services import Services
 from bot.slack.directory import SlackDirectory
+from bot.slack.front_door import FrontDoor
 from bot.slack.surface import SlackSurface
 from tests.little_flink import JOB, LittleFlink
 from tests.slack.looking import ArrowRunner
@@ -125,20 +126,21 @@ class LittleBot:
             self.services = services = self._services(store, client)
             closing.callback(services.background.close)
             closing.callback(services.desk.close)
+            door = FrontDoor(client, store.inbox, services.clock, signing_secret=None)
             surface = SlackSurface(
                 client,
+                door=door,
                 services=services,
                 inbox=store.inbox,
                 outbox=store.outbox,
                 cursor=store.cursor,
                 pace=timedelta(0),
-                signing_secret=None,
             )
             surface.start()
             closing.callback(surface.close)
             web = WebClient(self._app_token, base_url=self._api_url)
             socket = SocketModeHandler(
-                surface.app, self._app_token, web_client=web, ping_interval=self.ping_s, receive_buffer_size=65536
+                door.app, self._app_token, web_client=web, ping_interval=self.ping_s, receive_buffer_size=65536
             )
             closing.callback(self.hang_up, socket)
             socket.connect()

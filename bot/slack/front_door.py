@@ -1,0 +1,77 @@
+"""Takes what Slack delivers from the first second on, while the rest of the bot is still being imported and built.
+
+A start takes seconds (catalogs and Spark's client are large), and a click that meets no connection is lost: Slack
+shows a warning to who clicked and brings only events again.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
+
+from bot.ports import Clock, Inbox
+from bot.slack.app import build_app
+
+_RECEIVE_BYTES = 64 * 1024
+"""slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
+with its 1024 bytes a read, a burst of clicks waits for its last one and can end in a RecursionError."""
+
+_AT_ONCE = 64
+"""Deliveries that are being stored at the same time; those that arrive together share one commit."""
+
+
+class FrontDoor:
+    """The Bolt app and its Socket Mode connection. Whatever comes before `leads_to` waits in the inbox."""
+
+    def __init__(self, client: WebClient, inbox: Inbox, clock: Clock, *, signing_secret: str | None) -> None:
+        self._wants: Callable[[dict[str, Any]], bool] | None = None
+        self._on_stored: Callable[[], None] = lambda: None
+        self._socket: SocketModeHandler | None = None
+        self.app: App = build_app(
+            client,
+            inbox=inbox,
+            clock=clock,
+            is_for_us=self._is_for_us,
+            on_stored=lambda: self._on_stored(),
+            signing_secret=signing_secret,
+        )
+
+    def leads_to(self, wants: Callable[[dict[str, Any]], bool], on_stored: Callable[[], None]) -> None:
+        """From now on `wants` says what is stored at all, and `on_stored` is told of it."""
+        self._wants, self._on_stored = wants, on_stored
+
+    def connect(self, app_token: str, base_url: str) -> None:
+        """Open Socket Mode; Slack's events come from now on.
+
+        slack_sdk notices a reset connection after five pings without an answer (measured on 3.47), so it pings
+        every second: at most five seconds are lost, and Slack delivers again what was not acknowledged.
+        """
+        self._socket = SocketModeHandler(
+            self.app,
+            app_token,
+            web_client=WebClient(token=app_token, base_url=base_url),
+            ping_interval=1,
+            receive_buffer_size=_RECEIVE_BYTES,
+            concurrency=_AT_ONCE,
+        )
+        self._socket.connect()  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """Take nothing more. Safe to repeat.
+
+        slack_sdk's own reader can end the connection between its question whether there is one and its close of it:
+        an AttributeError (seen on 3.47, under load).
+        """
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            with suppress(OSError, AttributeError):
+                socket.close()  # type: ignore[no-untyped-call]
+
+    def _is_for_us(self, body: dict[str, Any]) -> bool | None:
+        """None: an event, of which nobody knows yet whether it concerns us. Slack brings it again."""
+        if self._wants is not None:
+            return self._wants(body)
+        return None if body.get("event") else True
