@@ -1,14 +1,9 @@
 """`waterline demo`: a real Flink job damages a real Iceberg table; the recovery is walked in a local workspace."""
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,9 +11,9 @@ import psutil
 import typer
 from rich.console import Console
 
+from bot.cli.bot_process import bot_process
 from bot.cli.demo_config import write_config
 from bot.cli.walk import Walk
-from bot.domain.errors import BadConfiguration
 from bot.lab.lab import Lab
 from bot.lab.proof import Proof
 from bot.slack.checking import EVENTS, SCOPES
@@ -55,48 +50,14 @@ def demo(
     ):
         state = lab.start()
         config = write_config(home, state, workspace.api_url, workspace.world.cast, watch=True)
-        with bot_process(config, workspace, home / "bot.log"):
+        with bot_process(config, workspace, home / "bot.log") as bot:
             lab.tell(incident)
-            wait_for_bot(workspace, home / "bot.log")
+            bot.waits_until_here()
             _say(f"{time.monotonic() - began:5.1f} s  The incident is there. Memory of all processes: {memory_mb()} MB")
             if walk:
                 _walk(workspace, lab, incident, began)
             else:
                 _invite(workspace, incident)
-
-
-@contextmanager
-def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`waterline serve` as a process of its own, as in a deployment; it ends with the block."""
-    environment = {
-        **os.environ,
-        "SLACK_BOT_TOKEN": workspace.bot_token,
-        "SLACK_APP_TOKEN": workspace.app_token,
-    }
-    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
-    with log.open("ab") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def wait_for_bot(workspace: Workspace, log: Path, limit_s: float = 60) -> None:
-    """Return when the bot has connected. Raises BadConfiguration with the end of its log otherwise."""
-    deadline = time.monotonic() + limit_s
-    while workspace.connected == 0:
-        if time.monotonic() > deadline:
-            tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
-            raise BadConfiguration(
-                "The bot did not connect to the workspace.", f"Its log ends with:\n{tail}", f"See {log}."
-            )
-        time.sleep(0.1)
 
 
 def memory_mb() -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.cli.demo import bot_process, wait_for_bot
+from bot.cli.bot_process import BotProcess, bot_process
 from bot.cli.demo_config import write_config
 from bot.lab.home import LabState
 from bot.slack.checking import SCOPES
@@ -29,7 +29,10 @@ _ROWS = 2_000
 class Scene:
     """One bot that serves one workspace."""
 
-    def __init__(self, folder: Path, workspace: Workspace, server: WorkspaceServer, config: Path) -> None:
+    def __init__(
+        self, folder: Path, workspace: Workspace, server: WorkspaceServer, config: Path, bot: BotProcess
+    ) -> None:
+        self.bot = bot
         self.workspace = workspace
         self.server = server
         self.config = config
@@ -64,10 +67,10 @@ def scene(folder: Path) -> Iterator[Scene]:
             _tell_runs(wire)
             config = write_config(folder, _state(folder, wire, spark.url), workspace.api_url, workspace.world.cast)
             config.write_text(config.read_text().replace("pace: 0.1", f"pace: {PACE}"))
-            with bot_process(config, workspace, folder / "bot.log"):
-                wait_for_bot(workspace, folder / "bot.log")
+            with bot_process(config, workspace, folder / "bot.log") as bot:
+                bot.waits_until_here()
                 eventually(lambda: "spark is warm" in (folder / "bot.log").read_text(), 60)
-                yield Scene(folder, workspace, server, config)
+                yield Scene(folder, workspace, server, config, bot)
     finally:
         spark.stop()
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from bot.cli.demo import SYMPTOMS, bot_process, wait_for_bot
+from bot.cli.bot_process import bot_process
+from bot.cli.demo import SYMPTOMS
 from bot.cli.demo_config import write_config
 from bot.cli.walk import Walk
 from bot.lab.lab import Lab
@@ -42,9 +43,9 @@ class Incident:
     def bot(self) -> Iterator[subprocess.Popen[bytes]]:
         """The bot runs; it is ended with the block unless the test has killed it."""
         log = self.folder / "bot.log"
-        with bot_process(self.config, self.workspace, log) as process:
-            wait_for_bot(self.workspace, log)
-            yield process
+        with bot_process(self.config, self.workspace, log) as bot:
+            bot.waits_until_here()
+            yield bot.process
 
     def walk(self, story: str, *, stop_at: str | None = None, runbook: str | None = None) -> list[str]:
         """Walk the story's runbook (or this one) to its end, or to the click on `stop_at` (which is made)."""
