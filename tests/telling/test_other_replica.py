@@ -13,7 +13,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.rerunning import LOOKS
 from tests.decisions import ANA
 from tests.slack.people import eventually
-from tests.telling.test_reruns import DANA, World
+from tests.telling.rerunning_world import DANA, World
 from tests.web.scene import Scene
 
 

@@ -1,40 +1,27 @@
 """A consumer says that it ran again: what lineage shows of it, told beside its answer, which counts either way."""
 
-import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql import open_store
-from bot.adapters.lineage import AllLineage, OpenLineageFile
-from bot.adapters.scheduler import SchedulerTimers
-from bot.adapters.table_files import FolderOfTable
 from bot.domain.entries import NoticeAnswered, NoticeQueued, RerunChecked
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.notice import Notice
-from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.domain.reads import FarRead, ReadRun
 from bot.domain.rerun_words import rerun_words
 from bot.domain.table import HeadMove, TableState
 from bot.domain.told import AnswerView, NoticeView
 from bot.notices.reruns import checked
-from bot.ports import ReadEvents
-from bot.service.background import Background
-from bot.service.observing import Observer
-from bot.service.rerunning import LOOKS, Reruns
 from tests import orders_table as orders
-from tests.decisions import ANA, HEAD_AFTER
+from tests.decisions import HEAD_AFTER
 from tests.incidents import Story
 from tests.published import MENDED, publishes, table_published, undoes_the_rewind
-from tests.slack.people import eventually
-from tests.tables import ORDERS
-from tests.web.scene import Scene, _setup
+from tests.telling.rerunning_world import DANA
 
-DANA = "U0DANA0004"
 WRONG = orders.HEAD
 BEFORE = SnapshotId(orders.GOOD - 1000)
 NONE: Seen[FarRead] = Seen[FarRead](source="lineage", values=())
@@ -206,155 +193,3 @@ def test_what_nobody_could_look_for_is_not_taken_for_nothing(story: Story, near_
     assert rerun_words(check, "yours") == (
         "whether a run of yours read it since could not be looked up: Marquez did not answer"
     )
-
-
-class World:
-    """A real table under review, a real file of events, and the desk that looks."""
-
-    def __init__(self, scene: Scene, *, is_many: bool = False) -> None:
-        self.scene = scene
-        self.file = scene.folder / "lineage.jsonl"
-        self.file.touch()
-        self.looks = 0
-        self.key = ""
-        kind = "channel" if is_many else "job"
-        setup = _setup(ORDERS).model_copy(
-            update={"consumers": (Consumer(name="revenue_daily", channel="C0REVENUE2", kind=kind),)}
-        )
-        lineage = Counted(AllLineage([OpenLineageFile(self.file, "lake")]), self)
-        catalog = PyIcebergCatalog("lake", scene.catalog_properties, scene.clock)
-        self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
-        self.timers = SchedulerTimers(scene.clock)
-        self.background = Background(scene.incidents, lambda _name: nullcontext(True), workers=1)
-        self.reruns = Reruns(scene.incidents, self.observer, self.background, scene.clock, self.timers)
-
-    def tells(self) -> None:
-        """It is told that the table is under review."""
-        self.scene.opens()
-        notice = Notice(
-            kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", answers=("re-ran",)
-        )
-        self.key = notice.key(self.scene.id)
-        self.scene.incidents.write(self.scene.id, by=ANA, decide=lambda _now: [NoticeQueued(notice=notice)])
-
-    def says(self) -> None:
-        """It was told, ran again, and says so."""
-        self.tells()
-        self.scene.clock.at += timedelta(minutes=1)
-        answer = NoticeAnswered(key=self.key, answer="re-ran")
-        self.scene.incidents.write(self.scene.id, by=DANA, decide=lambda _now: [answer])
-
-    def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
-        """An event comes, as Spark's integration writes it."""
-        event = {
-            "eventTime": self.scene.clock.now().isoformat(),
-            "run": {"runId": run_id},
-            "job": {"namespace": "spark", "name": "revenue_daily"},
-            "inputs": [
-                {
-                    "namespace": "lake",
-                    "name": str(ORDERS),
-                    "facets": {"version": {"datasetVersion": str(snapshot)}},
-                }
-            ],
-        }
-        with self.file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
-
-    @property
-    def checks(self) -> list[tuple[str, str]]:
-        """What was put on record."""
-        entries = self.scene.incidents.get(self.scene.id).entries
-        return [(e.body.found, e.body.run) for e in entries if isinstance(e.body, RerunChecked)]
-
-    def close(self) -> None:
-        """End the threads."""
-        self.timers.close()
-        self.background.close()
-
-
-class Counted:
-    """Lineage that counts how often it is asked."""
-
-    def __init__(self, inner: ReadEvents, world: World) -> None:
-        self._inner = inner
-        self._world = world
-
-    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port."""
-        self._world.looks += 1
-        return self._inner.reads(table, since)
-
-    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port."""
-        return self._inner.downstream(table, since)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """revenue_daily says that it ran again."""
-    scene = Scene(tmp_path)
-    made = World(scene)
-    made.says()
-    yield made
-    made.close()
-    scene.close()
-
-
-def test_what_is_found_is_on_record_once_and_again_when_it_is_another(world: World) -> None:
-    """Nothing yet; then a run on what is under review; then one on what is trusted: after that nobody looks."""
-    for snapshot in (None, world.scene.commits[-1], world.scene.good):
-        if snapshot is not None:
-            world.reads(snapshot, f"r-{len(world.checks)}")
-        world.reruns.settle(world.scene.id)
-        world.reruns.settle(world.scene.id)
-    looks = world.looks
-
-    world.reruns.settle(world.scene.id)
-
-    assert [("none", ""), ("wrong", "r-1"), ("good", "r-2")] == world.checks
-    assert looks == world.looks == 5
-    [view] = world.scene.incidents.get(world.scene.id).notices.values()
-    assert view.answers[0].check is not None
-    assert rerun_words(view.answers[0].check).endswith("which is trusted")
-
-
-def test_a_lineage_that_is_away_is_said_and_looked_at_again(world: World) -> None:
-    """The answer stands beside it, and an event that comes late is still found."""
-    kept = world.file.read_bytes()
-    world.file.unlink()
-    world.reruns.settle(world.scene.id)
-    world.file.write_bytes(kept)
-    world.reads(world.scene.good)
-
-    world.reruns.settle(world.scene.id)
-
-    assert [("unknown", ""), ("good", "r-1")] == world.checks
-
-
-def test_who_stands_for_many_is_not_looked_for(tmp_path: Path) -> None:
-    """A channel has no run of its own."""
-    scene = Scene(tmp_path)
-    world = World(scene, is_many=True)
-    world.says()
-
-    world.reruns.settle(scene.id)
-
-    assert [("unknown", "")] == world.checks
-    world.close()
-    scene.close()
-
-
-def test_it_is_looked_at_once_and_then_by_the_clock(world: World) -> None:
-    """As soon as they say so, then at some moments of a day; a restart begins with one look and forgets none."""
-    world.timers.start()
-    world.reruns.start()
-    eventually(lambda: world.checks == [("none", "")])
-    looks = world.looks
-    world.scene.clock.at += LOOKS[2] + timedelta(seconds=1)
-    world.reads(world.scene.good)
-
-    world.reruns._look(world.scene.id)
-
-    assert [("none", ""), ("good", "r-1")] == world.checks
-    assert (1, 2) == (looks, world.looks)

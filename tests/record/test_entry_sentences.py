@@ -1,0 +1,96 @@
+"""What the record says of each kind of entry."""
+
+from typing import get_args
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import (
+    ApprovalReminded,
+    Body,
+    DeliveryDelayed,
+    DeliveryTried,
+    DiagnosisEnded,
+    DiagnosisRequested,
+    FindingAssigned,
+    FindingSettled,
+    HandedOver,
+    MaintenanceMarked,
+    NoticeAnswered,
+    NoticesDecided,
+    NoticesExpired,
+    NoticesHeld,
+    NoticesPreviewed,
+    NoticesReminded,
+    PromiseReminded,
+    PromiseSnoozed,
+    ReadersNoted,
+    RerunChecked,
+    RestoreExplained,
+    SavepointPlanned,
+    SavepointReleased,
+    SavepointReleasing,
+    SeverityChanged,
+    VetoTimeEnded,
+)
+from bot.domain.notice import Notice
+from bot.domain.notice_entries import ObservedReader
+from bot.domain.timeline import sentence
+from tests import orders_table as orders
+from tests.decisions import BEN, PROPOSAL
+from tests.incidents import Story
+
+NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
+
+
+def _told_by_mail(story: Story) -> tuple[Body, ...]:
+    """What telling consumers leaves in the record beside the notice itself."""
+    key = next(iter(story.incident.notices))
+    to, reader = "email:revenue@acme.example", ObservedReader(consumer="ad_hoc", distance=2, runs=1, is_declared=False)
+    return (
+        DeliveryTried(key=key, to=to, number=1),
+        DeliveryDelayed(key=key, to=to, number=1, problem="The mail server is away", again_at=orders.NINE),
+        NoticeAnswered(key=key, answer="needs-help", text="The report stands still", asks=BEN),
+        ReadersNoted(observed=(reader,), unknown="Lineage was down"),
+        SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
+        NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
+        NoticesDecided(name="9f31", yes=False, complete=True, reason="Say which rows"),
+        NoticesReminded(name="9f31", number=2),
+        NoticesExpired(name="9f31", asks=BEN),
+        RerunChecked(key=key, answered=7, found="unknown", reason="Marquez did not answer."),
+    )
+
+
+def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
+    """A whole incident leaves no entry without words, and each ends like a sentence."""
+    story.whole().breaks_the_glass("Revenue pays out at four.").says(
+        ApprovalReminded(proposal=PROPOSAL, number=2),
+        VetoTimeEnded(proposal=PROPOSAL),
+        FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
+        FindingSettled(contract="state", term="Restores pair.", how="mended", reason="Only stop-savepoints now"),
+        SavepointPlanned(
+            reason="New pricing",
+            code_before="1",
+            code_after="2",
+            head=None,
+            told=(),
+            may_restore=(BEN,),
+            until=orders.NINE,
+        ),
+        SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
+        SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
+        RestoreExplained(proposal=PROPOSAL, path="s-6", instead_of="s-10", reason="The new code wrote wrong prices"),
+        MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
+        DiagnosisRequested(),
+        DiagnosisEnded(how="failed", message="Flink did not answer"),
+        NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
+        PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
+        PromiseSnoozed(until=orders.NINE),
+        HandedOver(to=BEN, note="the savepoint of 14:00 is the good one"),
+        *_told_by_mail(story),
+    )
+
+    told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}
+
+    kinds = {kind.model_fields["kind"].default for kind in get_args(get_args(Body)[0])}
+    assert kinds - set(told) == {"note-added", "step-done", "step-skipped", "proposal-ended"}
+    assert all(text[0].isupper() or text.startswith("<@") for text in told.values())
+    assert all(text.endswith((".", "!", "?")) for text in told.values()), told
