@@ -19,7 +19,6 @@ from tests import orders_table as orders
 from tests.decisions import ANA, BEN, PROPOSAL
 from tests.incidents import Story
 
-NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
 FORMATS = ("markdown", "html")
 NAMES: dict[str, str] = {ANA: "Ana", BEN: "Ben"}
 VOID = {"meta", "br", "hr", "img", "input", "link"}
