@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from bot.workspace import Actor, SeenMessage
+from bot.workspace.seen import SeenView
 
 ONCALL = "orders-oncall"
 PATIENCE_S = 45.0
@@ -11,6 +12,10 @@ PATIENCE_S = 45.0
 
 class Responder(Actor):
     """One person in the incident channel."""
+
+    def home(self, within_s: float = PATIENCE_S) -> SeenView:
+        """The Home as it is published anew whenever somebody opens it."""
+        return super().home(within_s)
 
     def asks(self, command: str) -> str:
         """What `/waterline COMMAND` answers, to this person only."""
