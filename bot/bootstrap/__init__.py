@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import spark_tasks
 from bot import actions, diagnosis
@@ -15,7 +14,7 @@ from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark
@@ -23,6 +22,7 @@ from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.files import contract_files
 from bot.bootstrap.files import files_of as files_of
 from bot.bootstrap.outside import job_ports, lineage, replays, spark_packages
+from bot.bootstrap.record import record_of
 from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
@@ -61,7 +61,7 @@ from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.waterline import Waterline
-from bot.settings import Settings, masking
+from bot.settings import Settings
 from bot.settings.policies import refuse_unknown_actions
 
 CONTENT = Path(__file__).parent.parent.parent
@@ -96,7 +96,7 @@ def build(
     """
     with ExitStack() as stack:
         now = clock or SystemClock()
-        store = record or stack.enter_context(_record(settings, keep=keep_record))
+        store = record or stack.enter_context(record_of(settings, keep=keep_record))
         if keep_record:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
@@ -134,20 +134,6 @@ def build(
         services.promises.start(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
-
-
-@contextmanager
-def _record(settings: Settings, *, keep: bool) -> Iterator[Store]:
-    if keep:
-        settings.home.mkdir(parents=True, exist_ok=True)
-        with closing(open_store(settings.journal_url, masking(settings))) as store:
-            yield store
-    else:
-        with (
-            TemporaryDirectory(prefix="waterline-") as folder,
-            closing(open_store(f"sqlite:///{folder}/journal.db", masking(settings))) as store,
-        ):
-            yield store
 
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:

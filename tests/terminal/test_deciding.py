@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from bot.adapters.journal_sql.store import open_store
 from bot.cli.proposal import app
+from bot.domain.clock_time import clock_time
 from bot.domain.errors import WaterlineError
 from bot.domain.execution import ProposalState
 from bot.domain.fold import fold
@@ -87,7 +88,7 @@ def test_the_proposal_is_shown_with_what_is_approved(terminal: Terminal) -> None
     assert "Rewind table and job: back to checkpoint 10 (proposed)" in shown
     assert "1. Stop run b92e04." in shown
     assert f"Digest: {proposal.digest[:12]}" in shown
-    assert f"Needs 1 approval, not the proposer's, until {proposal.expires_at:%H:%M} UTC. Ask <@{BEN}>." in shown
+    assert f"Needs 1 approval, not the proposer's, until {clock_time(proposal.expires_at)}. Ask <@{BEN}>." in shown
 
 
 def test_a_login_that_is_bound_to_nobody_decides_nothing(terminal: Terminal) -> None:
