@@ -8,6 +8,15 @@ from bot.lab.java import LEAN, OPENS, java
 from bot.lab.process import Kept
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_FORGETS = {
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.connect.ui.retainedSessions": "10",
+    "spark.connect.ui.retainedStatements": "20",
+}
+"""Without a page, too, Spark keeps a thousand plans of each: its heap was full after 26 minutes of watching."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.console.ref = Console
@@ -44,6 +53,7 @@ class SparkServer:
             f"{catalog}.jdbc.schema-version": "V1",
             f"{catalog}.warehouse": warehouse,
             f"{catalog}.cache-enabled": "false",
+            **_FORGETS,
         }
         given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in spark_jars())])
