@@ -16,7 +16,9 @@ _FORGETS = {
     "spark.connect.ui.retainedSessions": "10",
     "spark.connect.ui.retainedStatements": "20",
 }
-"""Without a page, too, Spark keeps a thousand plans of each: its heap was full after 26 minutes of watching."""
+"""Without a page, too, Spark keeps a thousand plans of each."""
+_FORGETS_FILES = "-Dorg.apache.avro.fastread=false"
+"""Avro's fast reader remembers every file that it ever read: the heap was full after 26 minutes of watching."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.console.ref = Console
@@ -57,7 +59,7 @@ class SparkServer:
         }
         given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in spark_jars())])
-        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, f"-Dlog4j2.configurationFile={log4j}"]
+        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, _FORGETS_FILES, f"-Dlog4j2.configurationFile={log4j}"]
         command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
         command += [*given, "--class", _SERVER, "spark-internal"]
         env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1"}
