@@ -1,6 +1,8 @@
 """Where the waterline belongs: a proof moves it, and whatever moves `main` afterwards takes the trust back until the
 next proof. Pure."""
 
+from datetime import datetime
+
 from bot.domain.entries import ExecutionEnded, ExecutionStarted, Verified, WaterlineMoved
 from bot.domain.execution import ProposalView
 from bot.domain.ids import ProposalId, SnapshotId
@@ -39,6 +41,24 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
     back = incident.opened.trusted if incident.opened.trusted is not None else head
     is_taken_back = is_trusted is False or (head is not None and (running or unproven))
     return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back and back is not None else None
+
+
+def last_taken_back_at(incident: Incident) -> datetime | None:
+    """When a table that was trusted in this incident came under review again, the last time; None: never."""
+    at: datetime | None = None
+    was_trusted = False
+    for entry in incident.entries:
+        if isinstance(entry.body, WaterlineMoved):
+            is_trusted = entry.body.status == "trusted"
+            at = entry.at if was_trusted and not is_trusted else at
+            was_trusted = is_trusted
+    return at
+
+
+def taken_back_at(incident: Incident) -> datetime | None:
+    """The same, as long as it was not proven anew."""
+    is_trusted = incident.waterline is not None and incident.waterline.status == "trusted"
+    return None if is_trusted else last_taken_back_at(incident)
 
 
 def _moving(view: ProposalView) -> bool:

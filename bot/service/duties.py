@@ -26,6 +26,7 @@ from bot.service.proposing import Proposals
 from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
+from bot.service.telling_rules import TAKEN_BACK, owes_withdrawal
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
@@ -35,6 +36,7 @@ _RECOVERY = "The recovery"
 _TAGS = "Removing the tag of a savepoint whose day has passed"
 _THAW = "Taking the table's maintenance out of its freeze"
 _WALK = "Looking at table and job for the diagnosis"
+_WITHDRAWAL = "Telling the consumers that the trust is taken back"
 _APPROVAL = "Reminding approvers and ending what has expired"
 
 
@@ -76,6 +78,7 @@ class Duties:
             "Marking the table as under review": self._mark_table,
             "Warning the consumers": self._warn,
             "Telling the consumers of the changed severity": self._tell_severity,
+            _WITHDRAWAL: self._withdraw,
             "Running the evidence that was asked for": self._resume_evidence,
             "Taking a first look": self._look_first,
             _WALK: diagnoses.settle,
@@ -133,8 +136,12 @@ class Duties:
         if self._telling.owes_severity(incident):
             self._tell(incident_id, "update")
 
-    def _tell(self, incident_id: IncidentId, kind: str) -> None:
-        self._telling.send(incident_id, self._telling.preview(incident_id, kind), by=WATERLINE, step=None)
+    def _withdraw(self, incident_id: IncidentId) -> None:
+        if owes_withdrawal(self._store.get(incident_id)):
+            self._tell(incident_id, "correction", TAKEN_BACK)
+
+    def _tell(self, incident_id: IncidentId, kind: str, words: str = "") -> None:
+        self._telling.send(incident_id, self._telling.preview(incident_id, kind, words), by=WATERLINE, step=None)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):
@@ -150,6 +157,7 @@ class Duties:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
         forward after the proof."""
         self._move_waterline(incident_id, only="under-review")
+        self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
         for view in self._store.get(incident_id).proposals.values():
             if view.state in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
                 self._executions.carry_on(incident_id, view.proposal.id)

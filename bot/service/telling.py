@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
@@ -22,7 +22,14 @@ from bot.ports import Clock
 from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
-from bot.service.telling_rules import AFTER_CLOSE, ONCE, refuse_false_comfort, refuse_missing_words, unknown_notice
+from bot.service.telling_rules import (
+    AFTER_CLOSE,
+    asked_to_send,
+    is_said_already,
+    refuse_false_comfort,
+    refuse_missing_words,
+    unknown_notice,
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Telling:
         setup = self._observer.setup(incident.opened.table)
         due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
         warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
-        asked = _asked_to_send(incident, "first_warning", since=incident.opened_at)
+        asked = asked_to_send(incident, "first_warning", since=incident.opened_at)
         return not incident.is_private and not warned and not asked and self._clock.now() >= due
 
     def owes_severity(self, incident: Incident) -> bool:
@@ -68,7 +75,7 @@ class Telling:
                 said[view.notice.consumer] = view.notice.severity
         is_wrong = any(severity != incident.severity for severity in said.values())
         changed = [entry.at for entry in incident.entries if isinstance(entry.body, SeverityChanged)]
-        asked = _asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
+        asked = asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
         return incident.is_open and not incident.is_private and is_wrong and not asked
 
     def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
@@ -176,12 +183,12 @@ class Telling:
         words: str,
     ) -> Notice:
         earlier = [
-            v.notice
-            for v in incident.notices.values()
-            if v.notice.kind == template.kind and v.notice.consumer == consumer.name
+            view
+            for view in incident.notices.values()
+            if view.notice.kind == template.kind and view.notice.consumer == consumer.name
         ]
-        if earlier and template.kind in ONCE:
-            return earlier[-1]
+        if is_said_already(template.kind, earlier, incident):
+            return earlier[-1].notice
         minutes = self._observer.setup(incident.opened.table).next_update_minutes
         facts = facts_for(
             incident,
@@ -206,12 +213,6 @@ class Telling:
             severity=incident.severity,
             data=data_of(facts),
         )
-
-
-def _asked_to_send(incident: Incident, kind: str, *, since: datetime) -> bool:
-    """Whether people were asked to approve such a notice; a no, or nobody's answer, is not asked away by itself."""
-    held = [view for view in incident.held.values() if view.asked_at >= since]
-    return any(view.is_waiting or incident.previews[view.name][0].kind == kind for view in held)
 
 
 def _name_of(notices: tuple[Notice, ...]) -> str:

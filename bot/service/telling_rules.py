@@ -1,16 +1,26 @@
 """Which notices may be sent, and how often."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
+from bot.domain.told import NoticeView
+from bot.domain.waterline import last_taken_back_at, taken_back_at
 from bot.notices import NoticeTemplate
 
-ONCE = frozenset({"first_warning", "recovered", "no_action_needed", "review_published"})
-"""Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision."""
+ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
+"""Kinds after which consumers read the table as usual."""
+ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
+"""Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
+all-clear is given anew when the trust was taken back since."""
+TAKEN_BACK = (
+    "the table is not proven any more. It is being changed once again; rely on the trusted state only, until we say so."
+)
+"""The words of the correction that is sent by itself."""
 AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"})
 """Kinds that may be sent when the incident has ended."""
 
@@ -18,6 +28,31 @@ AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"})
 def unknown_notice(kind: str, known: Iterable[str]) -> Refused:
     """There is no such template."""
     return Refused(f"There is no notice {kind}.", f"Known are: {', '.join(known)}.", "Use one of these.")
+
+
+def is_said_already(kind: str, earlier: Sequence[NoticeView], incident: Incident) -> bool:
+    """Whether this consumer was told so once and for all; `earlier`: what it was told of this kind, oldest first."""
+    if kind not in ONCE or not earlier:
+        return False
+    again = last_taken_back_at(incident) if kind in ALL_CLEAR else None
+    return again is None or earlier[-1].queued_at >= again
+
+
+def owes_withdrawal(incident: Incident) -> bool:
+    """Whether consumers were told that they may rely on the table, and do not know yet that this is over. Never of a
+    private incident."""
+    at = taken_back_at(incident)
+    if at is None or incident.is_private or not incident.is_open:
+        return False
+    told = [view for view in incident.notices.values() if view.notice.kind in ALL_CLEAR and view.queued_at < at]
+    since = [view for view in incident.notices.values() if view.notice.kind == "correction" and view.queued_at >= at]
+    return bool(told) and not since and not asked_to_send(incident, "correction", since=at)
+
+
+def asked_to_send(incident: Incident, kind: str, *, since: datetime) -> bool:
+    """Whether people were asked to approve such a notice; a no, or nobody's answer, is not asked away by itself."""
+    held = [view for view in incident.held.values() if view.asked_at >= since]
+    return any(view.is_waiting or incident.previews[view.name][0].kind == kind for view in held)
 
 
 def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
@@ -31,7 +66,14 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """`no action needed` may not be said while evidence shows damage, nor after a recovery has moved main."""
+    """No all-clear while what was proven is being changed or was taken back. `no action needed` may not be said while
+    evidence shows damage, nor after a recovery has moved main."""
+    if kind in ALL_CLEAR and taken_back_at(incident) is not None:
+        raise Refused(
+            "Consumers cannot be told that all is well.",
+            "The table was proven, and main was moved again since: it is under review until the new state is proven.",
+            "Send “Correction” or “Update” instead. Nothing was sent.",
+        )
     if kind != "no_action_needed":
         return
     for view in incident.proposals.values():

@@ -56,6 +56,29 @@ def test_trust_ends_before_main_moves(
     assert again.sentence.startswith("Questioned again: what was proven is being changed, or was taken back, in ")
 
 
+def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
+    proven: SeenMessage, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot
+) -> None:
+    """By itself, once; and nobody can tell them the contrary before the next proof."""
+    ana.opens_form("tell recovered")
+    ana.submits()
+    dana.sees("is proven again", "revenue-analytics")
+    ana.clicks("Propose to undo it", proven)
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    taken_back = dana.sees("the table is not proven any more", "revenue-analytics")
+    eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
+    bot.services.duties.settle_all()
+
+    ana.opens_form("tell recovered")
+    refused = ana.modal.plain
+
+    assert "Please read this in place of “Recovered” of" in taken_back.plain
+    assert "it is under review until the new state is proven" in refused
+    told = [view.notice for view in bot.services.store.get(WL).notices.values()]
+    assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
+
+
 def test_maintenance_comes_back_when_the_incident_is_closed(
     proven: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
 ) -> None:

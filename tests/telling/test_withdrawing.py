@@ -1,0 +1,85 @@
+"""An all-clear does not outlive the proof that it rests on."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.incident import Incident
+from bot.domain.notice import Notice
+from bot.service.telling_rules import is_said_already, owes_withdrawal
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN
+from tests.incidents import Story
+
+TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
+DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+def notice(kind: str, revision: int = 1) -> Notice:
+    """To one consumer."""
+    return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text="x")
+
+
+@pytest.fixture
+def cleared(tmp_path: Path) -> Iterator[Story]:
+    """The table is proven, and revenue_daily knows it."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens().says(TRUSTED).says(NoticeQueued(notice=notice("recovered")))
+
+
+def is_cleared_already(incident: Incident) -> bool:
+    """Whether revenue_daily was told that all is well, and nothing has changed."""
+    told = [view for view in incident.notices.values() if view.notice.kind == "recovered"]
+    return is_said_already("recovered", told, incident)
+
+
+def test_who_was_told_that_all_is_well_is_owed_the_end_of_it(cleared: Story) -> None:
+    """Once: after the correction nothing is owed, and the next proof may be told as news."""
+    owed = [owes_withdrawal(cleared.incident)]
+    cleared.says(DOUBTED)
+    owed.append(owes_withdrawal(cleared.incident))
+    cleared.says(NoticeQueued(notice=notice("correction")))
+    owed.append(owes_withdrawal(cleared.incident))
+
+    assert owed == [False, True, False]
+
+
+def test_the_next_proof_is_told_as_news_and_once(cleared: Story) -> None:
+    """What was said of the first one says nothing of the second."""
+    said = [is_cleared_already(cleared.incident)]
+    cleared.says(DOUBTED).says(TRUSTED)
+    said.append(is_cleared_already(cleared.incident))
+    cleared.says(NoticeQueued(notice=notice("recovered", 2)))
+    said.append(is_cleared_already(cleared.incident))
+
+    assert said == [True, False, True]
+
+
+def test_who_was_told_nothing_good_is_owed_nothing(tmp_path: Path) -> None:
+    """They still hold the table for doubtful."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        story = Story(store.journal).opens().says(NoticeQueued(notice=notice("first_warning"))).says(TRUSTED, DOUBTED)
+
+        assert not owes_withdrawal(story.incident)
+
+
+def test_what_people_turned_down_is_not_asked_again(cleared: Story) -> None:
+    """Where a policy wants a yes for corrections, a no is an answer."""
+    cleared.says(DOUBTED)
+    held = NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None)
+    cleared.says(NoticesPreviewed(name="9f31", notices=(notice("correction"),)), held)
+    waiting = owes_withdrawal(cleared.incident)
+    cleared.says(NoticesDecided(name="9f31", yes=False, complete=True, reason="They know"), by=ANA)
+
+    assert not waiting
+    assert not owes_withdrawal(cleared.incident)
+
+
+def test_of_an_incident_that_has_ended_nothing_is_sent_by_itself(cleared: Story) -> None:
+    """Whoever closes it decides what is said at the end."""
+    assert not owes_withdrawal(cleared.says(DOUBTED).closes().incident)
