@@ -22,7 +22,7 @@ from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
-from bot.service.telling_rules import AFTER_CLOSE
+from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 
 REMINDING = "Reminding of notices that wait for approval"
 """What is done when time alone changes something about them."""
@@ -139,8 +139,12 @@ def sent_or_held(
 
 
 def queued(incident: Incident, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
-    """Those that were queued before are left alone; the step that asked for them is done."""
-    bodies: list[Body] = [NoticeQueued(notice=n) for n in notices if n.key(incident.id) not in incident.notices]
+    """Those that were queued before are left alone; the step that asked for them is done. Raises Refused for an
+    all-clear that does not hold any more since it was previewed."""
+    new = [n for n in notices if n.key(incident.id) not in incident.notices]
+    for kind in {n.kind for n in new}:
+        refuse_false_comfort(incident, kind)
+    bodies: list[Body] = [NoticeQueued(notice=n) for n in new]
     if step is not None and step not in incident.outcomes:
         names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"
         bodies.append(StepDone(step=step, key="sent", why=f"told {names}"))

@@ -9,8 +9,10 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
+from bot.service.holding import queued
 from bot.service.telling_rules import is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
@@ -83,3 +85,15 @@ def test_what_people_turned_down_is_not_asked_again(cleared: Story) -> None:
 def test_of_an_incident_that_has_ended_nothing_is_sent_by_itself(cleared: Story) -> None:
     """Whoever closes it decides what is said at the end."""
     assert not owes_withdrawal(cleared.says(DOUBTED).closes().incident)
+
+
+def test_an_all_clear_that_was_previewed_before_is_not_sent_after(cleared: Story) -> None:
+    """What was right in the preview is wrong by the time of the click, or of the last approval."""
+    late = notice("recovered").model_copy(update={"consumer": "fraud_model"})
+    before = queued(cleared.incident, (late,), None)
+    cleared.says(DOUBTED)
+
+    assert [body.kind for body in before] == ["notice-queued"]
+    with pytest.raises(Refused, match="under review until the new state is proven"):
+        queued(cleared.incident, (late,), None)
+    assert queued(cleared.incident, (notice("recovered"),), None) == []
