@@ -25,7 +25,7 @@ from bot.service.observing import readers_since
 from bot.settings import Settings, masking
 
 console = Console(soft_wrap=True, highlight=False)
-case_app = typer.Typer(no_args_is_help=True)
+case_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @case_app.callback()

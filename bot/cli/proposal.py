@@ -25,7 +25,9 @@ from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
-app = typer.Typer(help="Proposals: show, propose, approve, reject, veto, break the glass.", no_args_is_help=True)
+app = typer.Typer(
+    help="Proposals: show, propose, approve, reject, veto, break the glass.", no_args_is_help=True, add_completion=False
+)
 console = Console(soft_wrap=True, highlight=False)
 _DIGEST_SHOWN = 12
 

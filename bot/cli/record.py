@@ -19,7 +19,7 @@ from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets
 from bot.slack.seals import posted_seals
 
-app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True)
+app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)
 _ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
 

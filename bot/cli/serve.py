@@ -4,14 +4,13 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping, MutableMapping
+from contextlib import ExitStack, closing
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
-import uvicorn
 from rich.console import Console
 from slack_sdk import WebClient
 
@@ -21,10 +20,9 @@ from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
 from bot.service.alerts import AlertDesk
-from bot.settings import Settings, SlackSecrets, SlackSettings, masking
+from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import SlackDirectory
 from bot.slack.front_door import FrontDoor
-from bot.slack.http import http_app
 from bot.slack.names import NamesInSlack
 from bot.slack.surface import SlackSurface, check_identity
 
@@ -84,7 +82,6 @@ def serve(
             built.services.watch.start(built.timers)
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
-        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         if settings.web is not None:
             from bot.cli.web import serving_pages
 
@@ -97,6 +94,7 @@ def serve(
             )
             address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts, answers))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
+        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         stopping.wait()
 
 
@@ -108,23 +106,13 @@ def _opened(settings: Settings, secrets: SlackSecrets, client: WebClient, stack:
     is_http = settings.slack.mode == "http"
     door = FrontDoor(client, store.inbox, SystemClock(), signing_secret=secret if is_http else None)
     stack.callback(door.close)
+    store.presence.join()  # a second bot on the same record must end before it takes anything
     if is_http:
-        stack.enter_context(_taking_http(door, settings.slack))
+        door.listen(settings.slack.host, settings.slack.port)
     else:
         assert secrets.slack_app_token is not None
         door.connect(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
     return door, store
-
-
-@contextmanager
-def _taking_http(door: FrontDoor, slack: SlackSettings) -> Iterator[None]:
-    config = uvicorn.Config(http_app(door.app), host=slack.host, port=slack.port, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield
-    server.should_exit = True
-    thread.join(timeout=5)
 
 
 def _warm(built: "Built") -> None:

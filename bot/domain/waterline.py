@@ -1,68 +1,81 @@
 """Where the waterline belongs: a proof moves it, and whatever moves `main` afterwards takes the trust back until the
 next proof. Pure."""
 
-from datetime import datetime
-
 from bot.domain.entries import ExecutionEnded, ExecutionStarted, Verified, WaterlineMoved
 from bot.domain.execution import ProposalView
 from bot.domain.ids import ProposalId, SnapshotId
 from bot.domain.incident import Incident
+from bot.domain.journal import Entry
 
-_MOVE_MAIN = {"move-table", "publish-branch"}
+_MOVE_MAIN = frozenset({"move-table", "publish-branch"})
 """Effects after which a plain read gives something else than what was proven."""
+_MOVE_JOB = frozenset({"stop-job", "stop-fork", "start-job", "start-from-stop"})
+"""Effects after which the job may commit something else than before."""
 
 
 def owed_waterline(incident: Incident) -> WaterlineMoved | None:
     """What the record asks for: the newest proof's head as trusted, also when an earlier repair of the same incident
-    was trusted before; under review, back at the snapshot that was good at opening, after a proven undo and from the
-    moment at which anything that moves `main` is begun until it is proven. None: nothing says anything of it."""
+    was trusted before; under review, back at the snapshot that was good at opening, after a proven undo, after a
+    proof that failed, and from the moment at which anything that moves `main` is begun until it is proven. None:
+    nothing says anything of it."""
     head: SnapshotId | None = None
     is_trusted = None
     running: set[ProposalId] = set()
     unproven: set[ProposalId] = set()
     for entry in incident.entries:
         match entry.body:
-            case ExecutionStarted(proposal=proposal) if _moving(incident.proposals[proposal]):
+            case ExecutionStarted(proposal=proposal) if _does(incident.proposals[proposal], _MOVE_MAIN):
                 running.add(proposal)
-            case ExecutionEnded(proposal=proposal, outcome=outcome) if proposal in running:
+            case ExecutionEnded(proposal=proposal, outcome=outcome) if proposal in running | unproven:
                 running.discard(proposal)
+                unproven.discard(proposal)
                 if outcome != "refused" or _may_have_moved(incident.proposals[proposal]):
                     unproven.add(proposal)
-            case Verified(passed=True, moves_waterline="no", proposal=proposal):
-                unproven.discard(proposal)
+            case Verified(passed=True) as proof if not _says_something(incident, proof):
+                unproven.discard(proof.proposal)
             case Verified(passed=True) as proof:
                 unproven.clear()
                 is_trusted = proof.moves_waterline == "trusted"
                 head = proof.head if is_trusted else head
+            case Verified(passed=False) as proof if _says_something(incident, proof):
+                unproven.add(proof.proposal)
             case WaterlineMoved(status="trusted", snapshot=snapshot) if is_trusted is None:
                 head = snapshot  # consumers were told that nothing is wrong
     if is_trusted and not running and not unproven:
         return WaterlineMoved(snapshot=head, status="trusted")
     back = incident.opened.trusted if incident.opened.trusted is not None else head
-    is_taken_back = is_trusted is False or (head is not None and (running or unproven))
+    is_taken_back = is_trusted is False or bool(running or unproven)
     return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back and back is not None else None
 
 
-def last_taken_back_at(incident: Incident) -> datetime | None:
-    """When a table that was trusted in this incident came under review again, the last time; None: never."""
-    at: datetime | None = None
+def last_taken_back(incident: Incident) -> Entry | None:
+    """The entry by which a table that was trusted in this incident came under review again, the last time."""
+    found: Entry | None = None
     was_trusted = False
     for entry in incident.entries:
         if isinstance(entry.body, WaterlineMoved):
             is_trusted = entry.body.status == "trusted"
-            at = entry.at if was_trusted and not is_trusted else at
+            found = entry if was_trusted and not is_trusted else found
             was_trusted = is_trusted
-    return at
+    return found
 
 
-def taken_back_at(incident: Incident) -> datetime | None:
+def taken_back(incident: Incident) -> Entry | None:
     """The same, as long as it was not proven anew."""
     is_trusted = incident.waterline is not None and incident.waterline.status == "trusted"
-    return None if is_trusted else last_taken_back_at(incident)
+    return None if is_trusted else last_taken_back(incident)
 
 
-def _moving(view: ProposalView) -> bool:
-    return any(effect.kind in _MOVE_MAIN for effect in view.proposal.effects)
+def _says_something(incident: Incident, proof: Verified) -> bool:
+    """Whether a proof says anything of main: not of a branch, nor where neither main nor the job was touched, as by
+    the undo of a tag."""
+    if proof.moves_waterline == "no" or proof.branch is not None:
+        return False
+    return proof.moves_waterline == "trusted" or _does(incident.proposals[proof.proposal], _MOVE_MAIN | _MOVE_JOB)
+
+
+def _does(view: ProposalView, kinds: frozenset[str]) -> bool:
+    return any(effect.kind in kinds for effect in view.proposal.effects)
 
 
 def _may_have_moved(view: ProposalView) -> bool:

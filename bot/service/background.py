@@ -34,20 +34,24 @@ class Background:
         self._lock = threading.Lock()
         self._under_way: set[_Work] = set()
         self._once_more: dict[_Work, Callable[[], None]] = {}
+        self._is_closing = False
 
     def submit(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
         """Do it soon. While the same `what` of the same incident is under way, it is done once more afterwards."""
         work = (incident, what)
         with self._lock:
+            if self._is_closing:
+                return  # what is owed is found again at the next start
             if work in self._under_way:
                 self._once_more[work] = do
                 return
             self._under_way.add(work)
-        self._pool.submit(self._run, work, do)
+            self._pool.submit(self._run, work, do)
 
     def close(self) -> None:
         """Finish what runs; what waits is found again at the next start."""
         with self._lock:
+            self._is_closing = True
             self._once_more.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -84,7 +84,6 @@ class Duties:
             _WALK: diagnoses.settle,
             _RECOVERY: self._recover,
             "Offering the repair for publication": self._offer_publication,
-            "Marking the table as trusted": self._trust_the_healthy,
         }
 
     def settle(self, incident_id: IncidentId) -> None:
@@ -138,10 +137,11 @@ class Duties:
 
     def _withdraw(self, incident_id: IncidentId) -> None:
         if owes_withdrawal(self._store.get(incident_id)):
-            self._tell(incident_id, "correction", TAKEN_BACK)
+            preview = self._telling.preview(incident_id, "correction", TAKEN_BACK)
+            self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=owes_withdrawal)
 
-    def _tell(self, incident_id: IncidentId, kind: str, words: str = "") -> None:
-        self._telling.send(incident_id, self._telling.preview(incident_id, kind, words), by=WATERLINE, step=None)
+    def _tell(self, incident_id: IncidentId, kind: str) -> None:
+        self._telling.send(incident_id, self._telling.preview(incident_id, kind), by=WATERLINE, step=None)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):
@@ -156,10 +156,10 @@ class Duties:
     def _recover(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
         forward after the proof."""
-        self._move_waterline(incident_id, only="under-review")
-        self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
         for view in self._store.get(incident_id).proposals.values():
             if view.state in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
+                self._move_waterline(incident_id, only="under-review")  # it has begun for certain: it is in the record
+                self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)
         for view in self._store.get(incident_id).proposals.values():
             if view.state is ProposalState.APPLIED and view.verified is None:
@@ -170,6 +170,7 @@ class Duties:
             if view.state is ProposalState.APPLIED and proof is not None and proof.passed and proof.branch is None:
                 self._end_step(incident_id, view.proposal.id)
         self._move_waterline(incident_id)
+        self._trust_the_healthy(incident_id)
 
     def _move_waterline(self, incident_id: IncidentId, only: str = "") -> None:
         owed = owed_waterline(self._store.get(incident_id))

@@ -22,7 +22,7 @@ from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
-from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
+from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort, refuse_old_all_clear
 
 REMINDING = "Reminding of notices that wait for approval"
 """What is done when time alone changes something about them."""
@@ -46,7 +46,7 @@ class Holding:
                 raise Refused("You have approved these notices already.", "", "Others must approve them now.")
             is_complete = len(view.said_yes) + 1 >= view.held.policy.required
             bodies: list[Body] = [NoticesDecided(name=name, yes=True, complete=is_complete)]
-            return bodies + (queued(incident, incident.previews[name], view.held.step) if is_complete else [])
+            return bodies + (queued(incident, name, incident.previews[name], view.held.step) if is_complete else [])
 
         return self._store.write(incident_id, by=by, decide=decide).held[name]
 
@@ -132,18 +132,19 @@ def sent_or_held(
 ) -> list[Body]:
     """What a click on Send writes: the notices, or that they wait for approval."""
     if policy is None or all(n.key(incident.id) in incident.notices for n in notices):
-        return queued(incident, notices, step)
+        return queued(incident, name, notices, step)
     if name in incident.held:
         return []
     return [NoticesHeld(name=name, policy=policy, step=step)]
 
 
-def queued(incident: Incident, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
+def queued(incident: Incident, name: str, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
     """Those that were queued before are left alone; the step that asked for them is done. Raises Refused for an
     all-clear that does not hold any more since it was previewed."""
     new = [n for n in notices if n.key(incident.id) not in incident.notices]
     for kind in {n.kind for n in new}:
         refuse_false_comfort(incident, kind)
+        refuse_old_all_clear(incident, name, kind)
     bodies: list[Body] = [NoticeQueued(notice=n) for n in new]
     if step is not None and step not in incident.outcomes:
         names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"

@@ -1,7 +1,7 @@
 """Tells each consumer what the incident means for them: previewed as sent, sent once."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -101,11 +101,20 @@ class Telling:
         )
         return Preview(notices=notices, readers=readers)
 
-    def send(self, incident_id: IncidentId, preview: Preview, *, by: str, step: StepId | None) -> tuple[Notice, ...]:
-        """Queue what was rendered just now, or hold it where a policy asks for approval. Returns what is queued."""
+    def send(
+        self,
+        incident_id: IncidentId,
+        preview: Preview,
+        *,
+        by: str,
+        step: StepId | None,
+        if_still: Callable[[Incident], bool] = lambda _incident: True,
+    ) -> tuple[Notice, ...]:
+        """Queue what was rendered just now, or hold it where a policy asks for approval; nothing where `if_still`
+        does not hold any more, for rendering takes seconds. Returns what is queued."""
         name = _name_of(preview.notices)
         self._keep(incident_id, name, preview, by=by, is_shown=self._policy(incident_id, preview.notices) is not None)
-        return self._send(incident_id, name, preview.notices, by=by, step=step)
+        return self._send(incident_id, name, preview.notices, by=by, step=step, if_still=if_still)
 
     def keep_preview(
         self, incident_id: IncidentId, kind: str, *, by: UserId, words: str = ""
@@ -156,13 +165,20 @@ class Telling:
         return self._store.write(incident_id, by=by, decide=decide)
 
     def _send(
-        self, incident_id: IncidentId, name: str, notices: tuple[Notice, ...], *, by: str, step: StepId | None
+        self,
+        incident_id: IncidentId,
+        name: str,
+        notices: tuple[Notice, ...],
+        *,
+        by: str,
+        step: StepId | None,
+        if_still: Callable[[Incident], bool] = lambda _incident: True,
     ) -> tuple[Notice, ...]:
         before = set(self._store.get(incident_id).notices)
         policy = self._policy(incident_id, notices)
 
         def decide(incident: Incident) -> list[Body]:
-            return sent_or_held(incident, name, notices, policy, step)
+            return sent_or_held(incident, name, notices, policy, step) if if_still(incident) else []
 
         after = self._store.write(incident_id, by=by, decide=decide)
         return tuple(n for n in notices if n.key(incident_id) in after.notices and n.key(incident_id) not in before)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.effects import MoveTable, PublishBranch
+from bot.domain.entries import NoticesHeld, NoticesPreviewed
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.domain.told import NoticeView
-from bot.domain.waterline import last_taken_back_at, taken_back_at
+from bot.domain.waterline import last_taken_back, taken_back
 from bot.notices import NoticeTemplate
 
 ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
@@ -34,19 +35,40 @@ def is_said_already(kind: str, earlier: Sequence[NoticeView], incident: Incident
     """Whether this consumer was told so once and for all; `earlier`: what it was told of this kind, oldest first."""
     if kind not in ONCE or not earlier:
         return False
-    again = last_taken_back_at(incident) if kind in ALL_CLEAR else None
-    return again is None or earlier[-1].queued_at >= again
+    again = last_taken_back(incident) if kind in ALL_CLEAR else None
+    return again is None or earlier[-1].seq >= again.seq
 
 
 def owes_withdrawal(incident: Incident) -> bool:
-    """Whether consumers were told that they may rely on the table, and do not know yet that this is over. Never of a
-    private incident."""
-    at = taken_back_at(incident)
-    if at is None or incident.is_private or not incident.is_open:
+    """Whether consumers were told that they may rely on the table, and do not know yet that this is over: only the
+    correction of these very words tells them, or people said no to it. Never of a private incident."""
+    again = taken_back(incident)
+    if again is None or incident.is_private or not incident.is_open:
         return False
-    told = [view for view in incident.notices.values() if view.notice.kind in ALL_CLEAR and view.queued_at < at]
-    since = [view for view in incident.notices.values() if view.notice.kind == "correction" and view.queued_at >= at]
-    return bool(told) and not since and not asked_to_send(incident, "correction", since=at)
+    views = incident.notices.values()
+    cleared = max((view.seq for view in views if view.notice.kind in ALL_CLEAR), default=0)
+    told = any(view.seq > cleared and TAKEN_BACK in view.notice.text for view in views)
+    asked = any(
+        entry.seq > cleared and TAKEN_BACK in incident.previews[entry.body.name][0].text
+        for entry in incident.entries
+        if isinstance(entry.body, NoticesHeld)
+    )
+    return 0 < cleared < again.seq and not told and not asked
+
+
+def refuse_old_all_clear(incident: Incident, name: str, kind: str) -> None:
+    """Raises Refused for an all-clear that was previewed before the trust was taken back, whatever was proven since:
+    its text names what is trusted no more."""
+    again = last_taken_back(incident)
+    if kind not in ALL_CLEAR or again is None:
+        return
+    previewed = [e.seq for e in incident.entries if isinstance(e.body, NoticesPreviewed) and e.body.name == name]
+    if previewed and previewed[-1] < again.seq:
+        raise Refused(
+            "This all-clear is out of date.",
+            "It was previewed before the table came under review again.",
+            "Preview it again. Nothing was sent.",
+        )
 
 
 def asked_to_send(incident: Incident, kind: str, *, since: datetime) -> bool:
@@ -68,10 +90,10 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
     """No all-clear while what was proven is being changed or was taken back. `no action needed` may not be said while
     evidence shows damage, nor after a recovery has moved main."""
-    if kind in ALL_CLEAR and taken_back_at(incident) is not None:
+    if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
-            "The table was proven, and main was moved again since: it is under review until the new state is proven.",
+            "The table was trusted and came under review again: it stays so until its new state is proven.",
             "Send “Correction” or “Update” instead. Nothing was sent.",
         )
     if kind != "no_action_needed":

@@ -47,13 +47,15 @@ class Waterline:
         a streaming writer commits all the time, and this change does not care how far it has come."""
         for attempt in range(_ATTEMPTS):
             table = self._catalog.load(incident.opened.table)
-            already = table.ref(TAG) == snapshot and table.properties.get("waterline.status") == status
+            is_doubt_alone = status == "under-review" and snapshot not in table.by_id  # it may have expired
+            stands = is_doubt_alone or table.ref(TAG) == snapshot
+            already = stands and table.properties.get("waterline.status") == status
             if already and table.properties.get("waterline.incident") == incident.id:
                 return
             change = TableChange(
                 expected_uuid=table.uuid,
                 expected_head=None,
-                set_tags={TAG: snapshot},
+                set_tags={} if is_doubt_alone else {TAG: snapshot},
                 set_properties={
                     "waterline.status": status,
                     "waterline.incident": incident.id,

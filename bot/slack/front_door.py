@@ -4,16 +4,19 @@ A start takes seconds (catalogs and Spark's client are large), and a click that 
 shows a warning to who clicked and brings only events again.
 """
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import uvicorn
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.ports import Clock, Inbox
 from bot.slack.app import build_app
+from bot.slack.http import http_app
 
 _RECEIVE_BYTES = 64 * 1024
 """slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
@@ -24,12 +27,14 @@ _AT_ONCE = 64
 
 
 class FrontDoor:
-    """The Bolt app and its Socket Mode connection. Whatever comes before `leads_to` waits in the inbox."""
+    """The Bolt app with its Socket Mode connection or HTTP server. What comes before `leads_to` waits in the inbox."""
 
     def __init__(self, client: WebClient, inbox: Inbox, clock: Clock, *, signing_secret: str | None) -> None:
         self._wants: Callable[[dict[str, Any]], bool] | None = None
         self._on_stored: Callable[[], None] = lambda: None
         self._socket: SocketModeHandler | None = None
+        self._server: uvicorn.Server | None = None
+        self._serving: threading.Thread | None = None
         self.app: App = build_app(
             client,
             inbox=inbox,
@@ -59,6 +64,13 @@ class FrontDoor:
         )
         self._socket.connect()  # type: ignore[no-untyped-call]
 
+    def listen(self, host: str, port: int) -> None:
+        """Take signed requests at this address, in a thread of its own."""
+        config = uvicorn.Config(http_app(self.app, lambda: self._wants is not None), host, port, log_level="warning")
+        self._server = uvicorn.Server(config)
+        self._serving = threading.Thread(target=self._server.run, daemon=True)
+        self._serving.start()
+
     def close(self) -> None:
         """Take nothing more. Safe to repeat.
 
@@ -69,6 +81,9 @@ class FrontDoor:
         if socket is not None:
             with suppress(OSError, AttributeError):
                 socket.close()  # type: ignore[no-untyped-call]
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            self._serving.join(timeout=5)
 
     def _is_for_us(self, body: dict[str, Any]) -> bool | None:
         """None: an event, of which nobody knows yet whether it concerns us. Slack brings it again."""

@@ -4,6 +4,8 @@ Bolt verifies the signature and that it is at most five minutes old; what it wou
 it, and a request that is sent again within that time is the same delivery in the inbox.
 """
 
+from collections.abc import Callable
+
 from slack_bolt import App
 from slack_bolt.adapter.starlette import SlackRequestHandler
 from starlette.applications import Starlette
@@ -17,8 +19,9 @@ _LARGEST = 1024 * 1024
 _UNSIGNED = "This address takes signed requests of Slack only.\n"
 
 
-def http_app(app: App) -> Starlette:
-    """An ASGI app for commands, interactivity and events, all at one address."""
+def http_app(app: App, is_ready: Callable[[], bool]) -> Starlette:
+    """An ASGI app for commands, interactivity and events, all at one address; its health page says whether what is
+    taken is worked on."""
     handler = SlackRequestHandler(app)
 
     async def events(request: Request) -> Response:
@@ -30,7 +33,7 @@ def http_app(app: App) -> Starlette:
         return await handler.handle(whole)
 
     async def health(_request: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        return PlainTextResponse("ok\n") if is_ready() else PlainTextResponse("starting\n", status_code=503)
 
     return Starlette(routes=[Route("/slack/events", events, methods=["POST"]), Route("/health", health)])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
+from bot.domain.effects import MarkTable, StartJob
 from bot.domain.entries import (
     Body,
     EffectEnded,
@@ -14,8 +15,10 @@ from bot.domain.entries import (
     ExecutionEnded,
     ExecutionStarted,
     ProposalMade,
+    Verified,
     WaterlineMoved,
 )
+from bot.domain.ids import CheckpointId
 from bot.domain.waterline import owed_waterline
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
@@ -76,6 +79,51 @@ def test_a_move_that_was_refused_leaves_the_proof_as_it_is(story: Story) -> None
     begins_to_move(story, refused, ended("refused"))
 
     assert owed_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
+
+
+def test_a_move_of_which_it_was_not_known_first_leaves_the_proof_as_it_is(story: Story) -> None:
+    """Its answer was lost; then it was found that it never happened."""
+    publishes(story.opens())
+    begins_to_move(story, ended("unknown"))
+    while_unknown = owed_waterline(story.incident)
+    story.says(EffectEnded(proposal=UNDO, index=0, how="refused", detail="main had moved"), ended("refused"))
+
+    assert while_unknown == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
+
+
+@pytest.mark.parametrize(
+    ("effect", "status"),
+    [
+        (StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6)), "under-review"),
+        (MarkTable(table=orders.TABLE, why="Remove the tag", remove_tags=("kept",)), "trusted"),
+    ],
+)
+def test_an_undo_that_touches_neither_main_nor_the_job_takes_no_trust(
+    story: Story, effect: StartJob | MarkTable, status: str
+) -> None:
+    """A tag that is removed again changes no row; a job that was put back may commit what is wrong."""
+    publishes(story.opens())
+    made = undo_of_the_rewind(story.now).model_copy(update={"effects": (effect,)})
+    story.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
+    story.says(ended("applied"), UNDO_PROOF)
+
+    owed = owed_waterline(story.incident)
+
+    assert owed is not None
+    assert owed.status == status
+
+
+def test_a_repair_of_the_job_whose_proof_fails_is_nobodys_trust(story: Story) -> None:
+    """It has not moved main by itself, and its job commits what is wrong."""
+    publishes(story.opens())
+    effect = StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6))
+    made = undo_of_the_rewind(story.now).model_copy(update={"effects": (effect,)})
+    story.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
+    failed = Verified(proposal=UNDO, passed=False, checks=(), evidence=(), head=MENDED)
+    story.says(ended("applied"), failed)
+
+    assert owed_waterline(story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
 
 def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_same(story: Story) -> None:

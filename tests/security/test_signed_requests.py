@@ -45,7 +45,7 @@ def post(store: Store) -> Iterator[Post]:
         inbox=store.inbox, clock=SystemClock(), is_for_us=lambda _body: True, on_stored=woken.set,
         signing_secret=SECRET,
     )  # fmt: skip
-    with TestClient(http_app(app)) as client:
+    with TestClient(http_app(app, lambda: True)) as client:
 
         def send(body: str = BODY, **headers: str) -> int:
             sent = {"Content-Type": "application/x-www-form-urlencoded"}

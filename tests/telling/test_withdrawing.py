@@ -13,7 +13,7 @@ from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.service.holding import queued
-from bot.service.telling_rules import is_said_already, owes_withdrawal
+from bot.service.telling_rules import TAKEN_BACK, is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.incidents import Story
@@ -25,6 +25,11 @@ DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 def notice(kind: str, revision: int = 1) -> Notice:
     """To one consumer."""
     return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text="x")
+
+
+def withdrawal() -> Notice:
+    """What is sent by itself when the trust is taken back."""
+    return notice("correction").model_copy(update={"text": f"What is right: {TAKEN_BACK}"})
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def test_who_was_told_that_all_is_well_is_owed_the_end_of_it(cleared: Story) -> 
     owed = [owes_withdrawal(cleared.incident)]
     cleared.says(DOUBTED)
     owed.append(owes_withdrawal(cleared.incident))
-    cleared.says(NoticeQueued(notice=notice("correction")))
+    cleared.says(NoticeQueued(notice=withdrawal()))
     owed.append(owes_withdrawal(cleared.incident))
 
     assert owed == [False, True, False]
@@ -74,7 +79,7 @@ def test_what_people_turned_down_is_not_asked_again(cleared: Story) -> None:
     """Where a policy wants a yes for corrections, a no is an answer."""
     cleared.says(DOUBTED)
     held = NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None)
-    cleared.says(NoticesPreviewed(name="9f31", notices=(notice("correction"),)), held)
+    cleared.says(NoticesPreviewed(name="9f31", notices=(withdrawal(),)), held)
     waiting = owes_withdrawal(cleared.incident)
     cleared.says(NoticesDecided(name="9f31", yes=False, complete=True, reason="They know"), by=ANA)
 
@@ -90,10 +95,36 @@ def test_of_an_incident_that_has_ended_nothing_is_sent_by_itself(cleared: Story)
 def test_an_all_clear_that_was_previewed_before_is_not_sent_after(cleared: Story) -> None:
     """What was right in the preview is wrong by the time of the click, or of the last approval."""
     late = notice("recovered").model_copy(update={"consumer": "fraud_model"})
-    before = queued(cleared.incident, (late,), None)
+    before = queued(cleared.incident, "9f31", (late,), None)
     cleared.says(DOUBTED)
 
     assert [body.kind for body in before] == ["notice-queued"]
-    with pytest.raises(Refused, match="under review until the new state is proven"):
-        queued(cleared.incident, (late,), None)
-    assert queued(cleared.incident, (notice("recovered"),), None) == []
+    with pytest.raises(Refused, match="it stays so until its new state is proven"):
+        queued(cleared.incident, "9f31", (late,), None)
+    assert queued(cleared.incident, "9f31", (notice("recovered"),), None) == []
+
+
+def test_an_all_clear_of_the_proof_before_is_not_sent_after_the_next_one(cleared: Story) -> None:
+    """It names a snapshot that is trusted no more."""
+    old = notice("recovered").model_copy(update={"consumer": "fraud_model"})
+    cleared.says(NoticesPreviewed(name="9f31", notices=(old,))).says(DOUBTED).says(TRUSTED)
+    new = old.model_copy(update={"text": "y"})
+    cleared.says(NoticesPreviewed(name="a207", notices=(new,)))
+
+    with pytest.raises(Refused, match="Preview it again"):
+        queued(cleared.incident, "9f31", (old,), None)
+    assert [body.kind for body in queued(cleared.incident, "a207", (new,), None)] == ["notice-queued"]
+
+
+def test_a_persons_correction_of_something_else_is_no_withdrawal(cleared: Story) -> None:
+    """It was written before the trust ended, and arrives after it."""
+    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction")))
+
+    assert owes_withdrawal(cleared.incident)
+
+
+def test_who_knows_it_from_the_time_before_is_not_told_again(cleared: Story) -> None:
+    """Nobody gave an all-clear in between."""
+    cleared.says(DOUBTED).says(NoticeQueued(notice=withdrawal())).says(TRUSTED).says(DOUBTED)
+
+    assert not owes_withdrawal(cleared.incident)

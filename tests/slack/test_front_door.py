@@ -1,0 +1,84 @@
+"""What is taken while the rest of the bot is still being built, and what is not."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slack_bolt import BoltRequest
+from slack_sdk import WebClient
+from starlette.testclient import TestClient
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.slack.front_door import FrontDoor
+from bot.slack.http import http_app
+
+CLICK = {
+    "type": "block_actions", "user": {"id": "U0ANA00001"}, "channel": {"id": "C0ONCALL01"}, "trigger_id": "1.2.a",
+    "actions": [{"action_id": "run", "block_id": "b", "value": "wl-1/ledger/s", "action_ts": "1.1", "type": "button"}],
+}  # fmt: skip
+SAID = {
+    "type": "event_callback", "event_id": "Ev01",
+    "event": {"type": "message", "channel": "C0PEOPLE01", "user": "U0ANA00001", "text": "lunch?", "ts": "1.1"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The record."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def door(store: Store) -> FrontDoor:
+    """One that leads nowhere yet."""
+    return FrontDoor(
+        WebClient("xoxb-1", base_url="http://127.0.0.1:9/"), store.inbox, SystemClock(), signing_secret=None
+    )
+
+
+def answered(door: FrontDoor, body: dict[str, Any]) -> int:
+    """With which status; Socket Mode acknowledges 200 only, and Slack brings an event again that was not."""
+    return int(door.app.dispatch(BoltRequest(body=json.dumps(body), mode="socket_mode")).status)
+
+
+def stored(store: Store) -> int:
+    """How many deliveries wait."""
+    found = 0
+    while store.inbox.claim(SystemClock().now()) is not None:
+        found += 1
+    return found
+
+
+def test_a_click_is_kept_before_anybody_can_work_on_it(door: FrontDoor, store: Store) -> None:
+    """Slack brings a click once."""
+    assert answered(door, CLICK) == 200
+    assert stored(store) == 1
+
+
+def test_what_people_say_is_not_kept_before_it_is_known_whether_it_concerns_us(door: FrontDoor, store: Store) -> None:
+    """Slack brings it again; afterwards it is asked for as ever."""
+    before = answered(door, SAID)
+    kept = stored(store)
+    woken: list[bool] = []
+    door.leads_to(lambda _body: False, lambda: woken.append(True))
+    not_ours = answered(door, SAID)
+    door.leads_to(lambda _body: True, lambda: woken.append(True))
+
+    assert (before, kept) == (503, 0)
+    assert (not_ours, stored(store), woken) == (200, 0, [])
+    assert (answered(door, SAID), stored(store), woken) == (200, 1, [True])
+
+
+def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:
+    """A deployment that waits for it keeps the old bot until the new one is there."""
+    is_ready = False
+    with TestClient(http_app(door.app, lambda: is_ready)) as client:
+        before = client.get("/health").status_code
+        is_ready = True
+
+        assert (before, client.get("/health").status_code) == (503, 200)
