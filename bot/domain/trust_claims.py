@@ -9,6 +9,7 @@ from bot.domain.incident import Incident
 from bot.domain.pins import TAG
 from bot.domain.table import TableState
 from bot.domain.trust import TrustState, Turn
+from bot.domain.waterline import taken_back
 
 _HIDDEN = "a private incident"
 _TAKEN_BACK = "what was proven is being changed, or was taken back,"
@@ -67,13 +68,13 @@ def claim_of(incident: Incident) -> Claim:
             incident=incident,
             why=f"The table was verified after {name}.",
         )
-    was_trusted = moved is not None and _was_trusted(incident)
+    again = taken_back(incident)
     return Claim(
         state=TrustState.UNDER_REVIEW,
         snapshot=incident.trusted,
-        since=_moved_at(incident, moved) if moved is not None and was_trusted else incident.opened_at,
+        since=incident.opened_at if again is None else again.at,
         incident=incident,
-        why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=was_trusted)}",
+        why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=again is not None)}",
     )
 
 
@@ -150,10 +151,6 @@ def _turns(incident: Incident) -> list[Turn]:
 
 def _named(incident: Incident) -> str:
     return _HIDDEN if incident.is_private else f"incident {incident.id}"
-
-
-def _was_trusted(incident: Incident) -> bool:
-    return any(isinstance(entry.body, WaterlineMoved) and entry.body.status == "trusted" for entry in incident.entries)
 
 
 def _standing(incident: Incident, *, was_trusted: bool) -> str:

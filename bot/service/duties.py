@@ -158,7 +158,7 @@ class Duties:
         forward after the proof."""
         for view in self._store.get(incident_id).proposals.values():
             if view.state in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
-                self._move_waterline(incident_id, only="under-review")  # it has begun for certain: it is in the record
+                self._move_waterline(incident_id, only_back=True)  # it has begun for certain: it is in the record
                 self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)
         for view in self._store.get(incident_id).proposals.values():
@@ -172,9 +172,9 @@ class Duties:
         self._move_waterline(incident_id)
         self._trust_the_healthy(incident_id)
 
-    def _move_waterline(self, incident_id: IncidentId, only: str = "") -> None:
+    def _move_waterline(self, incident_id: IncidentId, *, only_back: bool = False) -> None:
         owed = owed_waterline(self._store.get(incident_id))
-        if owed is not None and only in {"", owed.status}:
+        if owed is not None and not (only_back and owed.status == "trusted"):
             self._waterline.move(incident_id, owed)
 
     def _offer_publication(self, incident_id: IncidentId) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import NoticesHeld, NoticesPreviewed
+from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, taken_back
 from bot.notices import NoticeTemplate
@@ -40,20 +41,24 @@ def is_said_already(kind: str, earlier: Sequence[NoticeView], incident: Incident
 
 
 def owes_withdrawal(incident: Incident) -> bool:
-    """Whether consumers were told that they may rely on the table, and do not know yet that this is over: only the
-    correction of these very words tells them, or people said no to it. Never of a private incident."""
+    """Whether consumers were told that they may rely on the table, and Waterline has neither told them since that this
+    is over nor asked whether it may. What a person corrects meanwhile is something else. Never of a private one."""
     again = taken_back(incident)
     if again is None or incident.is_private or not incident.is_open:
         return False
-    views = incident.notices.values()
-    cleared = max((view.seq for view in views if view.notice.kind in ALL_CLEAR), default=0)
-    told = any(view.seq > cleared and TAKEN_BACK in view.notice.text for view in views)
-    asked = any(
-        entry.seq > cleared and TAKEN_BACK in incident.previews[entry.body.name][0].text
-        for entry in incident.entries
-        if isinstance(entry.body, NoticesHeld)
-    )
-    return 0 < cleared < again.seq and not told and not asked
+    cleared = max((view.seq for view in incident.notices.values() if view.notice.kind in ALL_CLEAR), default=0)
+    since = [entry for entry in incident.entries[cleared:] if entry.by == WATERLINE]
+    return 0 < cleared < again.seq and "correction" not in {_told_by(entry.body, incident) for entry in since}
+
+
+def _told_by(body: Body, incident: Incident) -> str | None:
+    """The kind of notice that an entry sends, or asks to send."""
+    match body:
+        case NoticeQueued():
+            return body.notice.kind
+        case NoticesHeld():
+            return incident.previews[body.name][0].kind
+    return None
 
 
 def refuse_old_all_clear(incident: Incident, name: str, kind: str) -> None:

@@ -13,7 +13,7 @@ from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.service.holding import queued
-from bot.service.telling_rules import TAKEN_BACK, is_said_already, owes_withdrawal
+from bot.service.telling_rules import is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.incidents import Story
@@ -25,11 +25,6 @@ DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 def notice(kind: str, revision: int = 1) -> Notice:
     """To one consumer."""
     return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text="x")
-
-
-def withdrawal() -> Notice:
-    """What is sent by itself when the trust is taken back."""
-    return notice("correction").model_copy(update={"text": f"What is right: {TAKEN_BACK}"})
 
 
 @pytest.fixture
@@ -50,7 +45,7 @@ def test_who_was_told_that_all_is_well_is_owed_the_end_of_it(cleared: Story) -> 
     owed = [owes_withdrawal(cleared.incident)]
     cleared.says(DOUBTED)
     owed.append(owes_withdrawal(cleared.incident))
-    cleared.says(NoticeQueued(notice=withdrawal()))
+    cleared.says(NoticeQueued(notice=notice("correction")))
     owed.append(owes_withdrawal(cleared.incident))
 
     assert owed == [False, True, False]
@@ -79,7 +74,7 @@ def test_what_people_turned_down_is_not_asked_again(cleared: Story) -> None:
     """Where a policy wants a yes for corrections, a no is an answer."""
     cleared.says(DOUBTED)
     held = NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None)
-    cleared.says(NoticesPreviewed(name="9f31", notices=(withdrawal(),)), held)
+    cleared.says(NoticesPreviewed(name="9f31", notices=(notice("correction"),)), held)
     waiting = owes_withdrawal(cleared.incident)
     cleared.says(NoticesDecided(name="9f31", yes=False, complete=True, reason="They know"), by=ANA)
 
@@ -118,13 +113,13 @@ def test_an_all_clear_of_the_proof_before_is_not_sent_after_the_next_one(cleared
 
 def test_a_persons_correction_of_something_else_is_no_withdrawal(cleared: Story) -> None:
     """It was written before the trust ended, and arrives after it."""
-    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction")))
+    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction")), by=ANA)
 
     assert owes_withdrawal(cleared.incident)
 
 
 def test_who_knows_it_from_the_time_before_is_not_told_again(cleared: Story) -> None:
     """Nobody gave an all-clear in between."""
-    cleared.says(DOUBTED).says(NoticeQueued(notice=withdrawal())).says(TRUSTED).says(DOUBTED)
+    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction"))).says(TRUSTED).says(DOUBTED)
 
     assert not owes_withdrawal(cleared.incident)
