@@ -14,6 +14,7 @@ from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.spark import SparkEvidenceRunner
@@ -22,7 +23,6 @@ from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.files import contract_files
 from bot.bootstrap.files import files_of as files_of
 from bot.bootstrap.outside import job_ports, lineage, replays, spark_packages
-from bot.bootstrap.record import record_of
 from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes

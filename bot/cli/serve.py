@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, MutableMapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,8 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.opening import record_of
+from bot.adapters.journal_sql.store import Store
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
@@ -100,8 +101,7 @@ def serve(
 
 def _opened(settings: Settings, secrets: SlackSecrets, client: WebClient, stack: ExitStack) -> tuple[FrontDoor, Store]:
     """The record, and the door to it: from here on every click of Slack is acknowledged and kept."""
-    settings.home.mkdir(parents=True, exist_ok=True)
-    store = stack.enter_context(closing(open_store(settings.journal_url, masking(settings))))
+    store = stack.enter_context(record_of(settings, keep=True))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
     door = FrontDoor(client, store.inbox, SystemClock(), signing_secret=secret if is_http else None)

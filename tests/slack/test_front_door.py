@@ -1,6 +1,7 @@
 """What is taken while the rest of the bot is still being built, and what is not."""
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.slack.front_door import FrontDoor
 from bot.slack.http import http_app
+from tests.slack.people import eventually
 
 CLICK = {
     "type": "block_actions", "user": {"id": "U0ANA00001"}, "channel": {"id": "C0ONCALL01"}, "trigger_id": "1.2.a",
@@ -82,3 +84,23 @@ def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:
         is_ready = True
 
         assert (before, client.get("/health").status_code) == (503, 200)
+
+
+def test_a_closed_door_takes_no_requests(door: FrontDoor) -> None:
+    """Before anything behind it ends: what is acknowledged is worked on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    door.listen("127.0.0.1", port)
+    eventually(lambda: is_open(port))
+
+    door.close()
+    door.close()
+
+    assert not is_open(port)
+
+
+def is_open(port: int) -> bool:
+    """Whether somebody takes connections there."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0

@@ -3,7 +3,10 @@
 import pytest
 
 from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.trust import TrustState
+from bot.service.telling import Preview
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
@@ -77,6 +80,60 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     assert "it stays so until its new state is proven" in refused
     told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
+
+
+def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_back(
+    proven: SeenMessage,
+    ana: Responder,
+    ben: Responder,
+    orders: Orders,
+    bot: LittleBot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever was read before the click, main moves on a table that is marked."""
+    ana.clicks("Propose to undo it", proven)
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ana.sees_on_proposal("Execute")
+    services, undo = bot.services, list(bot.services.store.get(WL).proposals)[-1]
+    read = services.store.get
+
+    def begins_meanwhile(incident_id: IncidentId) -> Incident:
+        seen = read(incident_id)
+        monkeypatch.undo()
+        services.executions.begin(WL, undo, by=ana.person.id)  # type: ignore[arg-type]
+        return seen
+
+    monkeypatch.setattr(services.store, "get", begins_meanwhile)
+    services.duties._recover(WL)
+    services.duties.settle_all()
+    eventually(lambda: len(orders.marked_when_main_moved) == 2)
+
+    assert orders.marked_when_main_moved == ["under-review", "under-review"]
+
+
+def test_a_withdrawal_that_is_owed_no_more_is_not_sent(
+    proven: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes seconds to render; the trust came back meanwhile."""
+    ana.opens_form("tell recovered")
+    ana.submits()
+    dana.sees("is proven again", "revenue-analytics")
+    services = bot.services
+    trusted = services.store.get(WL).waterline
+    assert trusted is not None
+    doubted = trusted.model_copy(update={"status": "under-review"})
+    services.store.write(WL, by=WATERLINE, decide=lambda _now: [doubted])
+    render = services.telling.preview
+
+    def slowly(*asked: str) -> Preview:
+        preview = render(*asked)  # type: ignore[arg-type]
+        services.store.write(WL, by=WATERLINE, decide=lambda _now: [trusted])
+        return preview
+
+    monkeypatch.setattr(services.telling, "preview", slowly)
+    services.duties._withdraw(WL)
+
+    assert "correction" not in {view.notice.kind for view in services.store.get(WL).notices.values()}
 
 
 def test_maintenance_comes_back_when_the_incident_is_closed(
