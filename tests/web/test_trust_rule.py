@@ -5,14 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.entries import WaterlineMoved
 from bot.domain.errors import CouldNotLook, UnknownTable
-from bot.domain.ids import SnapshotId, TableName
+from bot.domain.ids import TableName
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
 from bot.domain.trust import Basis, TrustState
 from bot.domain.trust_rule import judge
-from bot.service.waterline import Waterline
 from tests.tables import ORDERS
 from tests.web.scene import REFUNDS, Scene
 
@@ -246,16 +244,3 @@ def test_the_history_tells_every_change_newest_first(scene: Scene) -> None:
         "Verified after incident wl-1.",
         "Questioned: incident wl-1 was opened.",
     ]
-
-
-def test_trust_is_taken_back_also_where_the_snapshot_to_fall_back_to_has_expired(scene: Scene) -> None:
-    """The mark says so; the tag stays where it can stand."""
-    scene.opens().verifies()
-    proven = scene.orders.head
-    gone = WaterlineMoved(snapshot=SnapshotId(4711), status="under-review")
-
-    Waterline(scene.incidents, scene.catalog, scene.clock).move(scene.id, gone)
-
-    state = scene.orders.state()
-    assert (state.properties["waterline.status"], state.ref("waterline")) == ("under-review", proven)
-    assert scene.trust.state is TrustState.UNDER_REVIEW
