@@ -72,11 +72,13 @@ RACES ?= 500
 races: install ## Race approvals against the job's commits and strangers: RACES=500 SEED=1
 	$(BIN)/python -m tests.chaos.racing --races $(RACES) --seed $(SEED)
 
-reference: install ## Write deploy/settings.md and docs/catalogue.md anew from the code
+reference: install ## Write the settings, the catalogue, the notices and their schema anew from the code
 	$(BIN)/waterline catalogue > docs/catalogue.md.new && mv docs/catalogue.md.new docs/catalogue.md
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
 	mv deploy/settings.md.new deploy/settings.md
 	$(BIN)/python -m bot.notices.reference
+	$(BIN)/python -c 'import json; from bot.adapters.webhook import NoticePayload as N; print(json.dumps(N.model_json_schema(), indent=2))' > docs/notice.schema.json.new
+	mv docs/notice.schema.json.new docs/notice.schema.json
 
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock

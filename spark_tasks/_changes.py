@@ -63,7 +63,7 @@ def states_of(
     kinds = {field.name: field.dataType for field in whole_schema(spark, ask.observation.table).fields}
     chosen = [comparable(name, kinds[name]).alias(f"value_{place}") for place, name in enumerate(values)]
     live = rows_at(spark, ask.observation.table, at).select(*names, *chosen)
-    narrowed, _, _ = in_range_of(touched, live, keys)
+    narrowed, _, _ = in_range_of(ask, touched, live, dict(zip(keys, ask.contract.key, strict=True)))
     told = [_told(f"value_{place}").alias(f"{side}_{place}") for place in range(len(values))]
     return with_key_in(narrowed, touched, keys).groupBy(*keys).agg(F.count("*").alias(f"{side}_rows"), *told)
 

@@ -1,6 +1,6 @@
 """Rows that can be copies of the window's rows, read as cheaply as exactness allows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -9,14 +9,21 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
+from bot.domain.table import Snapshot
 from spark_tasks._reading import column, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 
 FILE = "_file"
 IN_WINDOW = "_in_window"
 PARTITION = "_lies_in"
-_NARROW = ("int", "long", "date", "timestamp", "decimal")
-"""Iceberg types whose range says much about a row; ids in text are spread over the whole range."""
+_BOUNDING = ("int", "long", "date", "timestamp", "decimal", "string")
+"""How the Iceberg types begin whose values stand in one order for Spark, Iceberg and the files alike. Not `uuid`, which
+is text to Spark and finds nothing between two texts, nor `double`, which has NaN."""
+_SPREAD = ("string", "uuid", "fixed", "binary")
+"""Types of ids that may be spread over their whole range: their bounds leave out little or nothing."""
+_HASHED = range(100_000, 2_000_000)
+"""Rows of a window whose keys are too many for Spark to hand them to every reader of older rows, while their hashes are
+not: sorting all older keys instead costs two and a half times as much. For fewer rows the hashes are one step more."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +47,20 @@ def with_key_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> Data
     return rows.join(renamed, on=reduce(and_, same), how="left_semi")
 
 
-def in_range_of(wanted: DataFrame, rows: DataFrame, names: Sequence[str]) -> tuple[DataFrame, tuple[str, ...], int]:
+def in_range_of(
+    ask: Ask, wanted: DataFrame, rows: DataFrame, names: Mapping[str, str]
+) -> tuple[DataFrame, tuple[str, ...], int]:
     """(`rows` within the range that `wanted` has of each of `names`, the names that bound, how many are wanted).
 
-    A column that is null in some wanted row bounds nothing. Files whose bounds lie outside are not read.
+    `names`: the name in both frames -> the table's column. A column that is null in some wanted row bounds nothing,
+    nor does one whose type has no order that all agree on. Files whose bounds lie outside are not read.
     Cost: one aggregation over `wanted` happens here.
     """
-    edges = wanted.agg(F.count("*").alias("rows"), *_edges(names)).first()
+    kinds = {each.name: each.type for each in ask.observation.table.columns}
+    ordered = [alias for alias, name in names.items() if kinds.get(name, "").startswith(_BOUNDING)]
+    edges = wanted.agg(F.count("*").alias("rows"), *_edges(ordered)).first()
     assert edges is not None
-    bounds = tuple(name for name in names if edges[f"{name}.count"] == edges["rows"] > 0)
+    bounds = tuple(name for name in ordered if edges[f"{name}.count"] == edges["rows"] > 0)
     for name in bounds:
         kind = rows.schema[name].dataType
         low, high = (F.lit(edges[f"{name}.{end}"]).cast(kind) for end in ("low", "high"))
@@ -57,30 +69,48 @@ def in_range_of(wanted: DataFrame, rows: DataFrame, names: Sequence[str]) -> tup
 
 
 def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -> Copies:
-    """Where the window only appends, its rows are read alone and older ones within their bounds.
+    """Where the window only appends, its rows are read alone, and of older rows those that can have the same key. A
+    compaction that wrote as many rows as it read is passed over.
 
-    Where it also overwrites, deletes or compacts, rows are told apart by the file that they live in (`written`:
+    A copy has the same key and may differ in all else, its event time too, so nothing but the key bounds what is read:
+    whole numbers and times leave out most files, ids in text often none.
+    Where it also overwrites or deletes, rows are told apart by the file that they live in (`written`:
     one row per file of the window), which reads the key columns of the whole table.
     Cost: one aggregation over the window's rows happens here.
     """
-    names = _names(ask)
-    keys = tuple(names)[: len(ask.contract.key)]
+    names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
+    keys = tuple(names)
     chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE), _partition(ask)]
-    if reach.since is None or operations(reach.main) != {"append"}:
+    if reach.since is None or not _only_appends(reach.main):
         live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
         return _at_the_end(live, keys, written)
     inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen)
     older = rows_at(spark, ask.observation.table, reach.since).select(*chosen)
-    older, bounds, window_rows = in_range_of(inside, older, tuple(names))
+    older, bounds, window_rows = in_range_of(ask, inside, older, names)
+    if _is_spread(ask) and window_rows in _HASHED:
+        older = _with_hash_in(older, inside, keys)
     older = with_key_in(older, inside.select(*keys).distinct(), keys)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
-    within = f" with {' and '.join(names[bound] for bound in bounds)} in the window's range" if bounds else ""
+    older_ones = f"older rows with {' and '.join(names[each] for each in bounds)} in the window's range"
     return Copies(
-        frame=both.select(*keys, FILE, PARTITION, IN_WINDOW),
+        frame=both,
         keys=keys,
         window_rows=window_rows,
-        sources=("rows that the window appended", f"older rows{within}"),
+        sources=("rows that the window appended", older_ones if bounds else "all older rows"),
     )
+
+
+def _only_appends(commits: Sequence[Snapshot]) -> bool:
+    """Whether the rows that these commits appended are all that they changed."""
+    keeps = all(_keeps_rows(commit) for commit in commits if commit.operation == "replace")
+    return keeps and operations(commits) - {"replace"} == {"append"}
+
+
+def _keeps_rows(compaction: Snapshot) -> bool:
+    """Whether it says that it wrote as many rows as it read; one that names files and no rows says nothing."""
+    added, removed = (compaction.counted(f"{what}-records") for what in ("added", "deleted"))
+    files = sum(compaction.counted(f"{what}-data-files") for what in ("added", "deleted"))
+    return added == removed and (added > 0 or files == 0)
 
 
 def _at_the_end(live: DataFrame, keys: tuple[str, ...], written: DataFrame) -> Copies:
@@ -102,18 +132,16 @@ def _partition(ask: Ask) -> Column:
     return (F.col("_partition").cast("string") if is_partitioned else F.lit(None).cast("string")).alias(PARTITION)
 
 
-def _names(ask: Ask) -> dict[str, str]:
-    """Alias -> column whose range in the window bounds its copies: always the key; a copy has the same.
+def _is_spread(ask: Ask) -> bool:
+    """Whether no column of the key has a type whose range says much about a row."""
+    kinds = {each.name: each.type for each in ask.observation.table.columns}
+    return all(kinds.get(name, "").startswith(_SPREAD) for name in ask.contract.key)
 
-    A key of text alone narrows nothing, so the event's time (else its source position) joins it: a replayed
-    record carries the time and position that it had. The answer names the bounds that were used.
-    """
-    contract = ask.contract
-    kinds = {column.name: column.type for column in ask.observation.table.columns}
-    named = {f"key_{place}": name for place, name in enumerate(contract.key)}
-    is_narrow = any(kinds[name].startswith(_NARROW) for name in contract.key)
-    extra = None if is_narrow else contract.event_time or contract.position
-    return named if extra is None or extra in contract.key else {**named, "bound": extra}
+
+def _with_hash_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Rows whose key has the hash of a wanted one, and by chance some more: without moving the others about."""
+    hashes = wanted.select(F.xxhash64(*keys).alias("_wanted_hash")).distinct()
+    return rows.join(F.broadcast(hashes), F.xxhash64(*keys) == F.col("_wanted_hash"), "left_semi")
 
 
 def _edges(columns: Sequence[str]) -> list[Column]:

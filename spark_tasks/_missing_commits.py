@@ -1,76 +1,17 @@
-"""Which checkpoint ids have no snapshot on main: between the commits of a run, and after its last one."""
+"""Which checkpoint ids have no snapshot on main after the last commit of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
 from datetime import timedelta
 
 from bot.domain.evidence import Observation
 from bot.domain.flink import CompletedCheckpoint, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, JobId
 from bot.domain.ledger import Sink, SkippedCheckpoint, SkipReason
-from bot.domain.table import Snapshot, Window
+from bot.domain.table import Snapshot, TableState, Window
 from spark_tasks._sinks import Sinks
-from spark_tasks._why_missing import PER_CHECKPOINT, Known, Reason, Stretch, explained, known_of, nothing_written
+from spark_tasks._why_missing import PER_CHECKPOINT, Known, Reason, known_of, nothing_written
 
 _JUST_NOW = timedelta(seconds=30)
-_Writer = tuple[JobId, OperatorId | None]
-
-
-def missing_before(
-    world: Observation, sinks: Sinks, commits: Sequence[Snapshot]
-) -> dict[SnapshotId, tuple[SkippedCheckpoint, ...]]:
-    """Commit on main -> the ids between its run's commit before (listed anywhere on main) and itself.
-
-    Before a run's first commit the ids count from the point that it was restored from, if Flink tells. No ids are
-    told where metadata no longer lists what came before, nor next to the id that `drain` leaves.
-    """
-    wanted = {commit.snapshot_id for commit in commits}
-    last: dict[_Writer, CheckpointId] = {}
-    carried: dict[OperatorId | None, CheckpointId] = {}
-    found: dict[SnapshotId, tuple[SkippedCheckpoint, ...]] = {}
-    runs = {run.job_id: run for run in world.jobs.values}
-    chain = world.table.chain
-    begins_listed = bool(chain) and chain[-1].parent_id is None
-    for commit in reversed(chain):
-        job, checkpoint = commit.job_id, commit.checkpoint_id  # looked up once: there may be 50,000 commits
-        if job is None or checkpoint is None or checkpoint == DRAINED:
-            continue
-        operator = commit.operator_id
-        writer = (job, operator)
-        is_first = writer not in last and (begins_listed or any(other != job for other, _ in last))
-        if commit.snapshot_id in wanted:
-            run = runs.get(job)
-            restored = run.restored.checkpoint_id if is_first and run is not None and run.restored else None
-            stretch = _stretch(commit, last.get(writer, restored), sinks.of(commit))
-            if stretch is not None:
-                edge = carried.get(operator) if is_first else None
-                stretch = stretch if edge is None else _withholding(stretch, edge)
-                found[commit.snapshot_id] = explained(stretch, known_of(world, *writer))
-        last[writer] = checkpoint
-        carried[operator] = max(checkpoint, carried.get(operator, checkpoint))
-    return found
-
-
-def _stretch(commit: Snapshot, after: CheckpointId | None, sink: Sink) -> Stretch | None:
-    """The ids between `after` and the commit, both exclusive; None without any."""
-    assert commit.job_id is not None
-    assert commit.checkpoint_id is not None
-    if after is None or commit.checkpoint_id - after < 2:
-        return None
-    return Stretch(
-        job_id=commit.job_id,
-        first=CheckpointId(after + 1),
-        last=CheckpointId(commit.checkpoint_id - 1),
-        sink=sink,
-        closed_by=commit.checkpoint_id,
-        is_append=commit.operation == "append",
-    )
-
-
-def _withholding(stretch: Stretch, carried: CheckpointId) -> Stretch:
-    """Told that the table carried `carried` when the run began; matters to a sink that keeps the restored job's id."""
-    if stretch.sink in PER_CHECKPOINT or carried < stretch.first:
-        return stretch
-    return Stretch(**{**vars(stretch), "withheld_up_to": carried})
 
 
 def missing_after(world: Observation, sinks: Sinks, window: Window) -> tuple[SkippedCheckpoint, ...]:
@@ -78,17 +19,27 @@ def missing_after(world: Observation, sinks: Sinks, window: Window) -> tuple[Ski
     lists them, ids rising. Nothing for a window that ends below the head."""
     if window.until != world.table.head:
         return ()
-    newest: dict[JobId, Snapshot] = {}
-    for snapshot in world.table.chain:
-        job = snapshot.job_id
-        if job is not None and job not in newest and snapshot.checkpoint_id is not None:
-            newest[job] = snapshot
     inside = {snapshot.job_id for snapshot in window.of(world.table)}
+    runs = [run for run in world.jobs.values if not run.is_terminal or run.job_id in inside]
+    newest = _newest(world.table, {run.job_id for run in runs})
     found: list[SkippedCheckpoint] = []
-    for run in world.jobs.values:
-        if not run.is_terminal or run.job_id in inside:
-            found += _after(world, sinks, run, newest)
+    for run in runs:
+        found += _after(world, sinks, run, newest)
     return tuple(found)
+
+
+def _newest(table: TableState, jobs: Set[JobId]) -> dict[JobId, Snapshot]:
+    """Run -> its newest commit on main: of these runs, and where one of them has none, of every run."""
+    found: dict[JobId, Snapshot] = {}
+    left = set(jobs)
+    for snapshot in table.chain:
+        if not left:
+            break
+        job = snapshot.job_id
+        if job is not None and job not in found and snapshot.checkpoint_id is not None:
+            found[job] = snapshot
+            left.discard(job)
+    return found
 
 
 def _after(world: Observation, sinks: Sinks, run: JobRun, newest: Mapping[JobId, Snapshot]) -> list[SkippedCheckpoint]:

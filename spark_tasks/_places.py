@@ -1,56 +1,47 @@
 """Places in the source: which positions the window brought, which are live, and what lies between them."""
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import Snapshot
+from spark_tasks._data_files import data_added, files_of, rows_in
+from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
 from spark_tasks._window import Branch, Reach
 
-_BELOW = 3
-"""Commits below the window in which the position next to its lowest is looked for."""
 _SIMPLE = {"append", "replace"}
 """A compaction brings no new position and is passed over."""
 
 
 def window_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
-    """Shape: partition (string), position (bigint), is_below (boolean); one row per row that was added by the
-    window's commits (rolled-back ones too) or, `is_below`, by the newest commits before it."""
+    """Shape: partition (string), position (bigint); one row per row that was added by the window's commits, rolled-back
+    ones too."""
     parts = [_added(spark, ask, reach.main, reach.since, reach.until)] if reach.main else []
     parts += [_of_branch(spark, ask, branch) for branch in reach.branches]
     inside = parts[0]
     for part in parts[1:]:
         inside = inside.unionByName(part)
-    marked = inside.withColumn("is_below", F.lit(False))
-    below = _below(spark, ask, reach)
-    return marked if below is None else marked.unionByName(below.withColumn("is_below", F.lit(True)))
+    return inside.select("partition", "position")
 
 
-def edges_of(places: DataFrame) -> DataFrame:
-    """Shape: partition, lowest (of the window), from_ (where to read from), rows (of the window); one row per
-    source partition that the window wrote. Null positions are counted in `rows` only."""
-    inside = F.when(~F.col("is_below"), F.col("position"))
-    edges = places.groupBy("partition").agg(
-        F.min(inside).alias("lowest"),
-        F.min("position").alias("from_"),
-        F.count_if(~F.col("is_below")).alias("rows"),
-    )
-    return edges.where("rows > 0")
+def live_places(spark: SparkSession, ask: Ask, at: SnapshotId, edges: Sequence[Edge]) -> DataFrame:
+    """Shape: partition, position, lowest, is_shared (boolean: whether rows of different keys carry it, which a replay
+    does not make; only told where the contract names no source partition); one row per live position at or above its
+    partition's edge.
 
-
-def live_places(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: int, edges: DataFrame) -> DataFrame:
-    """Shape: partition, position, lowest; one row per live position at or above its partition's `from_`.
-
-    Cost: files whose positions reach `lowest` or more, by their bounds. `edges` has one row per partition.
+    Cost: files whose positions reach the edges or more, by their bounds.
     """
-    live = _places(rows_at(spark, ask.observation.table, at), ask, lowest).distinct()
-    edge = F.broadcast(edges.where("lowest IS NOT NULL").withColumnRenamed("partition", "of"))
-    return (
-        live.join(edge, F.col("partition").eqNullSafe(F.col("of")), "inner")
-        .where("position >= from_")
-        .select("partition", "position", "lowest")
+    ranges = [Range(edge.partition, edge.begins, None) for edge in edges]
+    live = _places(within(rows_at(spark, ask.observation.table, at), ask, ranges), ask)
+    told = [(edge.partition, edge.lowest, edge.begins) for edge in edges]
+    edge = F.broadcast(spark.createDataFrame(told, "of string, lowest bigint, begins bigint"))
+    near = live.join(edge, F.col("partition").eqNullSafe(F.col("of")), "inner").where("position >= begins")
+    return near.groupBy("partition", "position").agg(
+        F.min("lowest").alias("lowest"), _is_shared(ask).alias("is_shared")
     )
 
 
@@ -76,7 +67,7 @@ def rolled_back_places(spark: SparkSession, ask: Ask, reach: Reach, live: DataFr
     lost = _of_branch(spark, ask, reach.branches[0])
     for branch in reach.branches[1:]:
         lost = lost.unionByName(_of_branch(spark, ask, branch))
-    lost = lost.where("position IS NOT NULL").distinct()
+    lost = lost.where("position IS NOT NULL").select("partition", "position").distinct()
     places = live.select(F.col("partition").alias("of"), F.col("position").alias("at"))
     same = F.col("partition").eqNullSafe(F.col("of")) & (F.col("position") == F.col("at"))
     absent = lost.join(places, on=same, how="left_anti")
@@ -93,41 +84,51 @@ def _of_branch(spark: SparkSession, ask: Ask, branch: Branch) -> DataFrame:
 def _added(
     spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...], since: SnapshotId | None, until: SnapshotId
 ) -> DataFrame:
-    """Places of the rows that these commits added; where they do more than append, of what is left of them."""
+    """Places of the rows that these commits added; where they do more than append, of what is left of them, and of
+    what they compacted, as it was before."""
     if since is not None and operations(commits) <= _SIMPLE:
         return _places(rows_appended(spark, ask.observation.table, since, until), ask)
     new = [commit for commit in commits if commit.operation != "replace"]
     files = entries(spark, new).where("status = 1 AND content = 0").select(F.col("file_path").alias("_file")).distinct()
     rows = rows_at(spark, ask.observation.table, until).select("*", "_file")
-    return _places(rows.join(F.broadcast(files), on="_file", how="left_semi"), ask)
+    left = _places(rows.join(F.broadcast(files), on="_file", how="left_semi"), ask)
+    return left if len(new) == len(commits) else left.unionByName(_compacted(spark, ask, commits))
 
 
-def _below(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame | None:
-    """Places of the newest commits at or below the window's beginning; None if nothing lies there."""
-    table = ask.observation.table
-    if reach.since is None:
-        return None
-    newest = [s for s in table.ancestors(reach.since) if s.operation == "append"][:_BELOW]
-    if not newest:
-        return None
-    start = _start_of(newest, table)
-    if start is None:
-        return _places(rows_at(spark, table, reach.since), ask)
-    return None if start == reach.since else _places(rows_appended(spark, table, start, reach.since), ask)
+def _compacted(spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...]) -> DataFrame:
+    """Places in files that these commits added and then compacted."""
+    compactions = {commit.snapshot_id for commit in commits if commit.operation == "replace"}
+    files = files_of(spark, commits)
+    gone = {each.path for each in files if not each.is_added and each.snapshot_id in compactions}
+    brought = [each for each in data_added(files) if each.snapshot_id not in compactions and each.path in gone]
+    named, present = (ask.contract.position_partition, ask.contract.position), _key_columns(ask)
+    names = dict.fromkeys(name for name in (*named, *present) if name is not None)
+    return _places(rows_in(spark, ask.observation.table, brought, list(names)), ask)
 
 
-def _start_of(newest: list[Snapshot], table: TableState) -> SnapshotId | None:
-    """From where (exclusive) to read them; None: they are the whole table. An expired parent costs one commit."""
-    oldest = newest[-1]
-    if oldest.parent_id is None:
-        return None
-    return oldest.parent_id if oldest.parent_id in table.by_id else oldest.snapshot_id
-
-
-def _places(rows: DataFrame, ask: Ask, lowest: int | None = None) -> DataFrame:
-    named, position = ask.contract.position_partition, ask.contract.position
+def _places(rows: DataFrame, ask: Ask) -> DataFrame:
+    position = ask.contract.position
     assert position is not None
-    if lowest is not None:
-        rows = rows.where(column(position) >= F.lit(lowest))
-    partition = F.lit(None).cast("string") if named is None else column(named).cast("string")
-    return rows.select(partition.alias("partition"), column(position).cast("bigint").alias("position"))
+    return rows.select(
+        partition_of(ask).alias("partition"), column(position).cast("bigint").alias("position"), _key(ask).alias("key")
+    )
+
+
+def _key(ask: Ask) -> Column:
+    """A hash passes nulls over, so which are null is hashed too."""
+    names = [column(name) for name in _key_columns(ask)]
+    return F.xxhash64(F.lit(0), *names, *(name.isNull() for name in names)) if names else F.lit(0).cast("bigint")
+
+
+def _key_columns(ask: Ask) -> list[str]:
+    """Of the key what is needed to tell records of one position apart."""
+    if ask.contract.position_partition is not None:
+        return []
+    present = {each.name for each in ask.observation.table.columns}
+    return [name for name in ask.contract.key if name in present]
+
+
+def _is_shared(ask: Ask) -> Column:
+    if ask.contract.position_partition is not None:
+        return F.lit(False)
+    return F.min("key") != F.max("key") if _key_columns(ask) else F.count("*") > 1

@@ -65,7 +65,7 @@ def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, 
     ids = ids_of(identity)
     live = rows_at(spark, ask.observation.table, reach.since)
     chosen = live.select(*_identity(identity), _digest(spark, ask, _compared(ask, reach)), F.col(FILE))
-    narrowed, _, _ = in_range_of(brought, chosen, ids)
+    narrowed, _, _ = in_range_of(ask, brought, chosen, dict(zip(ids, identity, strict=True)))
     same = with_key_in(narrowed, brought.select(*ids).distinct(), ids).withColumnRenamed(FILE, "file_path")
     nowhere = F.lit(None).cast("bigint").alias("snapshot_id")
     return same.select("*", nowhere, F.lit(OLDER).alias("place"), F.lit(True).alias("on_main"))

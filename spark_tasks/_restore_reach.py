@@ -8,6 +8,7 @@ from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReac
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.owed import owed_to
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._words import counted, ids, shown
 
@@ -31,7 +32,7 @@ def reach_of_point(
         snapshot_id=pair.snapshot_id,
         operators=_operators(ask, stored),
         state_bytes=sum(stored.state_bytes.values()) if stored.state_bytes else None,
-        pending_manifests=stored.pending_manifests,
+        pending_manifests=owed_to(table, stored),
         missing_manifests=missing,
         position_until=position,
         to_read_again=again if pair.snapshot_id is not None else None,
@@ -73,7 +74,7 @@ def _missing(ask: Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
         return ()
     there = {manifest.path.rsplit("/", 1)[-1] for manifest in world.flink_manifests.values}
     gone = []
-    for name in stored.pending_manifests:
+    for name in owed_to(world.table, stored):
         told = _NAME.match(name)
         if told is None or name in there:
             continue

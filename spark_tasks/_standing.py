@@ -27,6 +27,8 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     """
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
+    if run is not None and (back := _went_back(leak, (run,))) is not None:
+        return back
     if committed is not None and leak.checkpoint_id <= committed:
         return _below(leak, committed, run)
     if committed is None and run is not None and _is_below_drained(leak, run, world.table):
@@ -57,10 +59,42 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return LeakStanding.PENDING, f"{head}; whether that run is alive is not known, because Flink was not asked."
     if isinstance(world.checkpoints, NotSeen):
         return LeakStanding.PENDING, f"{head}, which is over; whether a restore point lists it could not be looked at."
+    if (back := _went_back(leak, world.jobs.values) or _was_counted_anew(leak, world.table)) is not None:
+        return back
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
     memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
     return LeakStanding.LOST_STATE, f"{head}, which {ended}, and {memory}: nothing remembers it."
+
+
+def _went_back(leak: FlinkManifest, runs: Iterable[JobRun]) -> Standing | None:
+    """Whether Flink tells of a restore from below the manifest's checkpoint after it was written: a checkpoint that
+    was in progress when the job failed leaves its manifest behind, and the source is read again from below it."""
+    for run in runs:
+        point = run.restored
+        if point is None or leak.written_at is None or point.checkpoint_id >= leak.checkpoint_id:
+            continue
+        if point.at >= leak.written_at:
+            return LeakStanding.GIVEN_UP, (
+                f"Run {short_job(run.job_id)} went back to checkpoint {point.checkpoint_id} after the manifest was "
+                "written, and read its rows again."
+            )
+    return None
+
+
+def _was_counted_anew(leak: FlinkManifest, table: TableState) -> Standing | None:
+    """The same where Flink has forgotten the restore: the run that took over committed the number itself, or a lower
+    one, so it came from below it."""
+    if leak.written_at is None:
+        return None
+    later = [s for s in table.chain if s.committed_at >= leak.written_at and s.job_id not in {None, leak.job_id}]
+    first = later[-1] if later else None
+    if first is None or first.checkpoint_id is None or first.checkpoint_id > leak.checkpoint_id:
+        return None
+    return LeakStanding.GIVEN_UP, (
+        f"Run {short_job(first.job_id)} took over from below checkpoint {leak.checkpoint_id}, with "
+        f"{first.checkpoint_id}, and read its rows again."
+    )
 
 
 def committed_of(leak: FlinkManifest, table: TableState) -> CheckpointId | None:

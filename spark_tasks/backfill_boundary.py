@@ -97,7 +97,8 @@ def _overlapping(spark: SparkSession, ask: Ask, first: Snapshot, files: Sequence
     keys = [f"key_{place}" for place in range(len(key))]
     names = [column(name).alias(alias) for name, alias in zip(key, keys, strict=True)]
     brought = rows_in(spark, table, files, key).select(*names).distinct()
-    older, _, _ = in_range_of(brought, rows_at(spark, table, first.parent_id).select(*names), keys)
+    live = rows_at(spark, table, first.parent_id).select(*names)
+    older, _, _ = in_range_of(ask, brought, live, dict(zip(keys, key, strict=True)))
     return with_key_in(brought, older.distinct(), keys).count()
 
 

@@ -1,6 +1,7 @@
 """Do state, checkpoints and table keep what the contract promises?"""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
@@ -12,8 +13,9 @@ from bot.domain.looked import NotSeen
 from bot.domain.promised_terms import promised_terms
 from bot.domain.state_terms import state_terms
 from bot.domain.table_terms import cadence_term
+from bot.domain.time_terms import fresh_enough
 from spark_tasks import freshness
-from spark_tasks._words import MAX_ROWS, counted, lasting
+from spark_tasks._words import MAX_ROWS, counted
 
 TASK = Task(
     name="contract_agreement",
@@ -49,7 +51,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         *([_fresh(spark, ask)] if ask.contract.freshness else []),
     ]
     found.sort(key=lambda each: _ORDER.index(each.contract))
-    terms = tuple(Term(of=each.contract, promise=each.term, observed=each.observed, holds=each.holds) for each in found)
+    terms = tuple(_term(each) for each in found)
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
     verdict, headline = _judged(terms, unseen)
     return Answer(
@@ -91,13 +93,16 @@ def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
     assert promised is not None
     told = freshness.answer(spark, ask).finding
     age = told.event_age_s if isinstance(told, FreshnessFinding) else None
-    observed = "Its age cannot be told." if age is None else f"It was {lasting(age)} old when the metadata was read."
-    return ReviewFinding(
-        contract="table",
-        term=f"The newest event is at most {lasting(promised.total_seconds())} old.",
-        observed=observed,
-        holds=None if age is None else age <= promised.total_seconds(),
-        action="Ask for the evidence `freshness`: it tells whether commits or events stay away.",
+    return fresh_enough(promised, None if age is None else timedelta(seconds=age))
+
+
+def _term(found: ReviewFinding) -> Term:
+    return Term(
+        of=found.contract,
+        promise=found.term,
+        observed=found.observed,
+        holds=found.holds,
+        action="" if found.holds else found.action,
     )
 
 

@@ -11,7 +11,7 @@ from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, Copies, copies_of, w
 from spark_tasks._file_names import SUBTASK_IN_FILE_NAME
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, could_not, counted, shown, without_key
 from spark_tasks._writers import writers_of
 
 TASK = Task(
@@ -20,7 +20,8 @@ TASK = Task(
     question="Does any business key live more than once, with at least one copy from the window?",
     confirmed_means="some key lives more than once",
     needs=("table", "contract.key"),
-    cost="key columns of the window's rows, and of older rows within the same bounds",
+    cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "
+    "(text, UUIDs), and where the window overwrites or deletes (an upsert job's does), of all rows of the table",
 )
 MAX_PAIRS = 500
 
@@ -29,8 +30,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Counts are exact for rows that are live at the window's end; the sample and the pairs are the largest."""
     if (unfit := without_key(ask, "Duplicates")) is not None:
         return unfit
-    if missing := absent_columns(ask, ask.contract.event_time, ask.contract.position):
-        return could_not(f"Duplicates cannot be counted: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)

@@ -15,7 +15,7 @@ from spark_tasks._data_files import comparable, whole_schema
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, could_not, counted, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
 TASK = Task(
@@ -38,8 +38,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     if (unfit := without_key(ask, "Extra copies")) is not None:
         return unfit
-    if missing := absent_columns(ask, ask.contract.event_time, ask.contract.position):
-        return could_not(f"Extra copies cannot be told: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
@@ -73,7 +71,7 @@ def _rows(spark: SparkSession, ask: Ask, reach: Reach, repeated: DataFrame) -> D
         F.array(*(_hash(each) for each in told)).cast("array<bigint>").alias("hashes"),
     ]
     live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
-    narrowed, _, _ = in_range_of(repeated, live, keys)
+    narrowed, _, _ = in_range_of(ask, repeated, live, dict(zip(keys, ask.contract.key, strict=True)))
     return with_key_in(narrowed, repeated, keys)
 
 

@@ -21,6 +21,7 @@ TASK = Task(
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
     cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
     reads="metadata",
+    version=2,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -121,11 +122,14 @@ def _verb(number: int) -> str:
 
 def _calm(finding: LeakedManifestsFinding) -> str:
     waiting, left = finding.of(LeakStanding.PENDING), finding.of(LeakStanding.LEFT_OVER)
+    given_up = finding.of(LeakStanding.GIVEN_UP)
     if not finding.manifests:
         return "No Flink manifest lies on storage: every checkpoint's files are in the table"
     told = []
     if waiting:
         told.append(f"{counted(len(waiting), 'Flink manifest')} may still be committed ({_checkpoints(waiting)})")
+    if given_up:
+        told.append(f"{counted(len(given_up), 'Flink manifest')} whose rows were read again")
     if left:
         told.append(f"{counted(len(left), 'Flink manifest')} of files that are in the table")
     return " and ".join(told)
@@ -144,7 +148,8 @@ def _checkpoints(leaks: Sequence[LeakedManifest]) -> str:
 
 def _telling(finding: LeakedManifestsFinding) -> list[LeakedManifest]:
     """Lost ones first, then those that wait, by run and checkpoint."""
-    order = [LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.PENDING, LeakStanding.LEFT_OVER]
+    order = [LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.PENDING]
+    order += [LeakStanding.GIVEN_UP, LeakStanding.LEFT_OVER]
     return sorted(
         finding.manifests, key=lambda leak: (order.index(leak.standing), leak.job_id, leak.checkpoint_id, leak.path)
     )[:MAX_ROWS]

@@ -16,7 +16,8 @@ from spark_tasks._chain import carried_before, faults, missing, runs_of, telling
 from spark_tasks._code_version import code_version_of
 from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
 from spark_tasks._ledger_cells import COLUMNS, lines_of
-from spark_tasks._missing_commits import missing_after, missing_before
+from spark_tasks._missing_between import missing_before
+from spark_tasks._missing_commits import missing_after
 from spark_tasks._sinks import Sinks
 from spark_tasks._window import reach_of
 from spark_tasks._words import could_not, counted
@@ -65,7 +66,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         headline=headline,
         measures=_measures(ledger),
         columns=COLUMNS,
-        rows=lines_of(telling(ledger.rows)),
+        rows=lines_of(telling(ledger.rows), readers_known=ledger.readers_known, looked_at=world.table.read_at),
         finding=LedgerFinding(ledger=ledger),
         sources=_sources(world, commits),
         could_not_look=tuple(source for source in asked if isinstance(source, NotSeen)),

@@ -8,7 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
-from spark_tasks._places import edges_of, gaps_between, live_places, rolled_back_places, window_places
+from spark_tasks._near import Edge
+from spark_tasks._places import gaps_between, live_places, rolled_back_places
+from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, counted, ids, shown
 
@@ -18,7 +20,8 @@ TASK = Task(
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
-    cost="position columns of the window's rows and of the three commits below it",
+    cost="position columns of the window's rows, and of files whose positions reach its lowest or the next below (the "
+    "key's too, where no source partition is named); of older files, where that one does not live",
 )
 _WHOLE = {"int", "long"}
 
@@ -26,8 +29,9 @@ _WHOLE = {"int", "long"}
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Gaps of live positions from just below the window's lowest position to the highest live one.
 
-    Positions are compared within each source partition where the contract names one. Copies do not hide or
-    make a gap. Where nothing lay below the window, it is compared from its own lowest position on.
+    Positions are compared within each source partition where the contract names one; where it names none, rows of
+    different keys at one position show that there are several. Copies do not hide or make a gap. A window that holds
+    the table's first commit is compared from its own lowest position on.
     """
     if (unfit := _unfit(ask)) is not None:
         return unfit
@@ -36,48 +40,49 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
     if not reach.main and not reach.branches:
         return _whole(None, "No commit in the window, so no position can be missing from it.")
-    edges = edges_of(window_places(spark, ask, reach)).persist()
+    edges = edges_of(spark, ask, reach)
+    if isinstance(edges, NotSeen):
+        return could_not(f"Missing positions cannot be told: {edges.reason}", edges)
+    if not edges.each:
+        return _without_positions(ask, edges.rows)
+    live = live_places(spark, ask, reach.until, edges.each).persist()
     lost = None
     try:
-        total = edges.agg(
-            F.min("lowest").alias("lowest"), F.min("from_").alias("from_"), F.sum("rows").alias("rows")
+        span = live.agg(
+            F.max("position").alias("highest"),
+            F.count_if(F.col("position") >= F.col("lowest")).alias("positions"),
+            F.count_if("is_shared").alias("shared"),
         ).first()
-        assert total is not None
-        if total["lowest"] is None:
-            return _without_positions(ask, int(total["rows"] or 0))
-        live = live_places(spark, ask, reach.until, total["from_"], edges).persist()
-        try:
-            span = live.agg(
-                F.max("position").alias("highest"), F.count_if(F.col("position") >= F.col("lowest")).alias("positions")
-            ).first()
-            gaps = gaps_between(live)
-            counts = gaps.agg(F.count("*").alias("gaps"), F.sum("size").alias("missing")).first()
-            first = gaps.orderBy("partition", "first").limit(MAX_ROWS).collect()
-            assert span is not None
-            assert counts is not None
-            if reach.branches:
-                lost = rolled_back_places(spark, ask, reach, live).first()
-        finally:
-            live.unpersist()
+        assert span is not None
+        if span["shared"]:
+            return _of_several_partitions(ask, int(span["shared"]))
+        gaps = gaps_between(live)
+        counts = gaps.agg(F.count("*").alias("gaps"), F.sum("size").alias("missing")).first()
+        first = gaps.orderBy("partition", "first").limit(MAX_ROWS).collect()
+        assert counts is not None
+        if reach.branches:
+            lost = rolled_back_places(spark, ask, reach, live).first()
     finally:
-        edges.unpersist()
+        live.unpersist()
+    if edges.unplaced and not counts["missing"]:
+        return _from_nowhere(ask, edges.unplaced)
     finding = GapsFinding(
-        lowest=int(total["lowest"]),
+        lowest=edges.each[0].lowest,
         highest=None if span["highest"] is None else int(span["highest"]),
         positions=int(span["positions"]),
         missing=int(counts["missing"] or 0),
         gaps=tuple(_gap(row, ask) for row in first),
     )
-    return _told(ask, reach, finding, int(counts["gaps"]), lost)
+    return _told(ask, reach, finding, int(counts["gaps"]), lost, edges)
 
 
-def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | None) -> Answer:
+def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | None, edges: Edges) -> Answer:
     inside = int(lost["inside"]) if lost else 0
     above = int(lost["above"]) if lost else 0
     verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
     return Answer(
         verdict=verdict,
-        headline=_headline(reach, finding, gaps, inside, above),
+        headline=_headline(reach, finding, gaps, inside, above, from_=_beginning(ask, edges)),
         measures=(
             Measure(name="missing positions", value=finding.missing, unit="positions"),
             Measure(name="gaps", value=gaps, unit="gaps"),
@@ -88,10 +93,19 @@ def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | N
         rows=tuple(_row(ask, gap) for gap in finding.gaps),
         finding=finding.model_copy(update={"to_come": above}),
         sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
+        could_not_look=(unplaced(ask, edges.unplaced),) if edges.unplaced else (),
     )
 
 
-def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int) -> str:
+def _beginning(ask: Ask, edges: Edges) -> str:
+    """From where on nothing is missing, where the table begins with a later position than the first that there is."""
+    first = edges.each[0]
+    if not edges.begins_with_table or first.lowest <= 0 or len(edges.each) > 1:
+        return ""
+    return f" from {shown(ask.contract.position or '', first.lowest, ask.contract)}, with which the table begins,"
+
+
+def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int, *, from_: str) -> str:
     lost = [s.snapshot_id for s in reach.rolled_back]
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
@@ -101,7 +115,7 @@ def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above:
             if above
             else ""
         )
-        return f"No position is missing up to the highest live one, {finding.highest}.{waiting}"
+        return f"No position is missing{from_} up to the highest live one, {finding.highest}.{waiting}"
     first = finding.gaps[0]
     where = f"{first.first} to {first.last}" if first.size > 1 else f"{first.first}"
     partition = f" of partition {first.partition}" if first.partition is not None else ""
@@ -149,6 +163,20 @@ def _without_positions(ask: Ask, rows: int) -> Answer:
             reason=f"All {rows:,} rows of the window have null there.",
             remedy="Look whether the job still fills it; name another column if not.",
         ),
+    )
+
+
+def _of_several_partitions(ask: Ask, shared: int) -> Answer:
+    several = several_partitions(ask, shared)
+    return could_not(f"Missing positions cannot be told: {several.reason}", several)
+
+
+def _from_nowhere(ask: Ask, edges: Sequence[Edge]) -> Answer:
+    missing = unplaced(ask, edges)
+    return could_not(
+        "No position is missing between those that were seen, but below them there may be: "
+        f"{missing.reason[0].lower()}{missing.reason[1:]}",
+        missing,
     )
 
 

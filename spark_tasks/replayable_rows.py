@@ -8,9 +8,10 @@ from bot.domain.findings import ReplayableFinding
 from bot.domain.looked import NotSeen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from spark_tasks._data_files import whole_schema
-from spark_tasks._places import edges_of, gaps_between, live_places, window_places
+from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at
 from spark_tasks._replay import Named, rows_absent, rows_given, summed
+from spark_tasks._source_edges import edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted, shown, without_key
 
@@ -57,16 +58,21 @@ def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | No
     """(the missing positions, how many)."""
     if not reach.main and not reach.branches:
         return None, 0
-    edges = edges_of(window_places(spark, ask, reach)).persist()
+    edges = edges_of(spark, ask, reach)
+    if isinstance(edges, NotSeen):
+        return edges, 0
+    if not edges.each:
+        return None, 0
+    live = live_places(spark, ask, reach.until, edges.each).persist()
     try:
-        lowest = edges.agg(F.min("from_").alias("from_"), F.min("lowest").alias("lowest")).first()
-        assert lowest is not None
-        if lowest["lowest"] is None:
-            return None, 0
-        gaps = gaps_between(live_places(spark, ask, reach.until, lowest["from_"], edges))
-        found = gaps.orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
+        shared = live.where("is_shared").count()
+        found = gaps_between(live).orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
     finally:
-        edges.unpersist()
+        live.unpersist()
+    if shared:
+        return several_partitions(ask, shared), 0
+    if not found and edges.unplaced:
+        return unplaced(ask, edges.unplaced), 0
     if len(found) > MAX_RANGES:
         return NotSeen(
             source="gaps of source positions",

@@ -1,7 +1,11 @@
-"""What people do to a table beside writing rows: properties, columns, partitioning, tags. None of it is a snapshot."""
+"""What people do to a table beside writing rows: properties, columns, partitioning, tags, compaction."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
+import pyarrow as pa
+from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table
 from pyiceberg.transforms import DayTransform
 from pyiceberg.types import IcebergType, StringType
@@ -37,6 +41,26 @@ class AlteredTable:
         self._table.refresh()
         with self._table.update_spec() as change:
             change.add_field(name, DayTransform(), f"{name}_day")
+
+    def compacts(self, into: pa.Table) -> SnapshotId:
+        """All live files are replaced by one with these rows, which should be the same.
+
+        PyIceberg knows no `replace`: the newest metadata file is written anew with the word."""
+        self._table.refresh()
+        with self._table.transaction() as change, change.update_snapshot().overwrite() as overwrite:
+            for task in self._table.scan().plan_files():
+                overwrite.delete_data_file(task.file)
+            for file in _dataframe_to_data_files(change.table_metadata, into, self._table.io):
+                overwrite.append_data_file(file)
+        self._table.refresh()
+        path = Path(self._table.metadata_location.removeprefix("file://"))
+        told = json.loads(path.read_text())
+        told["snapshots"][-1]["summary"]["operation"] = "replace"
+        path.write_text(json.dumps(told))
+        self._table.refresh()
+        head = self._table.metadata.current_snapshot_id
+        assert head is not None
+        return SnapshotId(head)
 
     def tags(self, name: str, snapshot: SnapshotId) -> None:
         """A tag is put on a snapshot."""

@@ -39,7 +39,7 @@ F2 = Mode(
     title="the job was restored from an older savepoint",
     needs=("ledger",),
     false_positives=("A backfill that repeats checkpoint ids on purpose.",),
-    neighbours=("F13",),
+    neighbours={"F13": "There both write; here one."},
 )
 F13 = F2.model_copy(update={"code": "F13", "name": "two_writers", "title": "two jobs write the table"})
 F18 = F2.model_copy(update={"code": "F18", "name": "source_offsets", "title": "the source started elsewhere"})

@@ -77,6 +77,7 @@ class Story:
         finding: Finding | None = None,
         columns: Sequence[str] = ("order_id", "copies"),
         rows: Sequence[tuple[str, ...]] = (("4711", "2"), ("4712", "2")),
+        branch: str | None = None,
     ) -> "Story":
         """A task is asked for and answers."""
         self._run += 1
@@ -100,8 +101,9 @@ class Story:
             at=self.now,
             took_ms=1840,
             bytes_read=48_213,
+            branch=branch,
         )
-        self.says(e.EvidenceRequested(run=run, task=task, step=StepId("duplicates")), by=ANA)
+        self.says(e.EvidenceRequested(run=run, task=task, step=StepId("duplicates"), branch=branch), by=ANA)
         return self.says(e.EvidenceRecorded(run=run, evidence=evidence))
 
     def draws_the_ledger(self, ledger: Ledger | None = None) -> "Story":
@@ -155,6 +157,14 @@ class Story:
         how, detail = ("delivered", "in C0OWNERS01") if reached else ("failed", "channel_not_found")
         ended = {"proposal": PROPOSAL, "to": pages[0], "how": how, "detail": detail}
         return self.says(e.OwnersPaged.model_validate(ended))
+
+    def loses_the_answer_to_its_stop(self) -> "Story":
+        """The approved rewind is begun; whether its run was stopped is not known."""
+        said = "Flink does not know run b92e04 any more."
+        self.says(e.ExecutionStarted(proposal=PROPOSAL), by=BEN)
+        self.says(e.EffectStarted(proposal=PROPOSAL, index=0))
+        self.says(e.EffectEnded(proposal=PROPOSAL, index=0, how="unknown", detail=said))
+        return self.says(e.ExecutionEnded(proposal=PROPOSAL, outcome="unknown", sentence=said))
 
     def rewinds(self, outcome: str = "applied") -> "Story":
         """The approved rewind is carried out."""

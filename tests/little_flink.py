@@ -98,10 +98,22 @@ class LittleFlink:
             restored=restored,
             failures=(),
             vertices=(
-                Vertex(vertex_id=OperatorId("f" * 32), name="Sink", parallelism=1, status=told["state"], attempt=0),
+                Vertex(
+                    vertex_id=OperatorId("f" * 32),
+                    name="Sink",
+                    parallelism=told.get("parallelism", 1),
+                    status=told["state"],
+                    attempt=0,
+                ),
             ),
             code_version="test",
         )
+
+    def rescales(self, job_id: JobId, parallelism: int) -> None:
+        """Somebody, or an autoscaler, changes the resource requirements of the run; it keeps its id."""
+        runs = self._read()
+        runs[job_id]["parallelism"] = parallelism
+        self._write(runs)
 
     def breaks(self, job_id: JobId) -> None:
         """The run fails again and again: it can take no savepoint any more."""
@@ -124,6 +136,15 @@ class LittleFlink:
         self._note(f"stop {job_id}")
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
+
+    def forgets(self, job_id: JobId) -> JobRun:
+        """The JobManager came back without high availability: it knows nothing of the run, which is as it was here."""
+        run = self.run(job_id)
+        assert run is not None
+        runs = self._read()
+        del runs[job_id]
+        self._write(runs)
+        return run
 
     refuses: str | None = None
     """What stands in the way of a start."""

@@ -14,12 +14,12 @@ from bot.domain.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.ids import JobId, ProposalId, SnapshotId
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
-from bot.domain.table import HeadMove, TableState
+from bot.domain.table import HeadMove, Ref, TableState
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN, rewind
+from tests.decisions import ANA, BEN, HEAD_AFTER, rewind
 from tests.incidents import Story
 
 PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
@@ -32,6 +32,32 @@ MENDED = SnapshotId(8100000000000000001)
 NEXT = SnapshotId(8100000000000000002)
 """What the job commits on top of the repair."""
 WRONG = tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
+
+
+def table_rewound() -> TableState:
+    """Main is back at run A's last commit; run C's first commit is proven, and its second came after the proof."""
+    state = orders.table_state()
+    good = next(s for s in state.snapshots if s.snapshot_id == orders.GOOD)
+    moves = [*state.head_moves, HeadMove(at=orders.NINE + timedelta(minutes=18), snapshot_id=orders.GOOD)]
+    snapshots = [*state.snapshots]
+    for checkpoint, snapshot_id in ((11, HEAD_AFTER), (12, SnapshotId(HEAD_AFTER + 1000))):
+        commit = {
+            "snapshot_id": snapshot_id,
+            "parent_id": moves[-1].snapshot_id,
+            "sequence_number": checkpoint - 1,
+            "committed_at": orders.NINE + timedelta(minutes=9 + checkpoint),
+            "summary": {"flink.job-id": JobId(orders.RUN_C), "flink.max-committed-checkpoint-id": str(checkpoint)},
+        }
+        snapshots.append(good.model_copy(update=commit))
+        moves.append(HeadMove(at=snapshots[-1].committed_at, snapshot_id=snapshot_id))
+    return state.model_copy(
+        update={
+            "head": moves[-1].snapshot_id,
+            "snapshots": tuple(snapshots),
+            "head_moves": tuple(moves),
+            "refs": (Ref(name="waterline", kind="tag", snapshot_id=HEAD_AFTER),),
+        }
+    )
 
 
 def table_published() -> TableState:

@@ -22,7 +22,7 @@ from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.ports import JobPorts, Journal
+from bot.ports import JobPorts, Journal, PastRuns
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -49,6 +49,7 @@ class Damaged:
             SystemClock(),
         )
         self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
+        self.history: PastRuns | None = None
 
     @classmethod
     def made_in(cls, folder: Path) -> "Damaged":
@@ -141,7 +142,7 @@ class Damaged:
         observer = Observer(
             self.catalog,
             {ORDERS: setup},
-            {JOB: JobPorts(self.flink, self.checkpoints)},
+            {JOB: JobPorts(self.flink, self.checkpoints, self.history)},
             reads=_NoReads(),
             files=FolderOfTable(),
         )

@@ -50,7 +50,12 @@ def live_run(plan: Plan) -> JobRun | None:
 
 def alone(job: str, live: JobRun | None) -> Requirement:
     """That the run which is to be stopped is the only one, or that there is none."""
-    return RunIsCurrent(job=job, job_id=live.job_id) if live else NobodyWrites(job=job)
+    return this_run(job, live) if live else NobodyWrites(job=job)
+
+
+def this_run(job: str, live: JobRun) -> RunIsCurrent:
+    """That it is the only one, at the scale that it has now."""
+    return RunIsCurrent(job=job, job_id=live.job_id, parallelism=live.parallelism)
 
 
 def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:

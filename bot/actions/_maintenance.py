@@ -2,8 +2,11 @@
 
 `gc.enabled=false` makes Iceberg itself refuse to expire snapshots and to remove orphan files, in Spark's procedures, in
 Flink's table maintenance and in every other user of its library. It does not stop compaction (`rewrite_data_files`,
-which deletes nothing by itself), nor services that do not use that library: those of a cloud's table buckets, or a
-lifecycle rule of the storage. For these the sign `waterline.maintenance=frozen` is there to be read.
+which deletes nothing by itself), and no property does: Spark's action asks only its own options (Iceberg 1.12), Flink's
+`compaction-enabled` and `flink-maintenance.rewrite.*` are read from the job's write options and configuration when it
+starts (1.11). A compaction that comes in between is a commit that nobody foresaw. Nor does it stop services that do not
+use that library: those of a cloud's table buckets, or a lifecycle rule of the storage. For these the sign
+`waterline.maintenance=frozen` is there to be read.
 
 What `gc.enabled` was before is noted on the table by the very commit that freezes it, so that whoever thaws it, and
 whatever has crashed in between, sets back exactly that.

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from bot.domain.clock_time import clock_time
 from bot.domain.errors import CouldNotLook, Superseded
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.requirements import (
     HeadDescends,
@@ -32,8 +33,12 @@ class World:
     jobs: Mapping[str, JobPorts]
 
     def live(self, job: str) -> list[JobId]:
+        """The ids of the runs of a job that are not at their end. Raises CouldNotLook."""
+        return [run.job_id for run in self.live_runs(job)]
+
+    def live_runs(self, job: str) -> list[JobRun]:
         """The runs of a job that are not at their end. Raises CouldNotLook."""
-        return [run.job_id for run in self.jobs[job].flink.runs(job) if not run.is_terminal]
+        return [run for run in self.jobs[job].flink.runs(job) if not run.is_terminal]
 
 
 def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bool = False) -> None:
@@ -76,7 +81,8 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
         case HeadDescends():
             return unforeseen(table, requirement.head, requirement.job_id)
         case RunIsCurrent():
-            return _other_run(requirement, world.live(requirement.job))
+            live = world.live_runs(requirement.job)
+            return _other_run(requirement, [run.job_id for run in live]) or _rescaled(requirement, live[0])
         case RunsAlive():
             return _other_runs(requirement, world.live(requirement.job))
         case NobodyWrites():
@@ -140,6 +146,22 @@ def _other_run(requirement: RunIsCurrent, live: Sequence[JobId]) -> str | None:
     found = ", ".join(short_job(job_id) for job_id in live) or "no run"
     return (
         f"Expected run {short_job(requirement.job_id)} of {requirement.job} to be the one that is alive; found {found}."
+    )
+
+
+def _rescaled(requirement: RunIsCurrent, run: JobRun) -> str | None:
+    """By Flink's adaptive scheduler, whoever has asked it. A run that is not settled has no scale to compare."""
+    names = {vertex.vertex_id: vertex.name for vertex in run.vertices}
+    changed = [
+        f"{names.get(vertex, vertex)} from {was} to {now}"
+        for vertex, was in requirement.parallelism.items()
+        if (now := run.parallelism.get(vertex, was)) != was
+    ]
+    if not changed:
+        return None
+    return (
+        f"Expected run {short_job(run.job_id)} at the scale at which it was approved; somebody has rescaled it: "
+        f"{', '.join(changed)}."
     )
 
 

@@ -10,12 +10,21 @@ from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
 from bot.domain.table import Snapshot, TableState
 
+NONE_WAS_ALIVE = "Start no run: none was alive before."
+
 
 def rewound(
-    plan: Plan, action: Action, to: SnapshotId, point: RestorePoint | None, live: JobRun | None, *, title: str
+    plan: Plan,
+    action: Action,
+    to: SnapshotId,
+    point: RestorePoint | None,
+    live: JobRun | None,
+    *,
+    title: str,
+    unstarted: str = NONE_WAS_ALIVE,
 ) -> Proposal:
-    """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: there is no such run; none is
-    started. Raises Refused where no job is configured."""
+    """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: no run is started, and `unstarted`
+    says why and what people do. Raises Refused where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
@@ -38,7 +47,7 @@ def rewound(
         title=title,
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, to, point, live),
+        preview=_preview(plan, to, point, live, unstarted),
         undo=_undo(kept, point, live),
     )
 
@@ -61,7 +70,7 @@ def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
     )
 
 
-def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRun | None) -> Preview:
+def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRun | None, unstarted: str) -> Preview:
     table = plan.case.observation.table
     left = left_behind(table, to)
     rows = sum(s.counted("added-records") for s in left)
@@ -72,7 +81,7 @@ def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRu
         "anything unforeseen was committed; the present head stays readable under a tag.",
     ]
     if point is None:
-        sentences.append("Start no run: none was alive before.")
+        sentences.append(unstarted)
         restarts = "no run is started"
     else:
         sentences += [

@@ -1,13 +1,15 @@
 """Builds the proposal that undoes another one from the results of its effects."""
 
-from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._draft import job_and_head, live_run
 from bot.actions._requirements import committer
 from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint
 from bot.actions._rewinding import left_behind, rewound
-from bot.domain.action import Action, Past, Plan
+from bot.actions._undoing_marks import brought_back, unmarked
+from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.clock_time import clock_time
 from bot.domain.effects import (
+    DropBranch,
     MarkTable,
     MoveFiles,
     MoveTable,
@@ -19,11 +21,11 @@ from bot.domain.effects import (
 )
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import PairVerdict
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import RefIs, TableIs
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 
 
 class Deeds:
@@ -42,6 +44,8 @@ class Deeds:
         self.moved_to = next((_moved_to(e) for _, e in done if isinstance(e, MoveTable | PublishBranch)), None)
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
+        self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
+        self.stood_still = past.stood_still
         self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
 
 
@@ -71,6 +75,12 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
             f"It stopped run {short_job(did.fork)}, one of two writers; Waterline starts no second writer.",
             "Start it by hand from the state that its stop has left, if it has to be.",
         )
+    if did.gives_up is not None:
+        raise _impossible(
+            did,
+            f"It gave a repair up: branch {did.gives_up} is not made again from what may have expired.",
+            "Propose the repair anew, which makes a new branch.",
+        )
     if did.started is not None or did.moved_from is not None:
         return _moved_back(plan, action, did, title)
     if did.stopped is not None:
@@ -85,9 +95,9 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
         proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
         return proposal.model_copy(update={"title": title})
     if did.aside is not None:
-        return _brought_back(plan, action, did.aside, title)
+        return brought_back(plan, action, did.aside, title)
     if did.marks:
-        return _unmarked(plan, action, did, title)
+        return unmarked(plan, action, did.marks, title)
     raise _impossible(
         did, "It has changed neither main nor the job nor a mark of the table.", "Nothing has to be done."
     )
@@ -121,7 +131,29 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
             "an undo would lose what it holds.",
             "Talk to that writer first. Diagnose again: what to do is decided by the state of today.",
         )
+    if did.stopped is None and did.stood_still is not None:
+        return _as_before_the_rehearsal(plan, action, did, did.stood_still, to, live, title)
     point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None
+    return rewound(plan, action, to, point, live, title=title)
+
+
+def _as_before_the_rehearsal(
+    plan: Plan, action: Action, did: Deeds, stood: StoodStill, to: SnapshotId, live: JobRun | None, title: str
+) -> Proposal:
+    """Main goes back to where the branch began, and the job to what the rehearsal's stop left there. Where that is not
+    proven to pair, main goes back all the same, and what people start by hand is said."""
+    try:
+        point = _state_of(plan, did, stood.run, to)
+    except Refused as unproven:
+        run = short_job(stood.run)
+        first = f"{stood.savepoint}, which the rehearsal's stop of run {run} took" if stood.savepoint else None
+        by_hand = (
+            f"Start no run. {unproven.found} Start the job by hand once main is back: from "
+            + (f"{first}, if storage gives it again; else from " if first else "")
+            + f"a restore point of run {run} that pairs with {short(to)} (`/waterline run checkpoint_pairing` lists "
+            "them). From any other it would lose or repeat rows."
+        )
+        return rewound(plan, action, to, None, live, title=title, unstarted=by_hand)
     return rewound(plan, action, to, point, live, title=title)
 
 
@@ -143,7 +175,7 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
             f"Expected an answer from {missing.source}; found: {missing.reason}",
             missing.remedy,
         )
-    wanted = next((s.snapshot_id for s in table.ancestors(at) if s.job_id and s.checkpoint_id is not None), None)
+    wanted = next((s for s in table.ancestors(at) if s.job_id and s.checkpoint_id is not None), None)
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     told = pairings(of_run, table, observation.jobs)
     for each in told:
@@ -151,7 +183,7 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
             each.verdict is PairVerdict.PAIRED
             and each.is_durable
             and each.snapshot_id is not None
-            and each.snapshot_id == wanted
+            and _is_of(table.by_id.get(each.snapshot_id), wanted)
             and each.checkpoint_id is not None
             and each.digest is not None
         ):
@@ -162,68 +194,20 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
                 digest=each.digest,
                 is_right=False,
             )
+    stood = short(wanted.snapshot_id if wanted else None)
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"
     raise _impossible(
         did,
-        f"Expected a savepoint of run {short_job(run)} that pairs with {short(wanted)}, where the table stood; found "
-        f"{found}.",
+        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, where the table stood; found {found}.",
         "Without it the job would lose or repeat rows. Diagnose again, and propose what the state of today asks for.",
     )
 
 
-def _brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
-    """Every file goes where it came from."""
-    table = plan.case.observation.table
-    back = tuple((target, source) for source, target in aside.moves)
-    folder = aside.note.rpartition("/")[0]
-    return drafted(
-        plan,
-        action,
-        title=title,
-        effects=(
-            MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),
-        ),
-        requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(
-            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is touched."),
-            sure=f"{len(back)} files that nothing names come back; no row is touched.",
-        ),
-        undo="`/waterline undo` puts them aside again.",
-    )
-
-
-def _unmarked(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
-    """Tags that were set go, properties get the values from before."""
-    table = plan.case.observation.table
-    effects: list[MarkTable] = []
-    requirements: list[RefIs] = []
-    sentences: list[str] = []
-    for before, mark in did.marks:
-        back = {key.removeprefix("property "): value for key, value in before.items()}
-        effects.append(
-            MarkTable(
-                table=table.name,
-                why="Take the marks away again",
-                remove_tags=tuple(mark.new_tags),
-                set_properties=back,
-                remove_properties=tuple(key for key in mark.set_properties if key not in back),
-            )
-        )
-        requirements += [RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in mark.new_tags.items()]
-        sentences += [f"Remove the tag {tag}." for tag in mark.new_tags]
-        sentences += [f"Set {key} to {value} again." for key, value in back.items()]
-    return drafted(
-        plan,
-        action,
-        title=title,
-        effects=effects,
-        requirements=(TableIs(uuid=table.uuid), *requirements),
-        preview=untouched(
-            (*sentences, "Neither main nor the job is touched."),
-            sure="The marks go; main and the job stay as they are.",
-        ),
-        undo="`/waterline undo` sets the marks again, if nothing has expired meanwhile.",
-    )
+def _is_of(paired: Snapshot | None, wanted: Snapshot | None) -> bool:
+    """Whether both are commits of one checkpoint: a commit that was made twice (F1) pairs by its first copy."""
+    if paired is None or wanted is None:
+        return False
+    return (paired.job_id, paired.checkpoint_id) == (wanted.job_id, wanted.checkpoint_id)
 
 
 def _impossible(did: Deeds, found: str, do: str) -> Refused:

@@ -44,7 +44,8 @@ def _proof(plan: Plan) -> str:
         return "Whether the rows of the last checkpoint are in the table is not proven: no source position was counted."
     if gaps.missing:
         return f"{gaps.missing} source positions are missing: what the old state owed is lost unless it is replayed."
-    return f"No source position up to {gaps.highest} is missing at the head: the old state owes nothing up to there."
+    highest = plan.case.contract.shown(plan.case.contract.position, gaps.highest)
+    return f"No source position up to {highest} is missing at the head: the old state owes nothing up to there."
 
 
 def _start(plan: Plan, live: JobRun | None) -> str:

@@ -14,6 +14,7 @@ ACTION = Action(
     title="Give the repair up",
     promise="The repair's branch is gone, main is as it was, and the job goes on.",
     needs=(),
+    is_destructive=True,
     proofs=(),
     on_request=True,
     moves_waterline="no",

@@ -28,6 +28,7 @@ ACTION = Action(
 def propose(plan: Plan) -> Proposal:
     """The fast-forward, and the start from the savepoint that the rehearsal's stop took. Raises Refused."""
     done = rehearsed(plan, ACTION)
+    _must_be_proven(plan, done)
     table = plan.case.observation.table
     job, head = job_and_head(plan, ACTION)
     if head != done.base:
@@ -73,6 +74,26 @@ def propose(plan: Plan) -> Proposal:
     return proposal.model_copy(update={"because": done.because, "code": done.code})
 
 
+def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
+    """Raises Refused unless the rehearsal's verification passed, at the very snapshot that would be published."""
+    proof = plan.rehearsed.verified if plan.rehearsed is not None else None
+    if proof is not None and proof.passed and proof.head == done.head:
+        return
+    if proof is None:
+        found = "it was not verified: it is still being looked at, or the rehearsal was not carried out to its end"
+    elif not proof.passed:
+        failed = (f"{check.name}: {check.sentence}" for check in proof.checks if check.passed is not True)
+        found = f"the verification did not pass. {' '.join(failed)}"
+    else:
+        found = f"what was verified is {short(proof.head)}"
+    raise Refused(
+        f"The repair on branch {done.branch} is not proven, so it cannot be published.",
+        f"Expected a verification of it at {short(done.head)} that passed; found: {found.rstrip('.')}.",
+        "Click “Verify again” on the message of the repair's proposal, if it has the button; else give the repair up: "
+        "/waterline propose drop_repair_branch.",
+    )
+
+
 def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
@@ -115,6 +136,7 @@ def _undo(kept: str, done: Rehearsed) -> str:
     if done.stopped is None:
         return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too."
     return (
-        f"`/waterline undo` stops the new run and moves main back to the tag {kept}; start the job then from the state "
-        f"of run {short_job(done.stopped)}. That brings the fault back, too."
+        f"`/waterline undo` stops the new run, moves main back to the tag {kept} and starts the job from the state of "
+        f"run {short_job(done.stopped)}; where that is not proven to pair, it says what to start by hand. That brings "
+        "the fault back, too."
     )

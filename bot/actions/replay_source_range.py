@@ -6,6 +6,7 @@ the evidence looked at, value for value.
 
 from bot.actions._rehearsing import rehearsal_of
 from bot.domain.action import Action, Plan
+from bot.domain.contract import TableContract
 from bot.domain.effects import ReplayRows
 from bot.domain.errors import Refused
 from bot.domain.findings import ReplayableFinding
@@ -55,8 +56,8 @@ def propose(plan: Plan) -> Proposal:
         write,
         title=f"{ACTION.title}: {_rows(found.absent)}",
         sentences=(
-            f"Make {_bounds(found.bounds)} once more from the source ({recipe.source}), and write "
-            f"{_rows(found.absent)} there.{_span(found)}",
+            f"Make {_bounds(found.bounds, contract)} once more from the source ({recipe.source}), and write "
+            f"{_rows(found.absent)} there.{_span(found, contract)}",
             f"A row whose {' and '.join(contract.key)} lives already is left as it is; no other row is touched.",
             "Nothing is written if the source gives other rows by then than it gave for this proposal.",
         ),
@@ -136,23 +137,31 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
     return found
 
 
-def _bounds(bounds: ReplayRange) -> str:
+def _bounds(bounds: ReplayRange, contract: TableContract) -> str:
     if not bounds.positions:
+        if contract.hides(contract.event_time):
+            return "events of a range that is not shown"
         return (
             f"events from {bounds.event_from:%Y-%m-%d %H:%M:%S} until before {bounds.event_until:%Y-%m-%d %H:%M:%S} UTC"
         )
-    told = ", ".join(_one(each) for each in bounds.positions[:_RANGES_TOLD])
+    if contract.hides(contract.position):
+        return "positions that are not shown"
+    told = ", ".join(_one(each, contract) for each in bounds.positions[:_RANGES_TOLD])
     more = len(bounds.positions) - _RANGES_TOLD
     return f"positions {told}" + (f" and {more} more ranges" if more > 0 else "")
 
 
-def _one(each: PositionRange) -> str:
-    of = f" of partition {each.partition}" if each.partition is not None else ""
+def _one(each: PositionRange, contract: TableContract) -> str:
+    of = (
+        f" of partition {contract.shown(contract.position_partition, each.partition)}"
+        if each.partition is not None
+        else ""
+    )
     return (f"{each.first} to {each.last}" if each.first != each.last else f"{each.first}") + of
 
 
-def _span(found: ReplayableFinding) -> str:
-    if found.event_from is None or found.event_until is None:
+def _span(found: ReplayableFinding, contract: TableContract) -> str:
+    if contract.hides(contract.event_time) or found.event_from is None or found.event_until is None:
         return ""
     return f" They are events of {found.event_from:%Y-%m-%d %H:%M:%S} to {found.event_until:%Y-%m-%d %H:%M:%S} UTC."
 

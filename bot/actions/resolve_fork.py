@@ -17,6 +17,7 @@ ACTION = Action(
     title="Resolve the fork",
     promise="One run writes the table; the rows of the other are taken back by the proposal that follows.",
     needs=("ledger",),
+    is_destructive=True,
     proofs=(),
     moves_waterline="no",
 )

@@ -3,14 +3,14 @@
 Only a stop-with-savepoint pairs; an intermediate one commits nothing, and never will (facts 0.5).
 """
 
-from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, live_run, untouched
+from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, live_run, this_run, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal, Term
-from bot.domain.requirements import HeadDescends, PlanCounts, RunIsCurrent, TableIs
+from bot.domain.requirements import HeadDescends, PlanCounts, TableIs
 from bot.domain.savepoint_terms import AtProposal, planned_terms, retention_sentence, unplanned_terms
 from bot.domain.savepoints import UNPLANNED
 
@@ -48,7 +48,7 @@ def propose(plan: Plan) -> Proposal:
         ),
         requirements=(
             TableIs(uuid=table.uuid),
-            RunIsCurrent(job=job, job_id=live.job_id),
+            this_run(job, live),
             HeadDescends(head=head, job_id=live.job_id),
             *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),

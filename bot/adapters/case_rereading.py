@@ -16,6 +16,7 @@ from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.flink_kept import runs_again
 from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.lineage_events import united
 from bot.adapters.lineage_kept import LINEAGE, reads_again
 from bot.adapters.listing_kept import names_again
 from bot.adapters.manifests_again import manifests_again
@@ -108,7 +109,9 @@ def _checkpoints(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None
 
 
 def _of(recorded: StoredCheckpoint, now: StoredCheckpoint) -> tuple[str, ...]:
-    return differences(f"restore point {recorded.path}", recorded, now)
+    """Records without the manifests' folders are older than the reading of them."""
+    leaving = () if recorded.manifest_folders else ("manifest_folders",)
+    return differences(f"restore point {recorded.path}", recorded, now, leaving)
 
 
 def _beside(raw: Mapping[str, bytes], folder: str) -> Callable[[Handle], bytes | None]:
@@ -135,9 +138,8 @@ def _reads(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
     if not kept or not isinstance(recorded, Seen):
         return
     try:
-        now = {
-            read for address, events in kept.items() for read in reads_again(address, events, case.observation.table)
-        }
+        told_by = (reads_again(address, events, case.observation.table) for address, events in kept.items())
+        now = set(united(read for reads in told_by for read in reads))
     except (ValueError, KeyError) as error:
         again.tell(len(kept), "file of events", [f"events of lineage cannot be read now: {_first_line(error)}"])
         return

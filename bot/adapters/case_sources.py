@@ -16,10 +16,10 @@ from bot.adapters.lineage_kept import LINEAGE
 from bot.adapters.listing_kept import listing_of
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.opening import opened
-from bot.adapters.table_files import folder_of_flink
 from bot.adapters.text_cutting import flink_body, lineage_events
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
+from bot.domain.owed import folder_of_manifests
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one source; a larger one is named instead."""
@@ -85,7 +85,7 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     try:
         found.add(*listing_of(table, of_table), None)
     except _TROUBLE as error:
-        found.left_out.append(f"the names in {folder_of_flink(table)}: {type(error).__name__}")
+        found.left_out.append(f"the names in {folder_of_manifests(table)}: {type(error).__name__}")
     if (metadata := read(table.metadata_location)) is not None:
         found.add(table.metadata_location, metadata, None)
     _add_manifests(found, case, policy, read, of_table)

@@ -124,6 +124,7 @@ def stored_as(
         job_id=told.job_id or from_folder,
         written_at=written_at,
         pending_manifests=told.pending_manifests,
+        manifest_folders=told.manifest_folders,
         is_committer_read=told.is_committer_read,
         operator_ids=tuple(sizes) or told.named_operators,
         operator_names={part.operator_id: part.name for part in told.operators if part.name},

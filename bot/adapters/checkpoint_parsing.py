@@ -7,7 +7,7 @@ Where the operators' layout cannot be followed, the text is looked for in the wh
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bot.adapters.checkpoint_bytes import NotUnderstood
 from bot.adapters.checkpoint_handles import Handle
@@ -21,7 +21,11 @@ _HEADER_BYTES = 24
 _VERSIONS = range(3, 7)
 _FIRST_WITH_PROPERTIES = 4
 
-_MANIFEST = re.compile(rb"/metadata/(([0-9a-f]{32})-([0-9a-f]{32})-\d{5}-\d+-(\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro)")
+_MANIFEST = re.compile(rb"/(([0-9a-f]{32})-([0-9a-f]{32})-\d{5}-\d+-(\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro)")
+"""In whichever folder: the table property `flink.manifests.location` may name any."""
+_NOT_IN_A_PATH = re.compile(rb"[\x00-\x1f\x7f]")
+"""The length before a path ends with such a byte, because no manifest's path has fewer than 64 characters."""
+_LONGEST_FOLDER = 4096
 _V1_JOB = re.compile(rb"!([0-9a-f]{32})(?![0-9a-f-])")
 """V1 committer: the value of `iceberg-flink-job-id`, length plus one before it."""
 _V2_JOB_AND_OPERATOR = re.compile(rb"\x00\x20([0-9a-f]{32})\x00\x20([0-9a-f]{32})(?![0-9a-f-])")
@@ -53,7 +57,9 @@ class Told(Record):
     is_drained: bool = False
     job_id: JobId | None = None
     pending_manifests: tuple[str, ...] = ()
-    """By rising checkpoint id."""
+    """By rising checkpoint id; names without their folder."""
+    manifest_folders: dict[str, tuple[str, ...]] = {}
+    """Name -> the folders where the state says that it lies: the job's tables may have manifests of one name."""
     is_committer_read: bool = False
     """Whether the whole state of every committer was at hand and legible."""
     operators: tuple[OperatorPart, ...] = ()
@@ -90,7 +96,8 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
         not_understood = f"Which operators it holds, and how large, could not be followed: {error}."
     pieces = _committer_state(operators, beside)
     text = b"\0".join([content, *(piece for piece in pieces if piece is not None)])
-    manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in _MANIFEST.finditer(text)})
+    found = list(_MANIFEST.finditer(text))
+    manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in found})
     job_id = _job_id(text, manifests[-1][2] if manifests else None)
     return Told(
         checkpoint_id=CheckpointId(int.from_bytes(content[8:16], "big", signed=True)),
@@ -98,6 +105,7 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
         is_drained=is_drained,
         job_id=job_id,
         pending_manifests=tuple(name for _, name, _, _ in manifests),
+        manifest_folders=_folders(text, found),
         is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
         operators=operators,
         named_operators=_named(text, {operator for _, _, _, operator in manifests}),
@@ -162,6 +170,15 @@ def _job_id(text: bytes, of_newest_manifest: str | None) -> JobId | None:
         return JobId(of_newest_manifest)
     found = _V1_JOB.search(text) or _V2_JOB_AND_OPERATOR.search(text)
     return JobId(found[1].decode()) if found else None
+
+
+def _folders(text: bytes, manifests: Sequence[re.Match[bytes]]) -> dict[str, tuple[str, ...]]:
+    folders: dict[str, set[str]] = {}
+    for each in manifests:
+        before = text[max(0, each.start() - _LONGEST_FOLDER) : each.start()]
+        folder = _NOT_IN_A_PATH.split(before)[-1].decode(errors="replace")
+        folders.setdefault(each[1].decode(), set()).add(folder)
+    return {name: tuple(sorted(named)) for name, named in sorted(folders.items())}
 
 
 def _named(text: bytes, of_manifests: set[str]) -> tuple[OperatorId, ...]:

@@ -4,10 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import assert_never
 
-from open_data_contract_standard.model import OpenDataContractStandard
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
+from bot.adapters.contract_yaml import standard_of
 from bot.adapters.contracts import schema_of
 from bot.adapters.yaml_lines import with_item, with_key, with_list, with_value, word
 from bot.domain.contract import TableContract
@@ -101,7 +101,7 @@ def in_words(change: ContractChange) -> str:
 def _parsed(text: str, table: TableName, file: Path) -> tuple[CommentedMap, CommentedMap]:
     """(the document, the schema object of the table), with the places of their lines."""
     root = YAML(typ="rt", pure=True).load(text)
-    contract = OpenDataContractStandard.model_validate(YAML(typ="safe", pure=True).load(text))
+    contract = standard_of(text)
     described = schema_of(contract, table, file)
     place = next(n for n, each in enumerate(contract.schema_ or []) if each is described)
     return root, root["schema"][place]

@@ -17,9 +17,9 @@ from open_data_contract_standard.model import (
     ServiceLevelAgreementProperty,
 )
 from pydantic import ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from bot.adapters.contract_yaml import standard_of
 from bot.domain.contract import ContractColumn, TableContract
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName
@@ -84,10 +84,9 @@ def merged(inline: TableContract, filed: TableContract) -> TableContract:
 
 
 def read_contract(file: Path) -> OpenDataContractStandard:
-    """The whole file, checked. Raises BadConfiguration."""
+    """The whole file but its team, checked. Raises BadConfiguration."""
     try:
-        content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
-        contract = OpenDataContractStandard.model_validate(content)
+        contract = standard_of(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise _bad(
             file, "the data contract cannot be read.",

@@ -8,9 +8,8 @@ import structlog
 from pydantic import ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.adapters.lineage_events import LineageEvent, reads_in, united
 from bot.domain.errors import CouldNotLook
-from bot.domain.ids import SnapshotId
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 from bot.ports import ReadEvents
@@ -33,15 +32,14 @@ class AllLineage:
                 "Expected OpenLineage events; no source is configured.",
                 "Set `lineage.events` or `lineage.marquez` in the configuration file.",
             )
-        found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
+        told: list[ReadRun] = []
         failed: list[CouldNotLook] = []
         for source in self._sources:
             try:
-                for read in source.reads(table, since):
-                    known = found.get((read.run_id, read.snapshot_id))
-                    found[read.run_id, read.snapshot_id] = read if known is None or read.at > known.at else known
+                told += source.reads(table, since)
             except CouldNotLook as error:
                 failed.append(error)
+        found = united(told)
         if failed and len(self._sources) == 1:
             raise failed[0]
         if failed:
@@ -50,7 +48,7 @@ class AllLineage:
                 f"The others tell of {len(found)} read(s). {' '.join(error.found for error in failed)}",
                 " ".join(dict.fromkeys(error.remedy for error in failed)),
             )
-        return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
+        return found
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. A way that leads through runs of two sources is not seen; one source that fails fails all."""

@@ -109,6 +109,15 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
     return tuple(sorted(told, key=lambda read: (read.at, read.run_id)))
 
 
+def united(reads: Iterable[ReadRun]) -> tuple[ReadRun, ...]:
+    """What several sources tell, oldest first: a run and snapshot counts once, at the later time."""
+    found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
+    for read in reads:
+        known = found.get((read.run_id, read.snapshot_id))
+        found[read.run_id, read.snapshot_id] = read if known is None or read.at > known.at else known
+    return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
+
+
 def _reads_of(event: LineageEvent, table: TableState, catalog: str) -> Iterator[ReadRun]:
     consumer = event.consumer
     if event.run is None or consumer is None:

@@ -1,11 +1,12 @@
-"""Events of a lineage file, kept as they came: one a line, under an address that says what is needed to read them."""
+"""Events of lineage, kept as they came: one a line, under an address that says what is needed to read them."""
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from bot.adapters.lineage_events import LineageEvent, reads_in
 from bot.domain.reads import ReadRun
@@ -20,9 +21,15 @@ def kept_events(path: Path, catalog: str, table: TableState, since: datetime) ->
 
     Raises OSError when the file cannot be read.
     """
-    asked = urlencode({"catalog": catalog, "since": since.isoformat()})
     with path.open("rb") as lines:
-        return f"{LINEAGE}{path}?{asked}", _about(lines, table)
+        return _address(str(path), catalog, since), _about(lines, table)
+
+
+def kept_answers(
+    source: str, catalog: str, events: Iterable[JsonValue], table: TableState, since: datetime
+) -> tuple[str, bytes]:
+    """(Address, events) of what a service answered, as `kept_events` of a file; `source` is its address."""
+    return _address(source, catalog, since), _about((json.dumps(event).encode() for event in events), table)
 
 
 def reads_again(address: str, events: bytes, table: TableState) -> tuple[ReadRun, ...]:
@@ -36,6 +43,10 @@ def reads_again(address: str, events: bytes, table: TableState) -> tuple[ReadRun
         except ValidationError:
             continue
     return reads_in(told, table, asked["catalog"][0], since)
+
+
+def _address(source: str, catalog: str, since: datetime) -> str:
+    return f"{LINEAGE}{source}?{urlencode({'catalog': catalog, 'since': since.isoformat()})}"
 
 
 def _about(lines: Iterable[bytes], table: TableState) -> bytes:

@@ -4,7 +4,7 @@
 event of the time is read and those of the table are kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import httpx
@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.adapters.lineage_kept import kept_answers
 from bot.domain.errors import CouldNotLook
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
@@ -40,11 +41,15 @@ class _Busy(Exception):
 class Marquez:
     """One Marquez. Cost: one call for every 500 events between `since` and the moment the table was read."""
 
-    def __init__(self, url: str, catalog: str, *, limit_s: float = 20.0, page: int = PAGE) -> None:
-        """`limit_s` is the time limit of one page."""
+    def __init__(
+        self, url: str, catalog: str, *, limit_s: float = 20.0, page: int = PAGE, tape: dict[str, bytes] | None = None
+    ) -> None:
+        """`limit_s` is the time limit of one page. `tape` is given the events that name a table whose readers were
+        asked for, as `kept_answers` keeps them."""
         self.url = url.rstrip("/")
         self._catalog = catalog
         self._page = page
+        self._tape = tape
         self._http = httpx.Client(
             base_url=self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)), trust_env=False
         )
@@ -56,7 +61,11 @@ class Marquez:
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
         "could not look"."""
-        events, bad = self._readable(since)
+        bodies = list(self._events(since)) if self._tape is not None else self._events(since)
+        events, bad = _readable(bodies)
+        if self._tape is not None:
+            address, kept = kept_answers(self.url + _PATH, self._catalog, bodies, table, since)
+            self._tape[address] = kept
         told = reads_in(events, table, self._catalog, since)
         if bad:
             _log.warning("lineage events could not be read", url=self.url, count=bad)
@@ -70,18 +79,7 @@ class Marquez:
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. Raises CouldNotLook."""
-        return downstream_in(self._readable(since)[0], table, self._catalog, since)
-
-    def _readable(self, since: datetime) -> tuple[list[LineageEvent], int]:
-        """The readable events, and how many are not."""
-        events: list[LineageEvent] = []
-        bad = 0
-        for body in self._events(since):
-            try:
-                events.append(LineageEvent.model_validate(body))
-            except ValidationError:
-                bad += 1
-        return events, bad
+        return downstream_in(_readable(self._events(since))[0], table, self._catalog, since)
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
         """Every event at or after `since`, oldest first: what arrives while we read comes last and is not skipped.
@@ -140,3 +138,15 @@ class Marquez:
             f"Expected a page of lineage events from GET {_PATH}; found {found}.",
             "Check that the address is Marquez's API (without /api/v1) and not its web page.",
         )
+
+
+def _readable(bodies: Iterable[JsonValue]) -> tuple[list[LineageEvent], int]:
+    """The readable events, and how many are not."""
+    events: list[LineageEvent] = []
+    bad = 0
+    for body in bodies:
+        try:
+            events.append(LineageEvent.model_validate(body))
+        except ValidationError:
+            bad += 1
+    return events, bad

@@ -10,9 +10,10 @@ from pydantic import TypeAdapter
 
 from bot.adapters.case_comparing import differences
 from bot.adapters.iceberg.storage import Opened
-from bot.adapters.table_files import folder_of_flink, manifest_named
+from bot.adapters.table_files import manifest_named
 from bot.domain.evidence import Observation
 from bot.domain.looked import Seen
+from bot.domain.owed import folder_of_manifests
 from bot.domain.table import TableState
 
 LISTING = "listing:"
@@ -25,7 +26,7 @@ _CLOCKS = timedelta(seconds=10)
 
 def listing_of(table: TableState, of_table: Opened) -> tuple[str, bytes]:
     """(Address, names with size and time) of what Iceberg did not name itself. Raises what pyarrow raises."""
-    folder = folder_of_flink(table)
+    folder = folder_of_manifests(table)
     files, path = of_table(folder)
     listed = sorted(files.get_file_info(FileSelector(path)), key=lambda info: str(info.base_name))
     told = [

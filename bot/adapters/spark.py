@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import TROUBLE, SparkConnection
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
+from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.evidence import TaskModule
 
@@ -145,7 +145,7 @@ class SparkEvidenceRunner:
             )
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
         if self._connection.is_lost():
-            return EvidenceFailed(
+            return EngineEnded(
                 f"Spark went away during {what}.",
                 f"Expected an answer; the server has ended ({first}).",
                 "Ask again: a new session is started by itself. If it happens again, give Spark more memory.",

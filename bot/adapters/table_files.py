@@ -13,6 +13,7 @@ from bot.adapters.opening import address
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
+from bot.domain.owed import folder_of_manifests
 from bot.domain.table import TableState
 
 _NAME = re.compile(
@@ -20,8 +21,6 @@ _NAME = re.compile(
     r"-(?P<number>\d{5})(?:-[0-9a-f-]{36})?\.avro"
 )
 """`ManifestOutputFileFactory`; the dynamic sink adds a uuid."""
-_ELSEWHERE = "flink.manifests.location"
-"""Table property: where the sink writes them, if not into the metadata folder."""
 
 
 class FolderOfTable:
@@ -33,7 +32,7 @@ class FolderOfTable:
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         """See the port."""
-        folder = folder_of_flink(table)
+        folder = folder_of_manifests(table)
         try:
             files, path = self._storage.of(table.name)(folder)
             listed = files.get_file_info(FileSelector(path))
@@ -59,11 +58,6 @@ class FolderOfTable:
     def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
         """See the port."""
         return move(table, moves, note)
-
-
-def folder_of_flink(table: TableState) -> str:
-    """Where the sink puts its temporary manifests."""
-    return table.properties.get(_ELSEWHERE) or f"{table.location.rstrip('/')}/metadata"
 
 
 def manifest_named(path: str, size: int, written_at: datetime | None) -> FlinkManifest | None:

@@ -12,6 +12,7 @@ from bot.actions._scan import scan as find_actions
 from bot.adapters.clock import SystemClock
 from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
+from bot.adapters.contract_team import team_of
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.opening import record_of
@@ -52,6 +53,7 @@ from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
+from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.savepoints import Savepoints
@@ -91,8 +93,8 @@ def build(
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
-    `record`: the settings' record, opened already; it stays open. `tape` is given every body that Flink answers, by
-    address: the newest of each.
+    `record`: the settings' record, opened already; it stays open. `tape` is given every body that Flink and Marquez
+    answer, by address: the newest of each.
     """
     with ExitStack() as stack:
         now = clock or SystemClock()
@@ -109,7 +111,7 @@ def build(
             catalog=catalog,
             tables=setups_of(settings),
             jobs={name: job_ports(job, stack, tape) for name, job in settings.jobs.items()},
-            reads=lineage(settings, stack),
+            reads=lineage(settings, stack, tape),
             files=FolderOfTable(catalog.storage),
             replays=replays(settings, runner),
         )
@@ -144,7 +146,8 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         file = settings.tables[name].contract_file
         contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
         consumers = setup.consumers if file is None else (*setup.consumers, *announced_to(file)[0])
-        found[name] = setup.model_copy(update={"contract": contract, "consumers": once_each(consumers)})
+        team = None if file is None else team_of(file)[0]
+        found[name] = setup.model_copy(update={"contract": contract, "consumers": once_each(consumers), "team": team})
     return found
 
 
@@ -173,6 +176,7 @@ def assemble(
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
     `own_actions`: modules of actions beside the package's."""
+    incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
     desk = EvidenceDesk(incidents, observer, collector, alone_with, cheap if look_first else ())
@@ -193,9 +197,10 @@ def assemble(
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
     holding = Holding(incidents, directory, clock)
+    retrying = Retrying(incidents, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags, holding,
+        telling, tags, holding, retrying,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
     desk.on_answer(duties.walk_on)
@@ -217,6 +222,7 @@ def assemble(
         telling=telling,
         answering=Answering(incidents),
         holding=holding,
+        retrying=retrying,
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,
         maintenance=maintenance,
@@ -226,7 +232,7 @@ def assemble(
         duties=duties,
         background=background,
         tasks=collector.tasks,
-        records=records(),
+        records=records(observer.tables),
     )
 
 
@@ -235,6 +241,6 @@ def failure_modes() -> Mapping[str, ModeModule]:
     return find_modes(diagnosis)
 
 
-def records() -> Records:
-    """Writes incidents as documents."""
-    return Records(CONTENT / "messages" / "record")
+def records(tables: Mapping[TableName, TableSetup] | None = None) -> Records:
+    """Writes incidents as documents, without what the contracts of these tables hide."""
+    return Records(CONTENT / "messages" / "record", tables)

@@ -35,13 +35,13 @@ def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None)
     return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir), history=history)
 
 
-def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
-    """Who read what: every source that is configured; closed with the stack."""
+def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None) -> ReadEvents:
+    """Who read what: every source that is configured; closed with the stack. What Marquez answers goes to `tape`."""
     sources: list[ReadEvents] = []
     if settings.lineage.events is not None:
         sources.append(OpenLineageFile(settings.lineage.events, settings.catalog.name))
     if settings.lineage.marquez is not None:
-        marquez = Marquez(settings.lineage.marquez, settings.catalog.name)
+        marquez = Marquez(settings.lineage.marquez, settings.catalog.name, tape=tape)
         stack.callback(marquez.close)
         sources.append(marquez)
     return AllLineage(sources)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from bot.adapters.iceberg.clients import extra_for, how_to_install, missing_extra
+
 _PROMISES = {
     "sql": (
         "a commit is one update of one row that still names the metadata we read",
@@ -28,3 +30,13 @@ def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
     kind = properties.get("type") or ("rest" if properties.get("uri", "").startswith("http") else "")
     unknown = "PyIceberg's own check of requirements"
     return _PROMISES.get(kind, (unknown, f"A catalog of type {kind or 'unknown'} was not tried: try a tag first."))
+
+
+def client_of(properties: Mapping[str, str]) -> tuple[bool, str, str] | None:
+    """(is it there, what was found, what to do) of the library that only this kind of catalog needs; None: none."""
+    extra = extra_for(properties)
+    if extra is None:
+        return None
+    if missing_extra(properties) is not None:
+        return False, f"PyIceberg is installed without its extra “{extra}”", how_to_install(extra)
+    return True, f"PyIceberg is installed with its extra “{extra}”", ""

@@ -39,7 +39,8 @@ def _lines(tasks: Mapping[str, TaskModule], modes: Mapping[str, ModeModule]) -> 
     yield "# Catalogue"
     yield ""
     yield "Written by `make reference` from what the modules declare of themselves."
-    yield "How each failure mode was produced and told from its neighbours is in [matrix.md](matrix.md)."
+    yield "How each failure mode was produced, and what the bot said of it, is in [matrix.md](matrix.md)."
+    yield "Where one mode is told from another, *there* is the other and *here* the one of the heading."
     yield ""
     yield "## Failure modes"
     for module in modes.values():
@@ -62,7 +63,8 @@ def _mode(mode: Mode) -> Iterator[str]:
     for remedy in mode.remedies:
         yield f"- Remedy `{remedy.value}`: {remedy.words}."
     yield f"- Evidence: {', '.join(f'`{task}`' for task in mode.needs) or 'none beside what Flink says'}."
-    yield f"- Neighbours: {', '.join(mode.neighbours) or 'none'}."
+    for code, how in mode.neighbours.items():
+        yield f"- Told from {code}: {how}"
     for alike in mode.false_positives:
         yield f"- Looks the same and is not: {alike}"
 

@@ -14,14 +14,17 @@ from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import failure_modes, files_of
+from bot.cli.following import followed
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.cli.tables import print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
-from bot.domain.diagnosis import Case, Diagnosis
+from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, short
 from bot.domain.saved_case import SavedCase
+from bot.service.examining import Examination
 from bot.service.observing import readers_since
+from bot.service.services import Services
 from bot.settings import Settings, masking
 
 console = Console(soft_wrap=True, highlight=False)
@@ -51,7 +54,7 @@ def diagnose(
         _print(saved.case, examine(saved.case, failure_modes()), as_json, (saved, again))
         return
     with services_for(config) as services:
-        found = services.examiner.examine(TableName(table or ""), chosen(window))
+        found = _examined(services, TableName(table or ""), window)
     _print(found.case, found.diagnosis, as_json, None)
 
 
@@ -72,7 +75,7 @@ def save(
     """Diagnose a table and write everything that the answer was read from into one portable file."""
     tape: dict[str, bytes] = {}
     with services_for(config, tape) as services:
-        found = services.examiner.examine(TableName(table), chosen(window))
+        found = _examined(services, TableName(table), window)
     settings = Settings.load(config)
     unread = _add_lineage(tape, settings, found.case)
     sources = sources_of(found.case, tape, with_values=values, of_table=files_of(config, TableName(table)))
@@ -93,20 +96,23 @@ def save(
         console.print(f"  left out: {each}", markup=False)
 
 
+def _examined(services: Services, table: TableName, window: str | None) -> Examination:
+    """All of it, followed on stderr."""
+    examiner = services.examiner
+    return followed(examiner, lambda course: examiner.examine(table, chosen(window), course=course))
+
+
 def _add_lineage(tape: dict[str, bytes], settings: Settings, case: Case) -> list[str]:
     """Adds the events of the lineage file that name the table; the answer says what could not be kept."""
-    if settings.lineage.events is not None:
-        table = case.observation.table
-        try:
-            address, events = kept_events(
-                settings.lineage.events, settings.catalog.name, table, readers_since(table, None)
-            )
-        except OSError as error:
-            return [f"{settings.lineage.events}: {type(error).__name__}"]
-        tape[address] = events
-    return ["events of Marquez: what they told is in the case, they themselves are not"] * bool(
-        settings.lineage.marquez
-    )
+    if settings.lineage.events is None:
+        return []
+    table = case.observation.table
+    try:
+        address, events = kept_events(settings.lineage.events, settings.catalog.name, table, readers_since(table, None))
+    except OSError as error:
+        return [f"{settings.lineage.events}: {type(error).__name__}"]
+    tape[address] = events
+    return []
 
 
 def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCase, ReadAgain] | None) -> None:
@@ -188,17 +194,7 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     for number, (mode, match) in enumerate(matches, start=1):
         first = f"{number}. " if len(matches) > 1 else ""
         console.print(f"{first}{mode.code}: {match.headline}", style="bold", markup=False)
-        console.print(
-            f"   {match.remedy.words[0].upper()}{match.remedy.words[1:]} ({match.remedy.value}).", markup=False
-        )
-        for reason in match.reasons:
-            console.print(f"   - {reason}", markup=False)
-        rows = ", ".join(short(row) for row in match.rows[:8]) + (" …" if len(match.rows) > 8 else "")
-        console.print(
-            f"   Last good snapshot {match.last_good}." + (f" Shown by {rows}." if rows else ""), markup=False
-        )
-        for alike in mode.false_positives:
-            console.print(f"   Easily mistaken for it: {alike}", markup=False)
+        _print_match(diagnosis, mode, match)
     if diagnosis.undecided:
         console.print("\nCannot tell", style="bold")
     for mode, told in diagnosis.undecided:
@@ -207,3 +203,17 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
         console.print("\nExcluded", style="bold")
     for mode, excluded in diagnosis.excluded:
         console.print(f"{mode.code}, {mode.title}: {excluded.reason}", markup=False)
+
+
+def _print_match(diagnosis: Diagnosis, mode: Mode, match: Matches) -> None:
+    """What to do, what shows it, and what it is easily taken for."""
+    console.print(f"   {match.remedy.words[0].upper()}{match.remedy.words[1:]} ({match.remedy.value}).", markup=False)
+    for reason in match.reasons:
+        console.print(f"   - {reason}", markup=False)
+    rows = ", ".join(short(row) for row in match.rows[:8]) + (" …" if len(match.rows) > 8 else "")
+    console.print(f"   Last good snapshot {match.last_good}." + (f" Shown by {rows}." if rows else ""), markup=False)
+    for alike in mode.false_positives:
+        console.print(f"   Easily mistaken for it: {alike}", markup=False)
+    if mode.act is not Act.NOTE:
+        for code, how in diagnosis.told_apart(mode):
+            console.print(f"   Told from {code}: {how}", markup=False)

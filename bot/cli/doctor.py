@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
@@ -11,9 +12,10 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.adapters.contract_support import announced_to
+from bot.adapters.contract_team import team_of
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
-from bot.cli.catalog_promises import promise_of
+from bot.cli.catalog_promises import client_of, promise_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
@@ -37,13 +39,15 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
+    if (library := client_of(settings.catalog.properties)) is not None:
+        lines.append((f"client of {settings.catalog.name}", *library))
     holds, does_not = promise_of(settings.catalog.properties)
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     with build(settings, NobodyThere(), keep_record=False) as built:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines.append(_spark(built.runner.warm, settings))
-    lines += [*_unreached(settings), *answers_by_link(settings)]
+    lines += [*_unreached(settings), *teams(settings), *answers_by_link(settings)]
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -68,6 +72,25 @@ def _unreached(settings: Settings) -> Iterator[Line]:
                 True,
                 f"announcements go to {channel}, too: nobody is told there",
                 "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
+            )
+
+
+def teams(settings: Settings) -> Iterator[Line]:
+    """What of the contracts' teams is not understood, and teams of which Slack knows nobody."""
+    today = datetime.now(UTC).date()
+    for name, table in settings.tables.items():
+        if table.contract_file is None:
+            continue
+        team, problems = team_of(table.contract_file)
+        what = f"team of {name}"
+        for problem in problems:
+            yield what, False, problem, "Write it as the standard does, each member with a username; the others count."
+        if team is not None and team.answering(today) is None:
+            yield (
+                what,
+                True,
+                "nobody of it is known in Slack: what a review finds goes to the responder",
+                "Give a member the custom property `slackId` with a Slack user id, like U0DANA0001.",
             )
 
 
@@ -137,6 +160,14 @@ def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:
                 False,
                 f"no such columns: {', '.join(unknown)}",
                 "Correct the contract's columns.",
+            )
+        if contract.position is not None and contract.position_partition is None:
+            yield (
+                f"contract of {name}",
+                True,
+                f"{contract.position} is compared as if the source had one partition",
+                "If it has several, name the column of theirs as `position_partition`: a position of one hides what is "
+                "missing of another.",
             )
 
 

@@ -1,19 +1,24 @@
 """The ledger as tables of the terminal: one line a commit, and what never became one."""
 
+from datetime import datetime
+
 from rich.table import Table as Grid
 
-from bot.domain.ids import short, short_job
-from bot.domain.ledger import Ledger, LedgerRow
+from bot.domain.clock_time import column_times
+from bot.domain.ids import short, short_job, short_operator
+from bot.domain.ledger import Ledger, LedgerRow, event_range
 
 _COLUMNS = (
     "at (UTC)", "snapshot", "parent", "op", "writer", "run", "checkpoint", "no commit before", "att", "sub", "files",
-    "deletes", "rows", "event time", "positions", "schema", "spec", "refs", "code", "read by",
+    "deletes", "rows", "event time", "positions", "schema", "spec", "operator", "refs", "code", "read by",
 )  # fmt: skip
 
 
-def ledger_grid(ledger: Ledger) -> Grid:
-    """Oldest first. A column in which nothing stands is left out."""
-    lines = [_line(row, readers_known=ledger.readers_known) for row in ledger.rows]
+def ledger_grid(ledger: Ledger, looked_at: datetime) -> Grid:
+    """Oldest first; times with their day where not all are of the day of the look. A column in which nothing stands
+    is left out."""
+    said = column_times((looked_at, *(row.committed_at for row in ledger.rows)))
+    lines = [_line(row, said(row.committed_at), readers_known=ledger.readers_known) for row in ledger.rows]
     kept = [n for n in range(len(_COLUMNS)) if any(line[n] for line in lines)]
     grid = Grid(*(_COLUMNS[n] for n in kept))
     for line in lines:
@@ -33,11 +38,11 @@ def missing_grid(ledger: Ledger) -> Grid | None:
     return grid
 
 
-def _line(row: LedgerRow, *, readers_known: bool) -> tuple[str, ...]:
+def _line(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, ...]:
     """As many cells as `_COLUMNS`; `?` where no source tells."""
     kind = row.checkpoint_kind.value
     return (
-        f"{row.committed_at:%H:%M:%S}",
+        committed,
         ("" if row.on_main else "rolled back ") + str(row.snapshot_id),
         short(row.parent_id),
         row.operation,
@@ -48,12 +53,13 @@ def _line(row: LedgerRow, *, readers_known: bool) -> tuple[str, ...]:
         _numbers(row.attempts),
         _numbers(row.subtasks),
         _change(row.added_files, row.removed_files),
-        _change(row.added_delete_files, row.removed_delete_files) if _has_deletes(row) else "",
+        _change(row.added_delete_files, row.removed_delete_files) if row.has_deletes else "",
         _change(row.added_rows, row.removed_rows),
-        f"{row.event_from:%H:%M:%S}–{row.event_until:%H:%M:%S}" if row.event_from and row.event_until else "",
+        event_range(row.event_from, row.event_until),
         "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
         "" if row.schema_id is None else str(row.schema_id),
         ",".join(map(str, row.spec_ids)),
+        "" if row.job_id is None else short_operator(row.operator_id) if row.operator_id else "?",
         ", ".join(row.refs),
         row.code_version or "?",
         ", ".join(sorted({reader.consumer for reader in row.readers})) if readers_known else "?",
@@ -66,7 +72,3 @@ def _numbers(told: tuple[int, ...] | None) -> str:
 
 def _change(added: int, removed: int) -> str:
     return f"{added} -{removed}" if removed else str(added)
-
-
-def _has_deletes(row: LedgerRow) -> bool:
-    return bool(row.added_delete_files or row.removed_delete_files)

@@ -75,7 +75,9 @@ LATE: Mapping[str, Late] = {
         "Report file:line for everything that is not right; exit code 1 if there is anything.",
     ),
     "record": Late("bot.cli.record", "app", "The record: verify its chain, export an incident."),
-    "proposal": Late("bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass."),
+    "proposal": Late(
+        "bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass, settle."
+    ),
     "case": Late("bot.cli.diagnosing", "case_app", "A diagnosis with everything it was read from, in one file."),
     "demo": Late(
         "bot.cli.demo",

@@ -13,7 +13,7 @@ from slack_sdk import WebClient
 from bot.bootstrap import Built, build
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.domain.approval_answers import approval_counts
+from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.approval_refusals import approved_by
 from bot.domain.approval_times import last_approval_at
@@ -21,12 +21,15 @@ from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
 app = typer.Typer(
-    help="Proposals: show, propose, approve, reject, veto, break the glass.", no_args_is_help=True, add_completion=False
+    help="Proposals: show, propose, approve, reject, veto, break the glass, settle.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 console = Console(soft_wrap=True, highlight=False)
 _DIGEST_SHOWN = 12
@@ -100,6 +103,29 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
         _say(f"Vetoed: {view.proposal.title}.")
 
 
+@app.command()
+def settle(
+    incident: IncidentArgument,
+    happened: Annotated[bool, typer.Option("--happened/--did-not-happen", help="What became of the unknown step.")],
+    reason: ReasonOption,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Say whether the step happened of which nobody else knows: the execution goes on, or ends."""
+    with _built(config) as (settings, built):
+        by, view = _who(settings), _newest(built, incident)
+        index = unknown_effect(view)
+        after = built.services.approvals.settle_outcome(
+            IncidentId(incident),
+            _id(view),
+            -1 if index is None else index,
+            reason,
+            happened=happened,
+            by=by,
+            via="terminal",
+        )
+        _say(settlement_counts(after))
+
+
 @contextmanager
 def _built(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
     """Everything on the bot's own record. Who is in a user group is asked of Slack where its token is given."""
@@ -154,6 +180,8 @@ def _print(view: ProposalView) -> None:
     _say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:_DIGEST_SHOWN]}")
     if view.approvals:
         _say(approved_by(view))
+    if view.state is ProposalState.UNKNOWN and view.result is not None:
+        _say(f"{view.result.sentence}\n{HOW_TO_SETTLE}")
     if view.state is ProposalState.PROPOSED:
         needs = missing_in_words(proposal.policy, view.approvals)
         ask = whom_to_ask(proposal.policy, proposal.proposed_by, view.approvals)

@@ -8,7 +8,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.store import open_store
-from bot.bootstrap import records
+from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.record_files import verify_files
 from bot.domain.errors import UnknownIncident
@@ -85,7 +85,8 @@ def export(
 
     Where the review proposes a change of the data contract, that is written beside it, as a patch.
     """
-    store = open_store(Settings.load(config).journal_url)
+    settings = Settings.load(config)
+    store = open_store(settings.journal_url)
     try:
         entries = store.journal.entries(IncidentId(incident))
         lines = store.journal.lines(IncidentId(incident))
@@ -96,7 +97,7 @@ def export(
         raise UnknownIncident(
             f"There is no incident {incident}.", f"Known are: {', '.join(known) or 'none'}.", "Name one of these."
         )
-    told, writer = fold(entries), records()
+    told, writer = fold(entries), records(setups_of(settings))
     write = {"html": writer.html, "markdown": writer.markdown, "json": writer.json}[form]
     files = {f"{incident}.{_ENDINGS[form]}": write(told, lines=lines)}
     if told.patch is not None and told.patch.diff:

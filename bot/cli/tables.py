@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 
 import spark_tasks
 from bot.bootstrap import build
+from bot.cli.following import followed
 from bot.cli.ledger_grid import ledger_grid, missing_grid
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
@@ -33,13 +34,13 @@ def ledger(
 ) -> None:
     """Print one line per commit of the window, and each checkpoint that has no commit with its reason."""
     with services_for(config) as services:
-        found = services.examiner.collect(TableName(table), "ledger", chosen(window))
+        found = _collected(services, table, "ledger", window)
     if as_json:
         console.print_json(found.model_dump_json())
         return
     print_evidence(found)
     if isinstance(found.finding, LedgerFinding):
-        console.print(ledger_grid(found.finding.ledger))
+        console.print(ledger_grid(found.finding.ledger, found.at))
         missing = missing_grid(found.finding.ledger)
         if missing is not None:
             console.print(missing)
@@ -54,7 +55,7 @@ def evidence(
 ) -> None:
     """Run one evidence task and print its answer."""
     with services_for(config) as services:
-        found = services.examiner.collect(TableName(table), task, chosen(window))
+        found = _collected(services, table, task, window)
     if as_json:
         console.print_json(found.model_dump_json())
         return
@@ -64,6 +65,12 @@ def evidence(
         for row in found.rows:
             grid.add_row(*row)
         console.print(grid)
+
+
+def _collected(services: Services, table: str, task: str, window: str | None) -> Evidence:
+    """One task, followed on stderr."""
+    examiner = services.examiner
+    return followed(examiner, lambda course: examiner.collect(TableName(table), task, chosen(window), course=course))
 
 
 def tasks(as_json: JsonOption = False) -> None:
@@ -84,7 +91,7 @@ def tasks(as_json: JsonOption = False) -> None:
 def services_for(config: ConfigOption, tape: dict[str, bytes] | None = None) -> Iterator[Services]:
     """The application over the configured sources, with an empty record that is thrown away.
 
-    `tape` is given what Flink answers, by address.
+    `tape` is given what Flink and Marquez answer, by address.
     """
     settings = Settings.load(config)
     with build(settings, NobodyThere(), keep_record=False, tape=tape) as built:

@@ -11,6 +11,8 @@ from bot.workspace import Actor, NotShown, SeenMessage, Workspace
 
 CHANNEL = "orders-oncall"
 _LOOK_EVERY_S = 0.25
+_ONE_MORE = "Needs 1 more approval"
+"""On a proposal whose policy asks for two, after the first yes."""
 _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
 """What a responder does with each kind of step, by the button that the card offers."""
 
@@ -46,7 +48,7 @@ class Walk:
     """How long a whole walk may take, on a machine that has nothing else to do."""
 
     def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None]) -> None:
-        self._ana, self._ben = workspace.person("ana"), workspace.person("ben")
+        self._ana, self._ben, self._cleo = (workspace.person(name) for name in ("ana", "ben", "cleo"))
         self._consumers = {"revenue-analytics": workspace.person("dana"), "fraud-ml": workspace.person("eli")}
         self._runbook = runbook
         self._transcript = Transcript(say)
@@ -95,6 +97,10 @@ class Walk:
         self._wait_for("Approve", self._ben)
         self._transcript.person("Ben", "reads the proposal and clicks [Approve]")
         self._ben.clicks("Approve")
+        decided = self._ana.waits_for(lambda m: "Execute" in m.buttons or _ONE_MORE in m.plain, CHANNEL, timeout=60)
+        if _ONE_MORE in decided.plain:
+            self._transcript.person("Cleo", "reads it, too, and clicks [Approve]")
+            self._cleo.clicks("Approve", decided)
         self._wait_for("Execute", self._ana)
         self._transcript.person("Ana", "clicks [Execute]")
         self._ana.clicks("Execute")

@@ -59,7 +59,7 @@ def serving_pages(
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
     consumers = ConsumerAnswers(answers, content) if answers is not None else None
-    app = web_app(desk, records(), content, access, names, _alert_routes(alerts), consumers)
+    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts), consumers)
     with serving(app, settings.host, settings.port) as address:
         yield address
 

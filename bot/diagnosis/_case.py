@@ -26,6 +26,11 @@ def time_in(case: Case, at: datetime) -> str:
     return clock_time(at, case.observation.table.read_at, seconds=True)
 
 
+def at_position(case: Case, position: int | None) -> str:
+    """A source position as people may read it."""
+    return case.contract.shown(case.contract.position, position)
+
+
 def runs_of(case: Case) -> tuple[JobRun, ...]:
     """The job's runs that Flink still knows, oldest first; empty also when Flink was not seen."""
     named = (run for run in case.observation.jobs.values if case.job_name in (None, run.name))

@@ -1,6 +1,7 @@
 """What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import at_position
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten
 from bot.domain.diagnosis import Case
@@ -13,7 +14,8 @@ def wrong_rows(case: Case) -> str | None:
     if case.duplicates is not None and case.duplicates.keys:
         return f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many."
     if case.gaps is not None and case.gaps.missing and may_be_replaced(case) is None:
-        return f"{case.gaps.missing} source positions between {case.gaps.lowest} and {case.gaps.highest} are missing."
+        lowest, highest = at_position(case, case.gaps.lowest), at_position(case, case.gaps.highest)
+        return f"{case.gaps.missing} source positions between {lowest} and {highest} are missing."
     if case.gaps is not None and case.gaps.to_come:
         return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."
     if case.schema_drift is not None and (columns := unwritten(case.schema_drift)):

@@ -20,7 +20,16 @@ MODE = Mode(
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
         "Rows that a responder put back: a cherry-pick names its source and keeps no job id.",
     ),
-    neighbours=("F1", "F6", "F13", "F18", "F23"),
+    neighbours={
+        "F1": "There a checkpoint or file that was on main already is there a second time; here a commit "
+        "that is not the job's changed rows.",
+        "F6": "There main was set back, and no commit did it; here a commit on main did.",
+        "F13": "There both writers leave a Flink job id; here the other one leaves none.",
+        "F18": "There nobody ever wrote the missing rows; here they may have been there until this commit "
+        "took them off.",
+        "F23": "There only the schema changed, and new columns stay empty; here rows were added, deleted or "
+        "overwritten.",
+    },
     act=Act.CONTAIN,
     remedies=(Remedy.STOP_CULPRIT,),
 )

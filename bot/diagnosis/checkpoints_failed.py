@@ -17,7 +17,13 @@ MODE = Mode(
         "Checkpoints that were aborted because a savepoint or a stop came first.",
         "A failover: what was in progress is counted as failed.",
     ),
-    neighbours=("F25", "healthy", "wait"),
+    neighbours={
+        "F25": "There just those numbers fail whose folders an earlier start under the same job id has "
+        "filled; here checkpoints fail for another reason.",
+        "healthy": "Both can hold: a later checkpoint that completed brings the rows along. While checkpoints "
+        "fail one after the other, `healthy` does not hold.",
+        "wait": "There the job itself is being restarted; here it runs, and checkpoints of it failed.",
+    },
     act=Act.NOTE,
     remedies=(Remedy.NOTHING, Remedy.TELL_CONSUMERS),
 )

@@ -22,7 +22,13 @@ MODE = Mode(
         "A file that expiry took while evidence was collected: ask again, of the table as it is then.",
         "A path that is written with another scheme or prefix than the table's folder.",
     ),
-    neighbours=("F7", "F8", "F10"),
+    neighbours={
+        "F7": "There a snapshot that was rolled back holds the checkpoint of the missing manifest; here no "
+        "listed snapshot does, or files of the table itself are gone.",
+        "F8": "There the table lists no snapshot of the run at all; here it lists them, and a file is gone.",
+        "F10": "There the metadata file or a manifest list is gone; here a manifest, a data or delete file, "
+        "or a Flink manifest is.",
+    },
     act=Act.MAKE_READABLE,
     remedies=(
         Remedy.REPAIR_UNREADABLE_FILES,
@@ -175,7 +181,7 @@ def _hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
     """Uncommitted manifests whose data files are gone; those that nothing will commit only while rows are missing."""
     leaks = case.leaked.manifests if case.leaked else ()
     replayed = case.gaps is not None and case.gaps.missing == 0
-    wanted = {LeakStanding.PENDING} if replayed else set(LeakStanding) - {LeakStanding.LEFT_OVER}
+    wanted = {LeakStanding.PENDING} if replayed else set(LeakStanding) - {LeakStanding.LEFT_OVER, LeakStanding.GIVEN_UP}
     return tuple(leak for leak in leaks if leak.missing_files and leak.standing in wanted)
 
 

@@ -23,7 +23,15 @@ MODE = Mode(
         "A quiet source: without rows the sink commits every tenth checkpoint, and no manifest waits.",
         "The newest checkpoint: its commit follows within moments.",
     ),
-    neighbours=("F3", "F4", "F5", "wait"),
+    neighbours={
+        "F3": "There a restore from below the head explains the silence; here nothing does, and the next "
+        "commit takes everything along.",
+        "F4": "There a start without state under the old job id explains the silence, and rows are lost; "
+        "here nothing is lost.",
+        "F5": "There the newest commit carries Long.MAX_VALUE and none will follow; here it carries an ordinary id.",
+        "wait": "There Flink has not settled the run yet; here it runs and completes checkpoints, and only "
+        "their commits stay out.",
+    },
     act=Act.WAIT,
     remedies=(Remedy.WAIT, Remedy.RESTORE_JOB_ONLY),
 )

@@ -34,7 +34,25 @@ MODE = Mode(
         "A quiet source: without rows the sink commits only every tenth checkpoint.",
         "A run that has just started: its first checkpoint is not complete yet.",
     ),
-    neighbours=("F2", "F4", "F5", "F11", "F12", "F14", "F25", "healthy", "wait"),
+    neighbours={
+        "F2": "There a run under another job id was restored from below and repeats rows; here its commits "
+        "stay out. With the V1 sink both hold, under the same job id only this one.",
+        "F4": "There the start had no state at all; here the run was restored, from below what is committed.",
+        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes; here commits come again "
+        "once the ids pass the old maximum.",
+        "F6": "There commits were on main and a rollback took them off; here they never came.",
+        "F11": "There nothing explains the silence, and the next commit takes everything along; here a "
+        "restore from below the head explains it, and a failover before the old maximum loses the "
+        "files.",
+        "F12": "There the sink has another operator id and does not know the old one's manifests; here it "
+        "kept its id and skips its own.",
+        "F14": "There one id has several starts, and that alone changes no row; here a start below the head "
+        "keeps its commits out.",
+        "F25": "There the checkpoints themselves fail; here Flink completes them and the sink skips them.",
+        "healthy": "There the run was restored from the newest committed checkpoint and only its first commit "
+        "is still to come; here from below it.",
+        "wait": "There Flink has not settled the run yet; here it runs and completes checkpoints.",
+    },
     act=Act.RECOVER,
     remedies=(
         Remedy.REWIND_TABLE_AND_JOB,

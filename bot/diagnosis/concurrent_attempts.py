@@ -13,7 +13,11 @@ MODE = Mode(
     title="files of a second attempt were left behind",
     needs=("orphan_files",),
     false_positives=("Files that a running attempt has not committed yet: they look the same until they are old.",),
-    neighbours=("F19", "healthy"),
+    neighbours={
+        "F19": "There every file is in the table, by another number of subtasks; here files lie on storage "
+        "that no commit names.",
+        "healthy": "Both can hold: no commit names what was left behind, so no row is doubled or lost by it.",
+    },
     act=Act.NOTE,
     remedies=(Remedy.REMOVE_ORPHAN_FILES, Remedy.NOTHING),
 )

@@ -12,7 +12,10 @@ MODE = Mode(
     title="commits come, but the newest event gets no newer",
     needs=("freshness",),
     false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
-    neighbours=("no-advance", "healthy"),
+    neighbours={
+        "no-advance": "There no commit comes any more; here commits come, and the events in them get no newer.",
+        "healthy": "Both can hold: the table has what the job was given, and what it was given is old.",
+    },
     act=Act.NOTE,
     remedies=(Remedy.TELL_CONSUMERS, Remedy.NOTHING),
 )

@@ -21,7 +21,17 @@ MODE = Mode(
     title="Flink is recovering the job now",
     needs=(),
     false_positives=("A restart loop: the job fails again and again with the same exception.",),
-    neighbours=("healthy", "no-advance", "F3", "F20"),
+    neighbours={
+        "healthy": "There the run is settled and everything was looked at; here what is seen now may change "
+        "within seconds.",
+        "no-advance": "There no run is alive, or it failed three times since its last completed checkpoint; here "
+        "it may still come back by itself.",
+        "F3": "There the run is settled and completes checkpoints that are not committed; here it is not settled.",
+        "F7": "There each restart fails for the same Flink manifest, and waiting ends nothing; here none "
+        "has failed so.",
+        "F11": "There the run is settled and only commits stay out; here it is not settled.",
+        "F20": "There the job runs and checkpoints of it failed; here the job itself is being restarted.",
+    },
     act=Act.WAIT,
     remedies=(Remedy.WAIT,),
 )

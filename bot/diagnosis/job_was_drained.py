@@ -26,7 +26,16 @@ MODE = Mode(
         "A bounded or batch job that has finished: it ends with the same mark, and nothing is restored from it.",
         "A new job, without state or under another uid of its sink: the mark does not concern it.",
     ),
-    neighbours=("F3", "F4", "no-advance"),
+    neighbours={
+        "F3": "There commits come again once the ids pass the old maximum; here that is Long.MAX_VALUE, "
+        "which none passes.",
+        "F4": "There a start without state counts from 1 below an ordinary maximum; here the newest commit "
+        "carries Long.MAX_VALUE.",
+        "F11": "There the newest commit carries an ordinary id and the next one brings all that waits; here "
+        "none will come.",
+        "no-advance": "There nothing that is on the table stands against a restart; here what came after the "
+        "drained commit takes its checkpoints for committed.",
+    },
     act=Act.RECOVER,
     remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.CHANGE_OPERATOR_UID),
 )

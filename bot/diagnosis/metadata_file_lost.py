@@ -18,7 +18,12 @@ MODE = Mode(
         "The bot may not read the metadata folder, while engines may: look with the engine's own rights.",
         "A storage outage: then nothing else can be read either.",
     ),
-    neighbours=("F6", "F9"),
+    neighbours={
+        "F6": "There the newest metadata is readable and its history has the rollback; here it is lost, "
+        "and what came after the older file is unknown.",
+        "F9": "There metadata opens, and files that it names are gone; here the metadata file or a "
+        "manifest list itself is.",
+    },
     act=Act.MAKE_READABLE,
     remedies=(Remedy.RESTORE_METADATA, Remedy.REPAIR_UNREADABLE_FILES),
 )

@@ -27,7 +27,18 @@ MODE = Mode(
         "A bounded job that has finished.",
         "A cluster that has forgotten its jobs, while the job runs on another one.",
     ),
-    neighbours=("wait", "healthy", "F5", "F7", "F8"),
+    neighbours={
+        "wait": "There Flink is bringing a run back; here none is alive, or it failed three times since its "
+        "last completed checkpoint.",
+        "healthy": "The table is right in both; here nobody writes it any more, there a run goes on.",
+        "F5": "There what came after a drained commit takes its checkpoints for committed; here nothing "
+        "that is on the table stands against a restart.",
+        "F7": "There each restart fails for a manifest whose commit was rolled back; here nothing that is "
+        "on the table stands against a restart.",
+        "F8": "There a restart fails, or would, because the job's last snapshot was expired; here nothing "
+        "that is on the table stands against one.",
+        "F24": "There commits come, and the events in them get no newer; here no commit comes.",
+    },
     act=Act.RECOVER,
     remedies=(Remedy.RESTORE_JOB_ONLY, Remedy.REWIND_TABLE_AND_JOB),
 )

@@ -10,7 +10,7 @@ checkpoints that failed and were followed by one that completed, change nothing 
 from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import checked_until, lacking
-from bot.diagnosis._case import in_window, living, time_in, unseen
+from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
@@ -37,7 +37,20 @@ MODE = Mode(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
         "A fault below the window: widen it and ask again.",
     ),
-    neighbours=("wait", "F3", "F6", "F20"),
+    neighbours={
+        "wait": "There the run is not settled, so nothing that is seen now will last; here it runs.",
+        "no-advance": "The table is right in both; there nobody writes it any more, here a run goes on.",
+        "F2": "There a run was restored from below the newest commit, and repeats rows, also where none is "
+        "seen yet; here none was.",
+        "F3": "There a V1 sink that was restored from below the head is silent, and looks healthy until it "
+        "commits late.",
+        "F6": "There main was set back under a running job, which looks well: only the history of main and "
+        "the missing positions show it.",
+        "F20": "Both can hold: failed checkpoints change nothing once one completes after them. While they "
+        "fail one after the other, this does not hold.",
+        "F23": "There a column that came with a change of the schema is empty in every file that the job "
+        "writes; here every column is filled.",
+    },
     act=Act.TELL,
     remedies=(Remedy.NOTHING,),
 )
@@ -105,7 +118,8 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
         said.append(f"No key lives twice among the {case.duplicates.rows_checked} rows that were checked.")
     if case.gaps is not None:
         said.append(
-            f"No source position is missing between {case.gaps.lowest} and {case.gaps.highest}."
+            f"No source position is missing between {at_position(case, case.gaps.lowest)} and "
+            f"{at_position(case, case.gaps.highest)}."
             if case.gaps.lowest is not None
             else "No row came in the window, so no source position can be missing from it."
         )

@@ -30,7 +30,16 @@ MODE = Mode(
         "A storage outage or missing rights: then other files cannot be read either, and the manifest is listed.",
         "Failures from before the newest completed checkpoint: they are over.",
     ),
-    neighbours=("F6", "F8", "F9", "wait", "no-advance"),
+    neighbours={
+        "F6": "There the job goes on and commits above the hole; here it fails at every restart.",
+        "F8": "There the table lists no snapshot of that run any more; here the commit is listed, and was rolled back.",
+        "F9": "There no listed snapshot holds the checkpoint, so its manifest was deleted without a "
+        "commit; here a snapshot that was rolled back holds it.",
+        "wait": "There a restart is still to come or to succeed; here each one fails for the same Flink "
+        "manifest, however long one waits.",
+        "no-advance": "There nothing that is on the table stands against a restart; here the job asks for what a "
+        "rollback took off main.",
+    },
     act=Act.RECOVER,
     remedies=(Remedy.RESTORE_LOST_COMMITS, Remedy.FORWARD_JOB, Remedy.REWIND_TABLE_AND_JOB),
 )

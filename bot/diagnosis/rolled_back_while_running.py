@@ -1,7 +1,7 @@
 """F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import living, not_asked, rows_by, unseen
+from bot.diagnosis._case import at_position, living, not_asked, rows_by, unseen
 from bot.diagnosis._unbroken import rows_were_put_back
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -18,7 +18,19 @@ MODE = Mode(
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
     ),
-    neighbours=("F2", "F3", "F7", "F10", "F18", "F21", "healthy"),
+    neighbours={
+        "F2": "There main stayed and a new run began further back; here main went back and the same run goes on.",
+        "F3": "There commits never came; here they were on main and a rollback took them off.",
+        "F7": "There the job fails at every restart; here it goes on above the hole. After a failover the "
+        "same rollback shows both.",
+        "F10": "There the newest metadata is lost, so an older file only looks like a table that went back; "
+        "here it is readable and its history has the rollback.",
+        "F18": "There nobody ever wrote the missing rows; here commits had brought them, and a rollback "
+        "took them off main.",
+        "F21": "There a commit of another writer took rows off; here none did: main was set back.",
+        "healthy": "There the run above the target was restored to it, as after a rewind of table and job; here "
+        "the old run went on without a restore.",
+    },
     act=Act.CONTAIN,
     remedies=(Remedy.REWIND_TABLE_AND_JOB,),
 )
@@ -34,7 +46,8 @@ def examine(case: Case) -> Examined:
         if case.gaps is not None and rows_were_put_back(case):
             return Excluded(
                 reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
-                f"missing between {case.gaps.lowest} and {case.gaps.highest}: the rows were put back."
+                f"missing between {at_position(case, case.gaps.lowest)} and "
+                f"{at_position(case, case.gaps.highest)}: the rows were put back."
             )
         return _matches(case, went_on)
     open_end = next((r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs), None)

@@ -19,7 +19,12 @@ MODE = Mode(
         "A new column that the source does not fill yet.",
         "A change that was announced, with the restart still to come.",
     ),
-    neighbours=("F21", "healthy"),
+    neighbours={
+        "F21": "There rows were added, deleted or overwritten by another writer; here only the schema "
+        "changed, and the job leaves new columns empty.",
+        "healthy": "There every column of the table is filled; here one that came with the change is empty in "
+        "every file that the job writes.",
+    },
     act=Act.RECOVER,
     remedies=(Remedy.RESTART_FROM_STOP_SAVEPOINT,),
 )

@@ -7,6 +7,7 @@ before they were read. Nothing that Flink wrote holds these rows: they must be r
 from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import at_position
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others, name_of
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
@@ -26,7 +27,13 @@ MODE = Mode(
         "A job that filters records on purpose.",
         "An upsert table: a row that was replaced takes its position along.",
     ),
-    neighbours=("F4", "F6", "F15", "F21"),
+    neighbours={
+        "F4": "There the sink had the rows and dropped them, as Flink manifests show; here no manifest holds them.",
+        "F6": "There commits had brought the rows and a rollback took them off main; here nobody ever wrote them.",
+        "F15": "There a start had no state; that can be the cause, but here positions are missing, which "
+        "can happen to a restored run as well.",
+        "F21": "There a delete or overwrite by another writer took rows off; here nobody ever wrote them.",
+    },
     act=Act.REPAIR,
     remedies=(Remedy.REPLAY_SOURCE_RANGE,),
 )
@@ -42,7 +49,8 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason="The window has no source positions at all."
             if found.lowest is None
-            else f"No source position is missing between {found.lowest} and {found.highest}."
+            else f"No source position is missing between {at_position(case, found.lowest)} and "
+            f"{at_position(case, found.highest)}."
         )
     if (other := _taken_off_main(case)) is not None:
         return Excluded(reason=other)
@@ -86,14 +94,20 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
     gap = found.gaps[0] if found.gaps else None
     below, above = _edges(case, gap)
     reasons = [
-        f"{found.missing} source positions between {found.lowest} and {found.highest} are in no live row"
-        + (f"; the first gap is {gap.first} to {gap.last}{_of(gap)}." if gap else ".")
+        f"{found.missing} source positions between {at_position(case, found.lowest)} and "
+        f"{at_position(case, found.highest)} are in no live row"
+        + (
+            f"; the first gap is {at_position(case, gap.first)} to {at_position(case, gap.last)}{_of(gap)}."
+            if gap
+            else "."
+        )
     ]
     if below is not None and above is not None:
+        ends, begins = at_position(case, below.position_until), at_position(case, above.position_from)
         reasons.append(
-            f"{short(below.snapshot_id)} ends at position {below.position_until}, and the next commit "
+            f"{short(below.snapshot_id)} ends at position {ends}, and the next commit "
             f"{short(above.snapshot_id)} (run {short_job(above.job_id)}, checkpoint {above.checkpoint_id}) begins at "
-            f"{above.position_from}."
+            f"{begins}."
         )
     start = next((s for s in empty_starts(case) if above is not None and s.first == above.snapshot_id), None)
     if start is not None:

@@ -23,7 +23,13 @@ MODE = Mode(
         "A hand-over in which the old run is still about to end.",
         "A fixed job id that was stopped and started again: it returns, but it never ran beside the other.",
     ),
-    neighbours=("F2", "F1", "F12"),
+    neighbours={
+        "F1": "There one run repeats its own checkpoint or files; here two runs take turns on main, or are "
+        "alive at once.",
+        "F2": "There the older run had ended when the new one took over; here both write.",
+        "F12": "There one operator id follows the other for good; here both come again.",
+        "F21": "There the other writer leaves no Flink job id; here both do.",
+    },
     act=Act.CONTAIN,
     remedies=(Remedy.RESOLVE_FORK, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )

@@ -19,7 +19,14 @@ MODE = Mode(
         "A table that keeps one row of a key in each partition by design.",
         "A partition field that changes over a key's life, as a status does.",
     ),
-    neighbours=("F1", "F16", "F19"),
+    neighbours={
+        "F1": "There whole checkpoints or files repeat; here single keys have copies by different subtasks "
+        "or in different partitions.",
+        "F16": "There one commit holds both rows, by one subtask; here they came from different subtasks, "
+        "or lie in different partitions.",
+        "F19": "There the job was rescaled, which alone doubles no row; here keys live twice, where the "
+        "delete of one writer does not reach the other.",
+    },
     act=Act.REPAIR,
     remedies=(Remedy.DEDUPLICATE_ROWS,),
 )

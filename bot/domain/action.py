@@ -6,10 +6,10 @@ from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
-from bot.domain.entries import EffectStarted
+from bot.domain.entries import EffectStarted, Verified
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId
+from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRecipe
@@ -30,13 +30,22 @@ class Action(Record):
     looks: tuple[str, ...] = ()
     """Of these, what is collected by itself when the action is proposed and it has no answer yet."""
     is_destructive: bool = False
-    """Whether it takes away what its undo does not bring back: then two different teams approve it."""
+    """Whether it takes away what its undo does not bring back: then two different teams approve it. Which are, and why
+    each of the others is not, stands in `tests/actions/test_destructive.py`."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
     on_request: bool = False
     """Whether people may ask for it though no diagnosis does."""
     moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
     """What a passed proof says of the table: trusted at the new head, under review again, or nothing."""
+
+
+class StoodStill(Record):
+    """The run that an earlier rehearsal had stopped, so that its repair could be published or given up."""
+
+    run: JobId
+    savepoint: str | None
+    """What its stop took; None where it took none."""
 
 
 class Past(Record):
@@ -47,6 +56,10 @@ class Past(Record):
     """Effect index -> its newest intent, of the effects that were done."""
     results: dict[int, dict[str, str]]
     """Effect index -> its result, of the effects that were done."""
+    verified: Verified | None = None
+    """The newest verification of a rehearsal; None while there is none."""
+    stood_still: StoodStill | None = None
+    """Set where it published or gave up the branch of a rehearsal that had stopped the job."""
 
 
 def _nobody_looks(*_asked: object) -> FileSurvey:

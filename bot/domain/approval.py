@@ -8,6 +8,7 @@ from pydantic import Field
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
 
+_TEAMS_OF_DESTRUCTIVE = 2
 _USERS = ["U0BEN00001", "U0CLEO0001"]
 
 
@@ -67,7 +68,7 @@ class ApprovalPolicy(People):
         ge=1,
         le=5,
         description="How many teams must be among those who approve; each person counts for one. Without it 2 for a "
-        "destructive action, else any.",
+        "destructive action (2 people where fewer than 2 teams are named), else any.",
         examples=[2],
     )
     expires_after: timedelta = Field(
@@ -117,9 +118,20 @@ class ApprovalPolicy(People):
         rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
         return frozenset(each for people in (*self.approvers, *rules) for each in (*people.users, *people.groups))
 
-    def when_destructive(self) -> "ApprovalPolicy":
-        """The same for an action that is destructive: two teams, unless the policy says a number itself."""
-        return self if self.different_teams is not None else self.model_copy(update={"different_teams": 2})
+    def when_destructive(self, proposer: UserId) -> "ApprovalPolicy":
+        """The same for an action that is destructive: two teams, unless the policy says a number itself.
+
+        A policy with fewer than two teams asks for two people instead, as far as it names them beside the proposer:
+        nobody has to change the configuration at night before a repair can be given up.
+        """
+        if self.different_teams is not None:
+            return self
+        if len(self.teams) >= _TEAMS_OF_DESTRUCTIVE:
+            return self.model_copy(update={"different_teams": _TEAMS_OF_DESTRUCTIVE})
+        has_group = any(people.groups for people in self.approvers)
+        named = {user for people in self.approvers for user in people.users} - {proposer}
+        people = _TEAMS_OF_DESTRUCTIVE if has_group else min(_TEAMS_OF_DESTRUCTIVE, len(named))
+        return self.model_copy(update={"required": max(self.required, people)})
 
 
 class Approval(Record):

@@ -4,6 +4,16 @@ from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.execution import ProposalState, ProposalView
 
 
+def settlement_counts(view: ProposalView) -> str:
+    """After a person has settled an outcome. `view` is the proposal after it."""
+    if view.settled[-1].happened:
+        return "Settled: it happened. The execution goes on; follow it in the proposal's thread."
+    return (
+        "Settled: it did not happen. The execution has ended, and nothing more of it is done. "
+        "Collect evidence again, and propose what it asks for."
+    )
+
+
 def approval_counts(view: ProposalView) -> str:
     """After a yes: whether that was enough, and what comes next. `view` is the proposal after it."""
     policy, proposer = view.proposal.policy, view.proposal.proposed_by

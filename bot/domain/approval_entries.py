@@ -3,7 +3,7 @@
 from typing import Literal
 
 from bot.domain.approval import Approval
-from bot.domain.ids import ProposalId
+from bot.domain.ids import ProposalId, UserId
 from bot.domain.record import Record, Utc
 
 
@@ -60,5 +60,22 @@ class ProposalEnded(Record):
     reason: str
 
 
-ApprovalEntry = ProposalApproved | GlassBroken | OwnersPaged | VetoTimeEnded | ApprovalReminded | ProposalEnded
+class OutcomeSettled(Record):
+    """A person said whether a step of the execution happened, of which no source knew any more."""
+
+    kind: Literal["outcome-settled"] = "outcome-settled"
+    proposal: ProposalId
+    index: int
+    """Of the effect."""
+    happened: bool
+    """True: the execution goes on after it. False: it ends, and nothing is repeated."""
+    reason: str
+    by: UserId
+    at: Utc
+    via: Literal["slack", "terminal"] = "slack"
+
+
+ApprovalEntry = (
+    ProposalApproved | GlassBroken | OwnersPaged | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
+)
 """What tells how a proposal was decided."""

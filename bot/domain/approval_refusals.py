@@ -163,6 +163,19 @@ def another_content() -> NotAllowed:
     )
 
 
+def not_as_approved(view: ProposalView) -> NotAllowed:
+    """What is on record now is not what people said yes to: somebody has written to the record past the bot."""
+    digests = ", ".join(dict.fromkeys(given.digest[:12] for given in view.approvals))
+    return NotAllowed(
+        why="another-content",
+        happened=f"“{view.proposal.title}” is not what was approved: its record was changed since.",
+        found=f"Expected digest {digests}, to which people said yes; found {view.proposal.digest[:12]}. "
+        "Nothing was carried out.",
+        remedy="Reject it and propose anew. `waterline record verify` tells which entry was changed; tell whoever runs "
+        "the database.",
+    )
+
+
 def needs_reason(what: str, remedy: str) -> NotAllowed:
     """A no, and an emergency, are for the record."""
     return NotAllowed(why="no-reason", happened=f"{what} needs a reason.", remedy=remedy)

@@ -1,14 +1,35 @@
-"""What the review asks about decisions: every broken glass is looked at again, by others, in daylight."""
+"""What the review asks about decisions: every broken glass, and every outcome that a person settled, is looked at
+again, by others, in daylight."""
 
 from bot.domain.approval_count import mentions
-from bot.domain.entries import Finding
+from bot.domain.entries import Finding, OutcomeSettled
 from bot.domain.execution import ProposalView
 from bot.domain.incident import Incident
 
 
 def approval_terms(incident: Incident) -> tuple[Finding, ...]:
-    """One finding for each proposal that somebody approved alone; none where the policy was followed."""
-    return tuple(_finding(view) for view in incident.proposals.values() if view.glass is not None)
+    """One finding for each proposal that somebody approved alone, and for each outcome that somebody settled; none
+    where the policy was followed and the world told what happened."""
+    alone = (_finding(view) for view in incident.proposals.values() if view.glass is not None)
+    settled = (_settled(view, said) for view in incident.proposals.values() for said in view.settled)
+    return (*alone, *settled)
+
+
+def _settled(view: ProposalView, said: OutcomeSettled) -> Finding:
+    effect = view.proposal.effects[said.index]
+    return Finding(
+        contract="approval",
+        term="What became of each step of an execution is known from the world.",
+        observed=(
+            f"<@{said.by}> settled at {said.at:%H:%M} UTC that step {said.index + 1} ({effect.kind}) of "
+            f"“{view.proposal.title}” {'happened' if said.happened else 'did not happen'}: {said.reason}"
+        ),
+        holds=False,
+        action=(
+            "Let somebody else judge whether it was so, and see to it that the job's cluster remembers its runs: "
+            "high availability for the JobManager, or a history server that Waterline can ask."
+        ),
+    )
 
 
 def _finding(view: ProposalView) -> Finding:

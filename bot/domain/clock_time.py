@@ -1,5 +1,6 @@
-"""A time of day as it is said beside another moment: with its day, unless both are of one day."""
+"""A time of day as it is said beside other moments: with its day, unless all are of one day."""
 
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 
@@ -14,3 +15,11 @@ def clock_time(at: datetime, beside: datetime | None = None, *, seconds: bool = 
             return time
     year = "" if beside is not None and at.year == beside.year else f" {at:%Y}"
     return f"{at.day} {at:%b}{year}, {time}"
+
+
+def column_times(moments: Iterable[datetime]) -> Callable[[datetime], str]:
+    """How moments in UTC are said that stand under one another: `14:02:11`; with the day, `2026-11-02 14:02:11`, where
+    not all of them are of one day (in UTC). Give the moment of the look with them: it is read beside them."""
+    is_one_day = len({at.astimezone(UTC).date() for at in moments}) < 2
+    form = "%H:%M:%S" if is_one_day else "%Y-%m-%d %H:%M:%S"
+    return lambda at: at.astimezone(UTC).strftime(form)

@@ -8,8 +8,10 @@ from pydantic import Field
 from bot.domain.record import Record
 
 HIDDEN = "•••"
-_PARTITION = re.compile(r"(?<![\w.])([\w.%+-]+)=([^/\s,;:'\"]+)")
+_PARTITION = re.compile(r"(?<![\w.])([\w.%+-]+)=([^/\s,;:'\"\\`()<>]+)")
 """`customer=ACME` in a path, as Iceberg and Hive write partitions."""
+_MADE_OF = re.compile(r"(.+)_(?:trunc|bucket|year|month|day|hour)(?:_\d+)?")
+"""How engines name a partition field that is made of a column: `customer_trunc`, `customer_bucket_16`."""
 
 
 class ContractColumn(Record):
@@ -46,7 +48,10 @@ class TableContract(Record):
         examples=["event_time"],
     )
     redacted: tuple[str, ...] = Field(
-        default=(), description="Columns whose values are never shown.", examples=[["customer"]]
+        default=(),
+        description="Columns whose values are never shown, nor partitions that are made of them; name a partition "
+        "field here, too, where it has a name of its own.",
+        examples=[["customer"]],
     )
     columns: tuple[ContractColumn, ...] = Field(
         default=(),
@@ -88,6 +93,15 @@ class TableContract(Record):
         """Whether this column's values are never shown. Engines take names of any case for the same column."""
         return column is not None and column.casefold() in {each.casefold() for each in self.redacted}
 
+    def shown(self, column: str | None, value: object) -> str:
+        """A value of this column as people may read it."""
+        return HIDDEN if self.hides(column) else str(value)
+
     def veiled(self, text: str) -> str:
         """The same text, values of hidden columns in the partitions of its paths not shown."""
-        return _PARTITION.sub(lambda found: f"{found[1]}={HIDDEN}" if self.hides(found[1]) else found[0], text)
+        return _PARTITION.sub(lambda found: f"{found[1]}={HIDDEN}" if self._parts_by(found[1]) else found[0], text)
+
+    def _parts_by(self, field: str) -> bool:
+        """Whether this partition field is a hidden column, or made of one."""
+        made_of = _MADE_OF.fullmatch(field)
+        return self.hides(field) or (made_of is not None and self.hides(made_of[1]))

@@ -13,6 +13,7 @@ from bot.domain.approval_count import missing
 from bot.domain.approval_entries import (
     ApprovalReminded,
     GlassBroken,
+    OutcomeSettled,
     ProposalApproved,
     ProposalEnded,
     VetoTimeEnded,
@@ -24,7 +25,7 @@ from bot.domain.approval_refusals import (
     expired,
     needs_reason,
     no_such_rule,
-    not_before,
+    not_as_approved,
     not_yours,
     own_proposal,
     too_late_to_hold,
@@ -32,11 +33,13 @@ from bot.domain.approval_refusals import (
     where_it_stands,
 )
 from bot.domain.approval_standing import NO_GROUPS, Membership, is_approver, is_one_of, teams_of
-from bot.domain.approval_times import hold_ends_at, last_approval_at, reminder_due_at
+from bot.domain.approval_times import hold_ends_at, last_approval_at
 from bot.domain.entries import ExecutionStarted
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
+from bot.domain.settling import Settle, settle
+from bot.domain.time_passing import what_time_does
 
 
 class Approve(Record):
@@ -90,10 +93,18 @@ class Tick(Record):
 
 
 Act = Annotated[
-    Approve | BreakGlass | Reject | Veto | Begin | Supersede | Tick,
+    Approve | BreakGlass | Reject | Veto | Begin | Settle | Supersede | Tick,
     Field(discriminator="kind"),
 ]
-Decided = ProposalApproved | GlassBroken | ProposalEnded | VetoTimeEnded | ApprovalReminded | ExecutionStarted
+Decided = (
+    ProposalApproved
+    | GlassBroken
+    | ProposalEnded
+    | VetoTimeEnded
+    | ApprovalReminded
+    | ExecutionStarted
+    | OutcomeSettled
+)
 
 _S = ProposalState
 _UNDECIDED, _STOPPABLE = frozenset({_S.PROPOSED}), frozenset({_S.PROPOSED, _S.HELD, _S.APPROVED})
@@ -103,13 +114,14 @@ ALLOWED: dict[str, frozenset[ProposalState]] = {
     "reject": _STOPPABLE,
     "veto": _STOPPABLE,
     "begin": frozenset({_S.APPROVED}),
+    "settle": frozenset({_S.UNKNOWN}),
     "supersede": _STOPPABLE,
     "tick": _STOPPABLE,
 }
 """In which states each act can do something; in any other it is refused with what happened instead."""
 
 
-def decide(
+def decide(  # noqa: C901 - one case an act, nothing nested
     view: ProposalView, act: Act, *, by: str, at: Utc, membership: Membership = NO_GROUPS
 ) -> Decided | NotAllowed:
     """The entry to write, or why there is none. `by` is a Slack user id, or `waterline` for the bot's own acts.
@@ -119,7 +131,7 @@ def decide(
     """
     if view.state not in ALLOWED[act.kind]:
         return where_it_stands(view)
-    if view.proposal.expires_at <= at and not isinstance(act, Supersede | Tick):
+    if view.proposal.expires_at <= at and not isinstance(act, Settle | Supersede | Tick):
         return expired(view)
     who = UserId(by)
     match act:
@@ -133,10 +145,12 @@ def decide(
             return _veto(view, act, who, membership)
         case Begin():
             return _begin(view, who)
+        case Settle():
+            return settle(view, act, who, at, membership)
         case Supersede():
             return ProposalEnded(proposal=view.proposal.id, how="superseded", reason=act.reason)
         case Tick():
-            return _tick(view, at)
+            return what_time_does(view, at)
         case _:
             assert_never(act)
 
@@ -221,19 +235,6 @@ def _begin(view: ProposalView, by: UserId) -> ExecutionStarted | NotAllowed:
         return NotAllowed(
             why="not-yours", happened="Only the proposer or an approver may carry it out.", remedy=f"Ask {names}."
         )
+    if any(given.digest != view.proposal.digest for given in view.approvals):
+        return not_as_approved(view)
     return ExecutionStarted(proposal=view.proposal.id)
-
-
-def _tick(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded | ApprovalReminded | NotAllowed:
-    proposal = view.proposal
-    if at >= proposal.expires_at:
-        what = "Nobody carried it out" if view.state is not _S.PROPOSED else "It was not approved"
-        return ProposalEnded(
-            proposal=proposal.id, how="expired", reason=f"{what} before {proposal.expires_at:%H:%M} UTC."
-        )
-    if view.state is _S.HELD and view.held_until is not None and at >= view.held_until:
-        return VetoTimeEnded(proposal=proposal.id)
-    due = reminder_due_at(view)
-    if due is not None and at >= due:
-        return ApprovalReminded(proposal=proposal.id, number=view.reminders + 1)
-    return not_before(view)

@@ -1,9 +1,10 @@
 """Diagnosis: every failure mode answers for itself, with its rows and reasons."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from bot.domain import findings as f
 from bot.domain.contract import TableContract
@@ -56,12 +57,19 @@ class Mode(Record):
     """Evidence tasks without which it cannot tell."""
     false_positives: tuple[str, ...]
     """What looks the same and is not; shown to the responder."""
-    neighbours: tuple[str, ...]
-    """Codes of modes that are easily taken for this one."""
+    neighbours: Mapping[str, str]
+    """Code of a mode that is easily taken for this one -> how to tell them apart, in a sentence or two: *there* is the
+    neighbour, *here* this one. Empty where an older version recorded the codes alone."""
     act: Act = Act.RECOVER
     """Its place in the order in which to act."""
     remedies: tuple[Remedy, ...] = ()
     """What it may ask for, as a match says which; shown in the catalogue."""
+
+    @field_validator("neighbours", mode="before")
+    @classmethod
+    def _codes_alone(cls, told: object) -> object:
+        """Diagnoses of records and cases that were written before the sentences were."""
+        return dict.fromkeys(told, "") if isinstance(told, list | tuple) else told
 
 
 class Case(Record):
@@ -167,6 +175,10 @@ class Diagnosis(Record):
         if asking and asking[0][1].remedy is Remedy.NOTHING:
             return next((each for each in asking if each[1].remedy is Remedy.TELL_CONSUMERS), asking[0])
         return asking[0] if asking else None
+
+    def told_apart(self, mode: Mode) -> tuple[tuple[str, str], ...]:
+        """(Code, how to tell `mode` from it) of each neighbour that does not hold beside it."""
+        return tuple((code, how) for code, how in mode.neighbours.items() if how and code not in self.codes)
 
     @property
     def codes(self) -> tuple[str, ...]:

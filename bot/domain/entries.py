@@ -7,6 +7,7 @@ from pydantic import Field
 from bot.domain.approval_entries import ApprovalEntry as ApprovalEntry
 from bot.domain.approval_entries import ApprovalReminded as ApprovalReminded
 from bot.domain.approval_entries import GlassBroken as GlassBroken
+from bot.domain.approval_entries import OutcomeSettled as OutcomeSettled
 from bot.domain.approval_entries import OwnersPaged as OwnersPaged
 from bot.domain.approval_entries import ProposalApproved as ProposalApproved
 from bot.domain.approval_entries import ProposalEnded as ProposalEnded
@@ -16,7 +17,13 @@ from bot.domain.diagnosis_entries import DiagnosisEnded as DiagnosisEnded
 from bot.domain.diagnosis_entries import DiagnosisEntry as DiagnosisEntry
 from bot.domain.diagnosis_entries import DiagnosisRequested as DiagnosisRequested
 from bot.domain.evidence import Evidence
-from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId, StepId, TableName, UserId
+from bot.domain.execution_entries import Check as Check
+from bot.domain.execution_entries import EffectEnded as EffectEnded
+from bot.domain.execution_entries import EffectStarted as EffectStarted
+from bot.domain.execution_entries import ExecutionEnded as ExecutionEnded
+from bot.domain.execution_entries import ExecutionStarted as ExecutionStarted
+from bot.domain.execution_entries import Verified as Verified
+from bot.domain.ids import EvidenceId, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
 from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
 from bot.domain.notice_entries import DeliveryTried as DeliveryTried
@@ -24,6 +31,7 @@ from bot.domain.notice_entries import NoticeAnswered as NoticeAnswered
 from bot.domain.notice_entries import NoticeEnded as NoticeEnded
 from bot.domain.notice_entries import NoticeEntry as NoticeEntry
 from bot.domain.notice_entries import NoticeQueued as NoticeQueued
+from bot.domain.notice_entries import NoticeRetried as NoticeRetried
 from bot.domain.notice_entries import NoticesDecided as NoticesDecided
 from bot.domain.notice_entries import NoticesExpired as NoticesExpired
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
@@ -32,6 +40,7 @@ from bot.domain.notice_entries import ReadersNoted as ReadersNoted
 from bot.domain.notice_entries import RerunChecked as RerunChecked
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
 from bot.domain.promise_entries import HandedOver as HandedOver
+from bot.domain.promise_entries import HandoverTaken as HandoverTaken
 from bot.domain.promise_entries import PromiseEntry as PromiseEntry
 from bot.domain.promise_entries import PromiseReminded as PromiseReminded
 from bot.domain.promise_entries import PromiseSnoozed as PromiseSnoozed
@@ -41,6 +50,9 @@ from bot.domain.review_entries import Finding as Finding
 from bot.domain.review_entries import FindingAssigned as FindingAssigned
 from bot.domain.review_entries import FindingSettled as FindingSettled
 from bot.domain.review_entries import ReviewOpened as ReviewOpened
+from bot.domain.room_entries import RoomEntry as RoomEntry
+from bot.domain.room_entries import RoomLost as RoomLost
+from bot.domain.room_entries import RoomReturned as RoomReturned
 from bot.domain.runbook import Runbook
 from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
@@ -97,6 +109,15 @@ class EvidenceRecorded(Record):
     evidence: Evidence
 
 
+class EvidenceRunAgain(Record):
+    """The engine ended under the run, which is begun again by itself; at most once a run."""
+
+    kind: Literal["evidence-run-again"] = "evidence-run-again"
+    run: EvidenceId
+    message: str
+    """How the engine ended."""
+
+
 class EvidenceEnded(Record):
     """The run ended without an answer."""
 
@@ -131,73 +152,12 @@ class ProposalMade(Record):
     proposal: Proposal
 
 
-class ExecutionStarted(Record):
-    """Unique per proposal in the database: the race of two executors is decided here."""
-
-    kind: Literal["execution-started"] = "execution-started"
-    proposal: ProposalId
-
-
-class EffectStarted(Record):
-    """Intent of one effect. `job_id` is the id that a job will be started under, chosen beforehand."""
-
-    kind: Literal["effect-started"] = "effect-started"
-    proposal: ProposalId
-    index: int
-    expected_head: SnapshotId | None = None
-    job_id: JobId | None = None
-    path: str | None = None
-    """The restore point that was chosen right before acting."""
-    checkpoint_id: CheckpointId | None = None
-    """Of that restore point."""
-    before: dict[str, str] = {}
-    """What the effect is going to replace: `property KEY` -> value; a key that was not set is left out."""
-
-
-class EffectEnded(Record):
-    kind: Literal["effect-ended"] = "effect-ended"
-    proposal: ProposalId
-    index: int
-    how: Literal["done", "refused", "unknown"]
-    detail: str
-    result: dict[str, str] = {}
-    """What only the deed could tell: `savepoint`, `job_id`, `left`."""
-
-
-class ExecutionEnded(Record):
-    kind: Literal["execution-ended"] = "execution-ended"
-    proposal: ProposalId
-    outcome: Literal["applied", "refused", "unknown"]
-    sentence: str
-
-
-class Check(Record):
-    """One line of a verification: what was expected and what was found."""
-
-    name: str
-    passed: bool | None
-    """None: could not look."""
-    sentence: str
-
-
-class Verified(Record):
-    kind: Literal["verified"] = "verified"
-    proposal: ProposalId
-    passed: bool
-    checks: tuple[Check, ...]
-    evidence: tuple[EvidenceId, ...]
-    head: SnapshotId
-    moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
-    """What it says of the table if it passed; from the action's declaration, and nothing where a branch was proven."""
-    branch: str | None = None
-    """The branch of a rehearsal on which it was proven; `head` is its head. None: main."""
-
-
 class WaterlineMoved(Record):
     """The tag `waterline` and the property `waterline.status` were moved by one commit."""
 
     kind: Literal["waterline-moved"] = "waterline-moved"
-    snapshot: SnapshotId
+    snapshot: SnapshotId | None
+    """None: no snapshot is known to be good; the table is marked as under review, without a tag."""
     status: Literal["under-review", "trusted"]
 
 
@@ -225,13 +185,14 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
+    | EvidenceRunAgain
     | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
-    | VetoTimeEnded | ApprovalReminded | ProposalEnded
+    | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
     | MaintenanceMarked
-    | PromiseReminded | PromiseSnoozed | HandedOver
+    | PromiseReminded | PromiseSnoozed | HandedOver | HandoverTaken
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
-    | FindingSettled | SavepointEntry | IncidentClosed,
+    | FindingSettled | SavepointEntry | RoomEntry | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -241,9 +202,13 @@ def once_key(incident_id: str, body: Body) -> str | None:
     match body:
         case ExecutionStarted():
             return f"execution/{body.proposal}"
+        case EvidenceRunAgain():
+            return f"again/{body.run}"
         case NoticeQueued():
             return f"notice/{body.notice.key(incident_id)}"
         case DeliveryTried():
             return f"delivery/{sending_key(body.key, body.to)}/{body.number}"
+        case NoticeRetried():
+            return f"retry/{sending_key(body.key, body.to)}/{body.number}"
         case _:
             return None

@@ -1,6 +1,8 @@
 """One tree of errors. Each message says what happened, what was expected and found, and what to do; on one line,
 whatever the outside world has put into it."""
 
+from collections.abc import Callable
+
 from bot.domain.inert import visible
 
 
@@ -18,6 +20,11 @@ class WaterlineError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.happened, self.found, self.remedy))
+
+    def veil(self, veiled: Callable[[str], str]) -> None:
+        """Let all three parts pass through `veiled`: an error of the outside world may name what must not be shown."""
+        self.happened, self.found, self.remedy = veiled(self.happened), veiled(self.found), veiled(self.remedy)
+        self.args = (self.told(" ".join(part for part in (self.happened, self.found, self.remedy) if part)),)
 
     @staticmethod
     def told(text: str) -> str:
@@ -45,6 +52,10 @@ class CouldNotLook(WaterlineError):
 
 class EvidenceFailed(WaterlineError):
     """Raised when a task could not run to its end."""
+
+
+class EngineEnded(EvidenceFailed):
+    """Raised when the engine ended under a task: it says nothing of the table, and the task may be run again."""
 
 
 class FileNotOpened(EvidenceFailed):

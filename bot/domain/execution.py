@@ -10,6 +10,7 @@ from bot.domain.entries import (
     EffectStarted,
     ExecutionEnded,
     GlassBroken,
+    OutcomeSettled,
     OwnersPaged,
     ProposalEnded,
     Verified,
@@ -42,7 +43,7 @@ MOVES: dict[ProposalState, frozenset[ProposalState]] = {
     _S.HELD: frozenset({_S.APPROVED}) | _STOPPED,
     _S.APPROVED: frozenset({_S.EXECUTING}) | _STOPPED,
     _S.EXECUTING: frozenset({_S.APPLIED, _S.REFUSED, _S.UNKNOWN}),
-    _S.UNKNOWN: frozenset({_S.APPLIED, _S.REFUSED}),
+    _S.UNKNOWN: frozenset({_S.APPLIED, _S.REFUSED, _S.EXECUTING}),
     _S.APPLIED: frozenset(),
     _S.REFUSED: frozenset(),
     _S.REJECTED: frozenset(),
@@ -77,6 +78,8 @@ class ProposalView:
     """Effect index -> its newest intent."""
     done: dict[int, EffectEnded] = field(default_factory=dict)
     """Effect index -> its newest end."""
+    settled: list[OutcomeSettled] = field(default_factory=list)
+    """What people said of steps whose outcome was not known."""
     result: ExecutionEnded | None = None
     verified: Verified | None = None
 

@@ -117,6 +117,11 @@ class JobRun(Record):
         return self.state in {"FINISHED", "CANCELED", "FAILED"}
 
     @property
+    def parallelism(self) -> dict[OperatorId, int]:
+        """Operator chain -> its parallelism; empty while something is being recovered or rescaled."""
+        return {vertex.vertex_id: vertex.parallelism for vertex in self.vertices} if self.is_settled else {}
+
+    @property
     def is_settled(self) -> bool:
         """Whether it runs with every operator running, so that nothing is being recovered now."""
         return self.state == "RUNNING" and all(v.status == "RUNNING" for v in self.vertices)
@@ -134,7 +139,9 @@ class StoredCheckpoint(Record):
     """The run that wrote it: from the committer's state, else from the folder's name."""
     written_at: Utc
     pending_manifests: tuple[str, ...] = ()
-    """Names of the Flink manifests that its committer state still lists."""
+    """Names of the Flink manifests that its committer state still lists, of every table that the job writes."""
+    manifest_folders: dict[str, tuple[str, ...]] = {}
+    """Name -> the folders where the state says that it lies; empty in records that did not keep them."""
     is_committer_read: bool = False
     """Whether the committers' whole state was read (in the file or beside it), so that no pending manifest means
     that nothing is owed."""

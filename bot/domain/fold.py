@@ -52,7 +52,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.responder = body.user
         case e.HandedOver():
             incident.responder = body.to
-        case e.NoteAdded() | e.PromiseReminded() | e.PromiseSnoozed():
+        case e.NoteAdded() | e.PromiseReminded() | e.PromiseSnoozed() | e.HandoverTaken():
             pass
         case e.EvidenceRequested():
             incident.runs[body.run] = requested(body, entry)
@@ -60,6 +60,8 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             answered(incident.runs[body.run], body)
         case e.EvidenceEnded():
             incident.runs[body.run].ended = body
+        case e.EvidenceRunAgain():
+            incident.runs[body.run].is_again = True
         case e.DiagnosisRequested():
             incident.diagnosis_asked = entry.seq
         case e.DiagnosisEnded():
@@ -75,7 +77,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.WaterlineMoved():
             incident.waterline = body
         case e.MaintenanceMarked():
-            incident.is_frozen = body.status == "frozen"
+            _freeze(incident, entry, is_frozen=body.status == "frozen")
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
         case e.ReviewOpened():
@@ -93,6 +95,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.released.add(body.proposal)
         case e.RestoreExplained():
             incident.explained[body.proposal] = body
+        case e.RoomLost():
+            incident.room_lost = body
+        case e.RoomReturned():
+            incident.room_lost = None
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason
@@ -124,7 +130,7 @@ def _apply_proposal(
         case e.EffectEnded():
             view.done[body.index] = body
             if body.how == "done" and view.proposal.effects[body.index].kind == "freeze-maintenance":
-                incident.is_frozen = True
+                _freeze(incident, entry, is_frozen=True)
         case e.ExecutionEnded():
             view.state = ProposalState(body.outcome)
             view.result = body
@@ -152,8 +158,26 @@ def _decided(view: ProposalView, entry: Entry, body: e.ApprovalEntry) -> None:
             view.state = ProposalState.APPROVED
         case e.ApprovalReminded():
             view.reminders, view.reminded_at = body.number, entry.at
+        case e.OutcomeSettled():
+            _settled(view, body)
         case e.ProposalEnded():
             view.state = ProposalState(body.how)
             view.ended, view.ended_by, view.ended_at = body, entry.by, entry.at
         case _:
             assert_never(body)
+
+
+def _settled(view: ProposalView, body: e.OutcomeSettled) -> None:
+    """It goes on after a step that happened. Of one that did not it stays unknown to the bot, who saw neither."""
+    said = f"A person settled that it {'happened' if body.happened else 'did not happen'}: {body.reason}"
+    view.settled.append(body)
+    view.done[body.index] = e.EffectEnded(
+        proposal=body.proposal, index=body.index, how="done" if body.happened else "unknown", detail=said
+    )
+    view.state = ProposalState.EXECUTING if body.happened else ProposalState.REFUSED
+
+
+def _freeze(incident: Incident, entry: Entry, *, is_frozen: bool) -> None:
+    """A second freeze goes on from the first."""
+    incident.is_frozen = is_frozen
+    incident.frozen_at = (incident.frozen_at or entry.at) if is_frozen else None

@@ -33,3 +33,8 @@ def short(snapshot_id: int | None) -> str:
 def short_job(job_id: str | None) -> str:
     """The first six hex digits, as Flink's own savepoint folders shorten a job id."""
     return "unknown" if not job_id else job_id[:6]
+
+
+def short_operator(operator_id: str | None) -> str:
+    """The first six hex digits, as a job id is shortened."""
+    return "unknown" if not operator_id else operator_id[:6]

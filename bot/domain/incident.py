@@ -14,6 +14,7 @@ from bot.domain.entries import (
     FindingSettled,
     IncidentOpened,
     ReadersNoted,
+    RoomLost,
     Verified,
     WaterlineMoved,
 )
@@ -44,6 +45,8 @@ class EvidenceRun:
     """The branch of a rehearsal that is looked at; None: main."""
     evidence: Evidence | None = None
     ended: EvidenceEnded | None = None
+    is_again: bool = False
+    """Whether the engine ended under it and it was begun again by itself."""
 
     @property
     def is_running(self) -> bool:
@@ -67,6 +70,8 @@ class Incident:
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
     """In the order in which they were asked for."""
     diagnosis: Diagnosis | None = None
+    room_lost: RoomLost | None = None
+    """Set while Slack refuses messages to the incident's channel."""
     diagnosis_asked: int | None = None
     """seq of the request that has no answer yet."""
     outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)
@@ -83,6 +88,8 @@ class Incident:
     verified: Verified | None = None
     is_frozen: bool = False
     """Whether maintenance of the table waits for the end of this incident."""
+    frozen_at: datetime | None = None
+    """Since when it does."""
     review: tuple[Finding, ...] | None = None
     patch: ContractPatch | None = None
     earlier: tuple[EarlierIncident, ...] = ()

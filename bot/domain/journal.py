@@ -6,7 +6,7 @@ still verifies when its record has gained fields since.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -104,15 +104,19 @@ class ChainFault(Record):
     sentence: str
 
 
-def chain_fault(incident_id: IncidentId, lines: Sequence[Line], anchor: Anchor | None) -> ChainFault | None:
+def chain_fault(
+    incident_id: IncidentId, lines: Sequence[Line], anchor: Anchor | None, *, unread: Set[int] = frozenset()
+) -> ChainFault | None:
     """The first line of one incident that breaks the chain; None when it is whole. Lines by rising seq.
+
+    `unread`: numbers of lines whose text is not there, so that only their place is looked at.
 
     `anchor` is the separately kept end of the chain. Whoever rewrites lines *and* anchor consistently is
     found only by comparing the last hash with one that was exported before.
     """
     prev, expected_seq = GENESIS, 0
     for expected_seq, line in enumerate(lines, start=1):
-        problem = _problem(line, expected_seq, prev)
+        problem = _problem(line, expected_seq, prev, is_there=line.seq not in unread)
         if problem:
             return ChainFault(incident_id=incident_id, seq=expected_seq, sentence=problem)
         prev = line.hash
@@ -132,11 +136,11 @@ def chain_fault(incident_id: IncidentId, lines: Sequence[Line], anchor: Anchor |
     return None
 
 
-def _problem(line: Line, expected_seq: int, prev: str) -> str | None:
+def _problem(line: Line, expected_seq: int, prev: str, *, is_there: bool) -> str | None:
     if line.seq != expected_seq:
         return f"Entry {expected_seq} is missing: entry {line.seq} stands in its place."
     if line.prev_hash != prev:
         return f"Entry {expected_seq} does not follow from the entry before it."
-    if line.computed_hash() != line.hash:
+    if is_there and line.computed_hash() != line.hash:
         return f"Entry {expected_seq} is not what was written: its content does not give its hash."
     return None

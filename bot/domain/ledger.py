@@ -119,6 +119,11 @@ class LedgerRow(Record):
     skipped: tuple[SkippedCheckpoint, ...] = ()
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
+    @property
+    def has_deletes(self) -> bool:
+        """Whether it added or removed any delete file."""
+        return bool(self.added_delete_files or self.removed_delete_files)
+
 
 class Ledger(Record):
     """Rows oldest first. `readers_known` is False when no lineage source could be asked."""
@@ -146,3 +151,8 @@ def event_range(since: datetime | None, until: datetime | None) -> str:
     if since.date() == until.date():
         return f"{since:%Y-%m-%d %H:%M:%S}–{until:%H:%M:%S}"
     return f"{since:%Y-%m-%d %H:%M:%S} – {until:%Y-%m-%d %H:%M:%S}"
+
+
+def change(added: int, removed: int) -> str:
+    """`+1,200`, `+1,200 −30`."""
+    return f"+{added:,} −{removed:,}" if removed else f"+{added:,}"

@@ -3,8 +3,9 @@
 import hashlib
 from typing import Literal
 
-from bot.domain.ids import Severity, SnapshotId
-from bot.domain.record import Record, Utc
+from bot.domain.ids import Severity
+from bot.domain.record import Documented, Record, Utc
+from bot.domain.trust import ExactId
 
 Answer = Literal["acknowledged", "re-ran", "needs-help"]
 """What a consumer can say to a notice."""
@@ -28,24 +29,88 @@ class Address(Record):
         return f"{WAYS[self.by]} ({shown})"
 
 
-class NoticeData(Record):
-    """The facts of a notice that a program can act on; the text says the same to people."""
+BackfillProgress = Literal["waits", "approved", "running", "beside", "publication-waits", "done", "seen"]
+"""How far the rows that are written again have come."""
+
+
+class BackfillData(Documented):
+    """Which rows are written again, and when."""
+
+    progress: BackfillProgress
+    """`waits`: for approval. `approved`: begins next. `running`. `beside`: the rows are written beside the table and
+    being checked. `publication-waits`: they are checked, and wait for approval. `done`. `seen`: somebody wrote them."""
+    approve_by: Utc | None = None
+    """Until when it can be approved; null where nothing waits for approval."""
+    event_from: Utc | None = None
+    """Lowest event time (inclusive); null: not known, assume any."""
+    event_until: Utc | None = None
+    """Highest one (inclusive)."""
+    rows: int | None = None
+    """How many, as far as they were counted; null: not counted."""
+    words: str = ""
+    """When, and why, in the responder's words."""
+
+
+class RerunData(Documented):
+    """Whether this consumer must run again, and what it has to compute anew."""
+
+    needed: bool | None = None
+    """null: not known, or not yet; look at the text."""
+    runs: tuple[str, ...] = ()
+    """Run ids of this consumer whose results are to be replaced."""
+    read_snapshots: tuple[ExactId, ...] = ()
+    """Every wrong snapshot that they read, themselves or through others; oldest first."""
+    from_snapshot: ExactId | None = None
+    """The last good snapshot: an incremental reader drops what came after it, and reads again from it (exclusive)."""
+    resume_after: ExactId | None = None
+    """Instead of `from_snapshot`, where the wrong commits are still in the table's history: read this snapshot whole,
+    and go on after it."""
+    event_from: Utc | None = None
+    """Lowest event time to be computed again (inclusive); null: not known, assume any."""
+    event_until: Utc | None = None
+    """Highest one (inclusive)."""
+    partitions: tuple[str, ...] = ()
+    """Partitions to be computed again, in words; empty: not partitioned, or not known."""
+
+
+class NoticeData(Documented):
+    """The facts of a notice that a program can act on; the text says the same to people.
+
+    Snapshot ids are text, as JavaScript would round 64 bits; in records of earlier versions they are numbers.
+    """
 
     stage: str
     """`investigating`, `diagnosed`, `proposed`, `executing`, `verifying` or `proven`."""
-    affected_snapshots: tuple[SnapshotId, ...] = ()
+    affected_snapshots: tuple[ExactId, ...] = ()
     """Commits that are not, or no longer, to be relied on; full ids, oldest first."""
     affected_from: Utc | None = None
+    """Commit time of the oldest of them (inclusive)."""
     affected_until: Utc | None = None
-    """Commit times of the oldest and the newest of them, both inclusive."""
-    trusted_snapshot: SnapshotId | None = None
+    """Commit time of the newest of them (inclusive)."""
+    affected_event_from: Utc | None = None
+    """Lowest event time of the rows that they added (inclusive); null: not known of all of them."""
+    affected_event_until: Utc | None = None
+    """Highest one (inclusive)."""
+    affected_partitions: tuple[str, ...] = ()
+    """In which partitions they are, in words; empty: not partitioned, or not known."""
+    keys_repeated: int | None = None
+    """Keys that had more than one row; null: not counted."""
+    keys_changed: int | None = None
+    """Keys whose row had other values than before; null: not counted."""
+    keys_gone: int | None = None
+    """Keys that were there before, and were gone; null: not counted."""
+    trusted_snapshot: ExactId | None = None
     """The snapshot to read instead; None where none is proven."""
     reading: str = "unknown"
     """What was seen of this consumer: `read-above`, `read-through`, `not-observed`, `unknown` or `many`."""
     affected_runs: tuple[str, ...] = ()
     """Run ids of this consumer that read an affected commit, themselves or through others."""
+    rerun: RerunData | None = None
+    """null in records of earlier versions."""
+    backfill: BackfillData | None = None
+    """In `backfill_coming`; null: which rows is not known, or it is another notice."""
     next_word_at: Utc | None = None
-    """By when the next notice comes; None: there is none."""
+    """By when the next notice comes; None: this is the last one, or the incident is closed."""
 
 
 class Notice(Record):

@@ -50,6 +50,22 @@ class NoticeEnded(Record):
     """The address's key; empty: the Slack channel, as in records of earlier versions."""
     asks: UserId | None = None
     """Who is asked to call them, when they could not be reached."""
+    may_be_there: bool = False
+    """Whether it may have arrived although it failed: its answer was lost."""
+    again_at: Utc | None = None
+    """When it is tried again by itself, where the cause may mend; None: only if somebody asks for it."""
+
+
+class NoticeRetried(Record):
+    """A way that had failed is taken up once more, with the very same text; `by` of the entry asks for it. Unique per
+    way and number in the database."""
+
+    kind: Literal["notice-retried"] = "notice-retried"
+    key: str
+    to: str
+    """The address's key."""
+    number: int
+    """1 for the first time."""
 
 
 class NoticeAnswered(Record):
@@ -153,7 +169,7 @@ class NoticesExpired(Record):
 
 
 NoticeEntry = (
-    NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeAnswered | ReadersNoted | SeverityChanged
-    | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired | RerunChecked
+    NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
+    | SeverityChanged | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired | RerunChecked
 )  # fmt: skip
 """What tells who was told."""

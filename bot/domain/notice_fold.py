@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from bot.domain import notice_entries as n
 from bot.domain.ids import UserId
-from bot.domain.told import AnswerView, follow, queued
+from bot.domain.told import AnswerView, follow, queued, take_up
 
 if TYPE_CHECKING:
     from bot.domain.incident import Incident
@@ -43,6 +43,8 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             incident.notices[key] = queued(body.notice, key, entry.at, entry.seq)
         case n.DeliveryTried() | n.DeliveryDelayed() | n.NoticeEnded():
             follow(incident.notices[body.key], body, entry.at)
+        case n.NoticeRetried():
+            take_up(incident.notices[body.key], body, entry.by, entry.at)
         case n.NoticeAnswered():
             incident.notices[body.key].answers.append(
                 AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at, via=body.via, seq=entry.seq)

@@ -5,6 +5,7 @@ from typing import assert_never
 from bot.domain import notice_entries as n
 from bot.domain.notice import WAYS
 from bot.domain.rerun_words import rerun_words
+from bot.domain.sentences import full_stop
 
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
 
@@ -19,7 +20,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             return f"{_notice(body.key)} is being sent {_way(body.to)}{again}."
         case n.DeliveryDelayed():
             return (
-                f"{_notice(body.key)} did not arrive {_way(body.to)}: {_full(body.problem)} "
+                f"{_notice(body.key)} did not arrive {_way(body.to)}: {full_stop(body.problem)} "
                 f"It is tried again at {body.again_at:%H:%M} UTC."
             )
         case n.NoticeEnded(how="delivered"):
@@ -27,23 +28,26 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             return f"{_notice(body.key)} was delivered{'' if is_slack else f' {_way(body.to)}'}."
         case n.NoticeEnded():
             asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
-            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {_full(body.detail)}{asked}"
+            again = f" It is tried again by itself at {body.again_at:%H:%M} UTC." if body.again_at else ""
+            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}{again}"
+        case n.NoticeRetried():
+            return f"{_notice(body.key)} is sent once more {_way(body.to)}, with the same text."
         case n.NoticeAnswered():
             asked = f" <@{body.asks}>, please look." if body.asks else ""
-            said = f": {_full(body.text)}" if body.text else "."
+            said = f": {full_stop(body.text)}" if body.text else "."
             return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
         case n.RerunChecked():
-            return f"Consumer {_consumer(body.key)} says it ran again; lineage: {_full(rerun_words(body))}"
+            return f"Consumer {_consumer(body.key)} says it ran again; lineage: {full_stop(rerun_words(body))}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():
-            return f"The severity is {body.severity} now, it was {body.before}. {_full(body.reason)}".strip()
+            return f"The severity is {body.severity} now, it was {body.before}. {full_stop(body.reason)}".strip()
         case n.NoticesHeld():
             return f"Asked to send the notices {body.name}: {body.policy.required} must approve first."
         case n.NoticesDecided(yes=True):
             return f"Approved the notices {body.name}." + ("" if body.complete else " Another approval is needed.")
         case n.NoticesDecided():
-            return f"Said no to the notices {body.name}: {_full(body.reason)}"
+            return f"Said no to the notices {body.name}: {full_stop(body.reason)}"
         case n.NoticesReminded():
             return (
                 f"Nobody had decided about the notices {body.name}: approvers were asked again (number {body.number})."
@@ -59,7 +63,7 @@ def _readers(body: n.ReadersNoted) -> str:
     strangers = [each.consumer for each in body.observed if not each.is_declared]
     seen = f"Seen reading what is affected: {len(body.observed)} consumer{'' if len(body.observed) == 1 else 's'}"
     told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
-    rest = f" Others may have read unseen: {_full(body.unknown)}" if body.unknown else ""
+    rest = f" Others may have read unseen: {full_stop(body.unknown)}" if body.unknown else ""
     return f"{seen}{told}.{rest}"
 
 
@@ -75,11 +79,6 @@ def _consumer(key: str) -> str:
 def _way(to: str) -> str:
     by, _, address = to.partition(":")
     return f"{WAYS[by]} ({address})" if by in WAYS else "in Slack"
-
-
-def _full(text: str) -> str:
-    text = text.strip()
-    return text if text.endswith((".", "!", "?", "…", ":", ")")) or not text else f"{text}."
 
 
 def _words(kind: str) -> str:

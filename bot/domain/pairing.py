@@ -11,6 +11,7 @@ from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.owed import owed_to
 from bot.domain.table import Snapshot, TableState
 
 _PENDING = re.compile(r"^[0-9a-f]{32}-[0-9a-f]{32}-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$")
@@ -57,7 +58,7 @@ def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
         return PairVerdict.UNPAIRABLE, None, "Neither its state nor its folder says which run wrote it."
     commits = _commits_of(stored, table)
     if not commits:
-        owes = owed_checkpoints(stored)
+        owes = owed_checkpoints(stored, table)
         more = f"; its committer still owes {_listed(owes)}" if owes else ""
         return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}{more}."
     exact = [s for s in commits if s.checkpoint_id == stored.checkpoint_id]
@@ -123,7 +124,7 @@ def _unmatched(
             f"Run {short_job(stored.job_id)} was drained: its last commit carries Long.MAX_VALUE, and a job restored "
             "from here would never commit again (F5).",
         )
-    owed = owed_checkpoints(stored)
+    owed = owed_checkpoints(stored, table)
     if owed == () and stored.is_committer_read and below:
         _, chosen, _ = _paired([s for s in commits if s.checkpoint_id == max(below)], table)
         assert chosen is not None
@@ -136,12 +137,12 @@ def _unmatched(
         )
     if above:
         return PairVerdict.BEHIND, None, _behind(stored, checkpoint, min(above))
-    return PairVerdict.AHEAD, None, _ahead(stored, checkpoint, max(below))
+    return PairVerdict.AHEAD, None, _ahead(stored, table, checkpoint, max(below))
 
 
-def _ahead(stored: StoredCheckpoint, checkpoint: CheckpointId, reached: int) -> str:
+def _ahead(stored: StoredCheckpoint, table: TableState, checkpoint: CheckpointId, reached: int) -> str:
     run = f"Run {short_job(stored.job_id)} has committed up to checkpoint {reached}"
-    if owed_checkpoints(stored):
+    if owed_checkpoints(stored, table):
         return (
             f"{run}; what checkpoint {checkpoint} holds has not reached any listed snapshot. A job restored from here "
             "commits it first, if its Flink manifests are still on storage."
@@ -157,9 +158,9 @@ def _behind(stored: StoredCheckpoint, checkpoint: CheckpointId, later: int) -> s
     return f"{merged[0].upper()}{merged[1:]}, so its own commit was merged or has been expired."
 
 
-def owed_checkpoints(stored: StoredCheckpoint) -> tuple[int, ...] | None:
-    """Checkpoints whose files the committer's state still lists; None if a name cannot be understood."""
-    found = [_PENDING.match(name.rsplit("/", 1)[-1]) for name in stored.pending_manifests]
+def owed_checkpoints(stored: StoredCheckpoint, table: TableState) -> tuple[int, ...] | None:
+    """Checkpoints whose files for this table the committer's state still lists; None if a name cannot be understood."""
+    found = [_PENDING.match(name.rsplit("/", 1)[-1]) for name in owed_to(table, stored)]
     return tuple(sorted({int(m["checkpoint"]) for m in found if m})) if all(found) else None
 
 

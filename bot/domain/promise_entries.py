@@ -10,7 +10,7 @@ class PromiseReminded(Record):
     """The bot reminded of what is due. `moment` is when this reminder was owed, so it is given once."""
 
     kind: Literal["promise-reminded"] = "promise-reminded"
-    what: Literal["next-update", "review"]
+    what: Literal["next-update", "review", "handover", "thaw"]
     due: Utc
     moment: Utc
     people: tuple[UserId, ...]
@@ -33,4 +33,10 @@ class HandedOver(Record):
     note: str
 
 
-PromiseEntry = PromiseReminded | PromiseSnoozed | HandedOver
+class HandoverTaken(Record):
+    """Whoever was named has it. Any other act of theirs says the same."""
+
+    kind: Literal["handover-taken"] = "handover-taken"
+
+
+PromiseEntry = PromiseReminded | PromiseSnoozed | HandedOver | HandoverTaken

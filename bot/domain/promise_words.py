@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from bot.domain.promise_entries import HandedOver, PromiseEntry, PromiseReminded, PromiseSnoozed
+from bot.domain.promise_entries import HandedOver, HandoverTaken, PromiseEntry, PromiseReminded, PromiseSnoozed
 
 
 def promise_sentence(body: PromiseEntry) -> str:
@@ -10,6 +10,10 @@ def promise_sentence(body: PromiseEntry) -> str:
     match body:
         case PromiseReminded(what="review"):
             return f"{_people(body)} reminded: {len(body.terms)} terms of the review are due on {body.due:%Y-%m-%d}."
+        case PromiseReminded(what="handover"):
+            return f"{_people(body)} asked who goes on: nobody has answered the hand-over."
+        case PromiseReminded(what="thaw"):
+            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can go on."
         case PromiseReminded():
             return f"{_people(body)} reminded: consumers expect word by {body.due:%H:%M} UTC."
         case PromiseSnoozed():
@@ -17,6 +21,8 @@ def promise_sentence(body: PromiseEntry) -> str:
         case HandedOver():
             note = f" {body.note.rstrip('.')}." if body.note else ""
             return f"Handed over to <@{body.to}>.{note}"
+        case HandoverTaken():
+            return "Has it: the hand-over is answered."
         case _:
             assert_never(body)
 

@@ -3,27 +3,35 @@
 A term that the contract does not promise is left out: it is no term.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Literal
 
+from bot.domain.column_terms import column_terms
 from bot.domain.contract import TableContract
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
-from bot.domain.ids import short, short_job
+from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
-from bot.domain.schema_terms import contract_differences
-from bot.domain.table import TableState
+from bot.domain.retention_terms import retention_terms
+from bot.domain.review_metrics import span
 
 _NOTHING = "Nothing to do."
-_MAX_AGE = "history.expire.max-snapshot-age-ms"
-_DEFAULT_MAX_AGE = timedelta(days=5)
 _MS = timedelta(milliseconds=1)
 
 
-def promised_terms(observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
-    """State, checkpoint and table terms in this order."""
-    return (*_of_the_job(observation, contract), *_of_the_table(observation.table, contract), *_of_itself(contract))
+def promised_terms(
+    observation: Observation, contract: TableContract, left_null: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Of the job, of columns, of retention, of the contract itself. `left_null`: columns that evidence found without
+    any value."""
+    return (
+        *_of_the_job(observation, contract),
+        *column_terms(observation.table.columns, contract, left_null),
+        *retention_terms(observation, contract),
+        *_of_itself(contract),
+    )
 
 
 def _finding(
@@ -34,7 +42,7 @@ def _finding(
 
 def _of_the_job(observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
     survives, exactly = "State outlives a run that is cancelled.", "Checkpoints are exactly-once."
-    every = None if contract.checkpoint_every is None else f"A checkpoint every {_span(contract.checkpoint_every)}."
+    every = None if contract.checkpoint_every is None else f"A checkpoint every {span(contract.checkpoint_every)}."
     if isinstance(observation.jobs, NotSeen):
         looked, remedy = f"Could not look: {observation.jobs.reason}", observation.jobs.remedy
         terms = [
@@ -71,43 +79,9 @@ def _interval(run: JobRun | None, promised: timedelta, term: str) -> Finding:
     return _finding(
         "checkpoint",
         term,
-        f"Run {short_job(run.job_id)} is set to one every {_span(found)}.",
+        f"Run {short_job(run.job_id)} is set to one every {span(found)}.",
         found <= promised,
         action,
-    )
-
-
-def _of_the_table(table: TableState, contract: TableContract) -> tuple[Finding, ...]:
-    found = []
-    if contract.columns:
-        apart = contract_differences(table.columns, contract)
-        told = "; ".join(f"{each.column}: promised {each.expected}, found {each.found}" for each in apart[:4])
-        found.append(
-            _finding(
-                "table", "The table has every promised column.",
-                f"{told}." if apart else "Each is there in the promised type.",
-                not apart, "Bring the table's schema and the contract together.",
-            )
-        )  # fmt: skip
-    if contract.keep_snapshots is not None:
-        found.append(_retention(table, contract.keep_snapshots))
-    return tuple(found)
-
-
-def _retention(table: TableState, promised: timedelta) -> Finding:
-    """By what expiry has left, and by what the table lets it take."""
-    term = f"Snapshots stay readable for {_span(promised)}."
-    written = table.properties.get(_MAX_AGE, "")
-    allowed = int(written) * _MS if written.isdigit() else _DEFAULT_MAX_AGE
-    action = f"Set {_MAX_AGE} to at least the promised time, and let maintenance obey it."
-    oldest = table.chain[-1] if table.chain else None
-    if oldest is not None and oldest.parent_id is not None and table.read_at - oldest.committed_at < promised:
-        age = _span(table.read_at - oldest.committed_at)
-        gone = f"The oldest listed commit, {short(oldest.snapshot_id)}, is {age} old, and those before it were expired."
-        return _finding("table", term, gone, False, action)
-    by = "as the table sets" if written else "Iceberg's own default"
-    return _finding(
-        "table", term, f"Expiry may take what is older than {_span(allowed)} ({by}).", allowed >= promised, action
     )
 
 
@@ -123,7 +97,7 @@ def _of_itself(contract: TableContract) -> tuple[Finding, ...]:
             told.append(
                 _finding(
                     "table", f"{longer_name} can be kept with {name}.",
-                    f"{name} is {_span(shorter)}, longer than {longer_name}, {_span(longer)}.",
+                    f"{name} is {span(shorter)}, longer than {longer_name}, {span(longer)}.",
                     False, f"A commit comes with a checkpoint: promise {longer_name} no shorter than {name}.",
                 )
             )  # fmt: skip
@@ -132,11 +106,3 @@ def _of_itself(contract: TableContract) -> tuple[Finding, ...]:
 
 def _known(value: bool | None, yes: str, no: str) -> str:
     return "perhaps kept (not told)" if value is None else yes if value else no
-
-
-def _span(span: timedelta) -> str:
-    seconds = span.total_seconds()
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:g} s"

@@ -5,13 +5,15 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
+from bot.domain.freezes import asks_to_thaw
+from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
 from bot.domain.review_items import open_items
 from bot.domain.setup import TableSetup
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
-_LAST_WORDS = frozenset({"recovered", "no_action_needed", "review_published"})
+LAST_WORDS = frozenset({"recovered", "no_action_needed", "review_published"})
 """Notices after which nothing more was promised."""
 
 
@@ -19,7 +21,7 @@ _LAST_WORDS = frozenset({"recovered", "no_action_needed", "review_published"})
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "review"]
+    what: Literal["next-update", "review", "handover", "thaw"]
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -28,15 +30,20 @@ class Reminder:
 def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
     """When consumers expect the next word; None while none was promised, or the last one was given."""
     told = [(entry.at, entry.body.notice.kind) for entry in incident.entries if isinstance(entry.body, NoticeQueued)]
-    if not incident.is_open or not told or told[-1][1] in _LAST_WORDS:
+    if not incident.is_open or not told or told[-1][1] in LAST_WORDS:
         return None
     return told[-1][0] + timedelta(minutes=setup.next_update_minutes)
 
 
 def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:
     """Every reminder that has not been given, the next first. Of several that were missed only the last is given."""
-    found = [each for each in (*_of_next_word(incident, setup), *_of_review(incident)) if not _given(incident, each)]
-    return tuple(sorted(found, key=lambda each: each.moment))
+    every = (
+        *_of_next_word(incident, setup),
+        *_of_review(incident),
+        *_of_handover(incident, setup),
+        *_of_freeze(incident),
+    )
+    return tuple(sorted((each for each in every if not _given(incident, each)), key=lambda each: each.moment))
 
 
 def owed(incident: Incident, setup: TableSetup, now: datetime) -> tuple[Reminder, ...]:
@@ -64,6 +71,21 @@ def _of_review(incident: Incident) -> list[Reminder]:
         if item.due is not None:
             days.setdefault(item.due, []).append(item.finding.term)
     return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
+
+
+def _of_handover(incident: Incident, setup: TableSetup) -> list[Reminder]:
+    """Whoever was named is asked after the time that the table's setup gives them, and the channel after twice that."""
+    handed = waiting_handover(incident)
+    if handed is None or not setup.handover_after:
+        return []
+    due = handed.at + 2 * setup.handover_after
+    return [Reminder(what="handover", due=due, moment=moment) for moment in (handed.at + setup.handover_after, due)]
+
+
+def _of_freeze(incident: Incident) -> list[Reminder]:
+    """Whether maintenance still has to stand still; `due` is since when it does."""
+    asked = asks_to_thaw(incident)
+    return [] if asked is None else [Reminder(what="thaw", due=asked[0], moment=asked[1])]
 
 
 def _given(incident: Incident, wanted: Reminder) -> bool:

@@ -13,3 +13,9 @@ class Record(BaseModel):
     """An immutable value: equal by content, closed to unknown fields, safe to keep for years."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
+
+
+class Documented(Record):
+    """A record for readers outside: what stands below each field is its description in references and schemas."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)

@@ -1,6 +1,6 @@
 """What an exported record carries, so that it can be proven without the database: the entries as they were stored."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 from pydantic import Field
@@ -25,6 +25,12 @@ class StoredEntry(Record):
     body: str = Field(description="What it says, as JSON text: hashed as it stands.")
     prev_hash: str = Field(description="Hash of the entry before it; zeros for the first.")
     hash: str = Field(description="Its own hash.")
+    withheld: bool = Field(
+        default=False,
+        exclude_if=lambda withheld: not withheld,
+        description="Whether the body is left out of the file, empty, because it names files by values of hidden "
+        "columns. Its place in the chain is proven then, and its content only by the database.",
+    )
 
 
 class Chain(Record):
@@ -45,19 +51,33 @@ class Carried(Record):
     chain: Chain = Field(description="The proof.")
 
 
-def chain_of(lines: Sequence[Line]) -> Chain:
-    """The chain as a file carries it."""
-    stored = tuple(StoredEntry.model_validate(vars(line)) for line in lines)
+def chain_of(lines: Sequence[Line], withheld: Set[int] = frozenset()) -> Chain:
+    """The chain as a file carries it, without the bodies of the entries `withheld`."""
+    stored = tuple(
+        StoredEntry.model_validate(vars(line) | ({"body": "", "withheld": True} if line.seq in withheld else {}))
+        for line in lines
+    )
     return Chain(entries=stored, end_seq=stored[-1].seq, end_hash=stored[-1].hash)
 
 
 def fault_in(chain: Chain) -> ChainFault | None:
-    """The first entry that does not fit; None when the chain is whole."""
-    lines = [Line(**dict(entry)) for entry in chain.entries]
+    """The first entry that does not fit; None when the chain is whole. Of an entry whose body is left out only the
+    place is proven."""
+    lines = lines_of(chain)
     anchor = Anchor(seq=chain.end_seq, hash=chain.end_hash)
-    return chain_fault(IncidentId(lines[0].incident_id), lines, anchor)
+    return chain_fault(IncidentId(lines[0].incident_id), lines, anchor, unread=withheld_in(chain))
+
+
+def withheld_in(chain: Chain) -> frozenset[int]:
+    """The numbers of the entries whose bodies are left out."""
+    return frozenset(entry.seq for entry in chain.entries if entry.withheld and not entry.body)
+
+
+def lines_of(chain: Chain) -> list[Line]:
+    """The entries as they were stored."""
+    return [Line(**entry.model_dump(exclude={"withheld"})) for entry in chain.entries]
 
 
 def entries_of(chain: Chain) -> tuple[Entry, ...]:
     """The entries, parsed. ValueError where one is of a kind that this version does not know."""
-    return tuple(parsed(Line(**dict(entry))) for entry in chain.entries)
+    return tuple(map(parsed, lines_of(chain)))

@@ -42,7 +42,8 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
         case NobodyWrites():
             return f"No run of {requirement.job} is alive."
         case RunIsCurrent():
-            return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive."
+            scale = ", and nobody has rescaled it" if requirement.parallelism else ""
+            return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive{scale}."
         case StartPossible():
             return f"What starts {requirement.job} can be reached, and nothing is known that would refuse it."
         case RestorePointIntact():

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record, Utc
 
 
@@ -43,11 +43,13 @@ class RefIs(Record):
 
 
 class RunIsCurrent(Record):
-    """Run `job_id` is the only run of `job` that is not at its end."""
+    """Run `job_id` is the only run of `job` that is not at its end, and was not rescaled since it was looked at."""
 
     kind: Literal["run-is-current"] = "run-is-current"
     job: str
     job_id: JobId
+    parallelism: dict[OperatorId, int] = Field(default={}, exclude_if=lambda told: not told)
+    """Operator chain -> its parallelism; empty: it was not settled, and its scale is not asked for."""
 
 
 class RunsAlive(Record):

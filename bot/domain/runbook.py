@@ -103,6 +103,8 @@ class Runbook(Record):
     digest: str
     """sha256 of the file's text."""
     text: str
+    is_planned: bool = False
+    """Whether it is of planned work: then nothing is in doubt until something is found."""
 
     def step(self, step_id: StepId) -> Step:
         """The step with this id; KeyError if there is none (lint excludes it)."""

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
+from bot.domain.flink import bare_path
 from bot.domain.ids import IncidentId, ProposalId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
@@ -75,6 +76,11 @@ def starts_from(proposal: Proposal) -> StartJob | None:
     """The effect that starts a job from a point that is known beforehand; None where none does. A start from what a
     stop of the same proposal leaves goes on with the newest state: nothing is chosen there."""
     return next((effect for effect in proposal.effects if isinstance(effect, StartJob)), None)
+
+
+def started_from(kept: Iterable[KeptSavepoint], start: StartJob) -> KeptSavepoint | None:
+    """The one whose files it starts from, whether it still counts or not; None where it starts from another point."""
+    return next((each for each in kept if bare_path(each.path) == bare_path(start.path)), None)
 
 
 def may_restore(kept: KeptSavepoint, user: UserId) -> bool:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from bot.domain.entries import Body, ProposalApproved
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
-from bot.domain.journal import ChainFault, Entry
+from bot.domain.journal import ChainFault
 from bot.domain.record import Record
 
 _SEAL = re.compile(r"(wl-[1-9]\d{0,8})/([1-9]\d{0,8})/([0-9a-f]{64})")
@@ -14,6 +15,22 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 _MILESTONES = frozenset({"incident-opened", "glass-broken", "execution-ended", "incident-closed"})
 NOBODY = IncidentId("?")
 """The incident of a bare hash that no entry carries."""
+
+
+class Link(Protocol):
+    """One entry's place in a chain, its body read or not."""
+
+    @property
+    def incident_id(self) -> str:
+        """Incident it belongs to."""
+
+    @property
+    def seq(self) -> int:
+        """Its number."""
+
+    @property
+    def hash(self) -> str:
+        """Its own hash."""
 
 
 class Seal(Record):
@@ -33,9 +50,9 @@ def is_milestone(body: Body) -> bool:
     return body.complete if isinstance(body, ProposalApproved) else body.kind in _MILESTONES
 
 
-def seal_of(entry: Entry) -> Seal:
+def seal_of(entry: Link) -> Seal:
     """The seal of the record up to and including this entry."""
-    return Seal(incident_id=entry.incident_id, seq=entry.seq, hash=entry.hash)
+    return Seal(incident_id=IncidentId(entry.incident_id), seq=entry.seq, hash=entry.hash)
 
 
 def seals_in(text: str) -> tuple[Seal, ...]:
@@ -43,7 +60,7 @@ def seals_in(text: str) -> tuple[Seal, ...]:
     return tuple(Seal(incident_id=IncidentId(i), seq=int(seq), hash=h) for i, seq, h in _SEAL.findall(text))
 
 
-def asked(text: str, record: Mapping[IncidentId, Sequence[Entry]]) -> tuple[Seal, ...]:
+def asked(text: str, record: Mapping[IncidentId, Sequence[Link]]) -> tuple[Seal, ...]:
     """The seals that a person names: whole ones, or a bare hash. Raises BadConfiguration for anything else."""
     seals = seals_in(text)
     if seals:
@@ -58,7 +75,7 @@ def asked(text: str, record: Mapping[IncidentId, Sequence[Entry]]) -> tuple[Seal
     return tuple(carriers) or (Seal(incident_id=NOBODY, seq=0, hash=text.strip()),)
 
 
-def seal_fault(seal: Seal, entries: Sequence[Entry]) -> ChainFault | None:
+def seal_fault(seal: Seal, entries: Sequence[Link]) -> ChainFault | None:
     """What does not fit between a posted seal and the entries of its incident (none, when it is not there)."""
     found = next((entry for entry in entries if entry.seq == seal.seq), None)
     if found is not None and found.hash == seal.hash:

@@ -9,6 +9,7 @@ from bot.domain.reads import Consumer
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRecipe
 from bot.domain.review_entries import Contract
+from bot.domain.team import Team
 
 
 class TableSetup(Record):
@@ -23,6 +24,8 @@ class TableSetup(Record):
     """Action, `destructive` or `default`, each also as `NAME/sev1` for one severity -> policy."""
     next_update_minutes: int
     """What consumers are promised: the next word comes within this time."""
+    handover_after: timedelta = timedelta(minutes=10)
+    """Who was handed an incident and is silent is asked after this time, and the channel after twice that; 0: never."""
     warn_after_minutes: int = 2
     """After this time the first warning goes out by itself, unless a responder has sent it before."""
     orphan_safe_age: timedelta = timedelta(days=3)
@@ -34,17 +37,19 @@ class TableSetup(Record):
     review_due: timedelta = timedelta(days=14)
     """What a review finds is to be mended within this time."""
     review_owners: dict[Contract, UserId] = {}
-    """Contract -> who mends what is found in it; otherwise the incident's responder."""
+    """Contract -> who mends what is found in it; else who answers for the table, else the incident's responder."""
+    team: Team | None = None
+    """Whose table it is, as its data contract says; None: it does not."""
 
     def policy_for_notice(self, kind: str, severity: Severity) -> ApprovalPolicy | None:
         """Who must approve such a notice before it is sent; None: nobody. The most specific one, never the default."""
         keys = [key for name in (f"notice:{kind}", "notice") for key in (f"{name}/{severity}", name)]
         return next((self.policies[key] for key in keys if key in self.policies), None)
 
-    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool) -> ApprovalPolicy:
+    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool, proposer: UserId) -> ApprovalPolicy:
         """The most specific policy: of the action, else of destructive actions, else the default; each first for the
         severity. A destructive action is approved by two teams unless its policy says a number itself."""
         names = (action, *(("destructive",) if is_destructive else ()), "default")
         keys = [key for name in names for key in (f"{name}/{severity}", name)]
         policy = next(self.policies[key] for key in keys if key in self.policies)
-        return policy.when_destructive() if is_destructive else policy
+        return policy.when_destructive(proposer) if is_destructive else policy

@@ -8,6 +8,9 @@ from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
 from bot.domain.promise_words import promise_sentence
+from bot.domain.room_entries import room_sentence
+from bot.domain.savepoint_words import savepoint_sentence
+from bot.domain.sentences import full_stop
 
 
 def sentence(entry: Entry) -> str:
@@ -35,12 +38,14 @@ def _sentence(body: e.Body) -> str:
             | e.VetoTimeEnded()
             | e.ApprovalReminded()
             | e.ProposalEnded()
+            | e.OutcomeSettled()
         ):
             return _decided(body)
         case (
             e.EvidenceRequested()
             | e.EvidenceRecorded()
             | e.EvidenceEnded()
+            | e.EvidenceRunAgain()
             | e.DiagnosisRequested()
             | e.DiagnosisEnded()
             | e.Diagnosed()
@@ -64,11 +69,14 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.FindingAssigned
     | e.FindingSettled
     | e.SavepointEntry
+    | e.RoomEntry
     | e.IncidentClosed,
 ) -> str:
     match body:
+        case e.RoomLost() | e.RoomReturned():
+            return room_sentence(body)
         case e.IncidentOpened():
-            noticed = f" Noticed: {_full(body.summary)}" if body.summary else ""
+            noticed = f" Noticed: {full_stop(body.summary)}" if body.summary else ""
             trusted = f"trusted up to {short(body.trusted)}" if body.trusted else "no snapshot is trusted"
             return (
                 f"Opened for {body.table} as {body.severity} with the runbook “{body.runbook.title}”; "
@@ -77,15 +85,15 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.ResponderAssigned():
             return f"<@{body.user}> is responding."
         case e.NoteAdded():
-            return _full(body.text)
-        case e.PromiseReminded() | e.PromiseSnoozed() | e.HandedOver():
+            return full_stop(body.text)
+        case e.PromiseReminded() | e.PromiseSnoozed() | e.HandedOver() | e.HandoverTaken():
             return promise_sentence(body)
         case e.WaterlineMoved(status="under-review"):
             return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
         case e.WaterlineMoved():
             return f"The waterline moved to {short(body.snapshot)}; the table is trusted."
         case e.MaintenanceMarked():
-            return _full(body.sentence)
+            return full_stop(body.sentence)
         case e.NoticesPreviewed():
             told = ", ".join(notice.consumer for notice in body.notices)
             return f"Previewed the notice “{_words(body.notices[0].kind)}” for {told}."
@@ -95,40 +103,20 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.FindingAssigned():
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
-            return f"The term “{_bare(body.term)}” is {body.how}: {_full(body.reason)}"
+            return f"The term “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
         case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased() | e.RestoreExplained():
-            return _of_savepoint(body)
+            return savepoint_sentence(body)
         case e.IncidentClosed():
-            return f"Closed: {_full(body.reason)}"
+            return f"Closed: {full_stop(body.reason)}"
         case _:
             assert_never(body)
-
-
-def _of_savepoint(body: e.SavepointEntry) -> str:
-    match body:
-        case e.SavepointPlanned():
-            who = ", ".join(f"<@{user}>" for user in body.may_restore) or "whoever may carry out a proposal"
-            return (
-                f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {_full(body.reason)} "
-                f"Told: {', '.join(body.told) or 'nobody yet'}. Kept until {body.until:%Y-%m-%d}; restored by {who}."
-            )
-        case e.SavepointReleasing():
-            return f"The savepoint's day has passed: its tag {body.tag} on snapshot {body.snapshot} is to be removed."
-        case e.SavepointReleased():
-            left = {
-                "removed": f"was removed: snapshot {body.snapshot} is kept by it no longer",
-                "gone": "had been removed already",
-                "elsewhere": "stands on another snapshot and was left there",
-            }[body.how]
-            return f"The savepoint's day has passed. Its tag {body.tag} {left}."
-        case e.RestoreExplained():
-            return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {_full(body.reason)}"
 
 
 def _found(
     body: e.EvidenceRequested
     | e.EvidenceRecorded
     | e.EvidenceEnded
+    | e.EvidenceRunAgain
     | e.DiagnosisEntry
     | e.Diagnosed
     | e.StepDone
@@ -139,10 +127,12 @@ def _found(
             return f"Asked for evidence: {_words(body.task)}."
         case e.EvidenceRecorded():
             evidence = body.evidence
-            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.value}. {_full(evidence.headline)}"
+            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.value}. {full_stop(evidence.headline)}"
         case e.EvidenceEnded():
             how = "failed" if body.how == "failed" else "was cancelled"
-            return f"The evidence run {how}: {_full(body.message)}"
+            return f"The evidence run {how}: {full_stop(body.message)}"
+        case e.EvidenceRunAgain():
+            return f"Spark ended under the evidence run; it is run again by itself: {full_stop(body.message)}"
         case e.DiagnosisRequested():
             return "Asked for a diagnosis of the table and its job as they are now."
         case e.DiagnosisEnded():
@@ -150,9 +140,9 @@ def _found(
         case e.Diagnosed():
             return _diagnosed(body)
         case e.StepDone():
-            return f"Step “{body.step}” is done ({body.key}): {_full(body.why)}"
+            return f"Step “{body.step}” is done ({body.key}): {full_stop(body.why)}"
         case e.StepSkipped():
-            return f"Step “{body.step}” was skipped: {_full(body.reason)}"
+            return f"Step “{body.step}” was skipped: {full_stop(body.reason)}"
         case _:
             assert_never(body)
 
@@ -164,7 +154,7 @@ def _looked_again(body: e.DiagnosisEnded) -> str:
         case "same":
             return "Looked again: the diagnosis is the same as before."
         case "failed":
-            return f"No diagnosis could be made: {_full(body.message)}"
+            return f"No diagnosis could be made: {full_stop(body.message)}"
 
 
 def _diagnosed(body: e.Diagnosed) -> str:
@@ -188,9 +178,9 @@ def _carried_out(
             job = f", as run {short_job(body.job_id)}" if body.job_id else ""
             return f"Step {body.index + 1} of the execution is about to be done{head}{job}."
         case e.EffectEnded():
-            return f"Step {body.index + 1} of the execution: {body.how}. {_full(body.detail)}"
+            return f"Step {body.index + 1} of the execution: {body.how}. {full_stop(body.detail)}"
         case e.ExecutionEnded():
-            return f"The execution ended: {body.outcome}. {_full(body.sentence)}"
+            return f"The execution ended: {body.outcome}. {full_stop(body.sentence)}"
         case e.Verified():
             passed = sum(1 for check in body.checks if check.passed)
             found = "passed" if body.passed else "did not pass"
@@ -208,29 +198,27 @@ def _decided(body: e.ApprovalEntry) -> str:
             return f"Approved, as shown under digest {body.approval.digest[:12]}. {more}"
         case e.GlassBroken():
             told = ", ".join(f"<#{to}>" if to.startswith("C") else f"<@{to}>" for to in body.pages)
-            return f"Broke the glass: approved alone, in an emergency. {_full(body.reason)} Told at once: {told}."
+            return f"Broke the glass: approved alone, in an emergency. {full_stop(body.reason)} Told at once: {told}."
         case e.OwnersPaged():
             to = f"<#{body.to}>" if body.to.startswith("C") else f"<@{body.to}>"
             arrived = "reached" if body.how == "delivered" else "did not reach"
-            return f"The page of the broken glass {arrived} {to}: {_full(body.detail)}"
+            return f"The page of the broken glass {arrived} {to}: {full_stop(body.detail)}"
         case e.VetoTimeEnded():
             return "Nobody vetoed it in time: the proposal can be carried out."
         case e.ApprovalReminded():
             return f"Nobody had decided: approvers were asked again, for the {_ordinal(body.number)} time."
+        case e.OutcomeSettled():
+            said = "happened, and the execution goes on" if body.happened else "did not happen, and the execution ends"
+            where = " in a terminal" if body.via == "terminal" else ""
+            return f"Settled{where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
         case e.ProposalEnded():
-            return f"The proposal is {body.how}: {_full(body.reason)}"
+            return f"The proposal is {body.how}: {full_stop(body.reason)}"
         case _:
             assert_never(body)
 
 
 def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
-
-
-def _full(text: str) -> str:
-    """With a full stop, if it does not end its sentence by itself."""
-    text = text.strip()
-    return text if text.endswith((".", "!", "?", "…", ":", ")")) or not text else f"{text}."
 
 
 def _bare(text: str) -> str:

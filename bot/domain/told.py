@@ -11,11 +11,18 @@ _WAITS = (
 )  # fmt: skip
 MOST_TRIES = len(_WAITS) + 1
 """Then it is given up, and the responder is asked to call them."""
+_HEALS_AFTER = (timedelta(minutes=10), timedelta(hours=1), timedelta(hours=4))
+"""After a failure whose cause somebody may mend: the bot is invited, a server is back."""
 
 
 def again_after(tries: int) -> timedelta | None:
     """How long to wait after so many tries; None: it is given up."""
     return _WAITS[tries - 1] if tries < MOST_TRIES else None
+
+
+def healed_after(times: int) -> timedelta | None:
+    """How long after a failure it is tried by itself once more, having been so many times; None: not any more."""
+    return _HEALS_AFTER[times] if times < len(_HEALS_AFTER) else None
 
 
 @dataclass
@@ -29,19 +36,33 @@ class DeliveryView:
     """How the newest try went; None: it has no end yet."""
     ended: n.NoticeEnded | None = None
     ended_at: datetime | None = None
+    tries_before: int = 0
+    """Of `tries`, those before it was taken up again."""
+    retried: list[str] = field(default_factory=list)
+    """By whom it was taken up again after it had failed, oldest first."""
+    retried_at: datetime | None = None
+    may_have_been_there: bool = False
+    """Whether it may have arrived before it was taken up again."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is at its end, and nobody was reached."""
+        return self.ended is not None and self.ended.how == "failed"
 
     @property
     def may_be_there(self) -> bool:
         """Whether a try may have arrived without our knowing: it was cut short, or its answer was lost."""
-        if self.ended is not None or self.tries == 0:
+        if self.ended is not None:
             return False
-        return self.delayed is None or self.delayed.may_be_there
+        if self.tries == self.tries_before:
+            return self.may_have_been_there
+        return self.may_have_been_there or self.delayed is None or self.delayed.may_be_there
 
     def due_at(self, queued_at: datetime) -> datetime | None:
         """When it is to be tried (again); None when it is at its end. Slack's own outbox looks after Slack."""
         if self.ended is not None or self.address.by == "slack":
             return None
-        return self.delayed.again_at if self.delayed is not None else queued_at
+        return self.delayed.again_at if self.delayed is not None else self.retried_at or queued_at
 
 
 @dataclass(frozen=True)
@@ -84,7 +105,7 @@ class NoticeView:
     @property
     def unreached(self) -> tuple[DeliveryView, ...]:
         """Ways by which the audience could not be reached."""
-        return tuple(d for d in self.deliveries.values() if d.ended is not None and d.ended.how == "failed")
+        return tuple(d for d in self.deliveries.values() if d.has_failed)
 
     def delivery(self, key: str) -> DeliveryView | None:
         """By the address's key; empty stands for Slack."""
@@ -112,3 +133,15 @@ def follow(view: NoticeView, body: n.DeliveryTried | n.DeliveryDelayed | n.Notic
             delivery.delayed = body
         case n.NoticeEnded():
             delivery.ended, delivery.ended_at = body, at
+
+
+def take_up(view: NoticeView, body: n.NoticeRetried, by: str, at: datetime) -> None:
+    """One way that had failed is tried anew, from its first try on."""
+    delivery = view.delivery(body.to)
+    if delivery is None:
+        return
+    delivery.may_have_been_there |= delivery.ended is not None and delivery.ended.may_be_there
+    delivery.tries_before, delivery.delayed = delivery.tries, None
+    delivery.ended = delivery.ended_at = None
+    delivery.retried_at = at
+    delivery.retried.append(by)

@@ -1,8 +1,10 @@
 """What the record says of a table's trust, and what the table says of itself: the two sides that must agree."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.domain.doubt import doubted_since
 from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId, short
 from bot.domain.incident import Incident
@@ -56,8 +58,17 @@ def mark_of(table: TableState) -> Mark:
     )
 
 
-def claim_of(incident: Incident) -> Claim:
-    """What this incident, the newest on its table, says of it."""
+def newest_claim(incidents: Sequence[Incident]) -> Claim | None:
+    """What the newest incident that put the table in doubt says of it; `incidents`: oldest first, all of one table.
+    None: none did."""
+    for incident in reversed(incidents):
+        doubted = doubted_since(incident)
+        if doubted is not None:
+            return _claim_of(incident, doubted)
+    return None
+
+
+def _claim_of(incident: Incident, doubted: datetime) -> Claim:
     name = _named(incident)
     moved = incident.waterline
     if moved is not None and moved.status == "trusted":
@@ -72,7 +83,7 @@ def claim_of(incident: Incident) -> Claim:
     return Claim(
         state=TrustState.UNDER_REVIEW,
         snapshot=incident.trusted,
-        since=incident.opened_at if again is None else again.at,
+        since=doubted if again is None else again.at,
         incident=incident,
         why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=again is not None)}",
     )
@@ -108,15 +119,20 @@ def history_of(incidents: tuple[Incident, ...]) -> tuple[Turn, ...]:
 
 
 def _turns(incident: Incident) -> list[Turn]:
+    doubted = doubted_since(incident)
+    if doubted is None:
+        return []
     shown = None if incident.is_private else incident.id
     name = _named(incident)
+    is_planned = incident.opened.runbook.is_planned
+    why = f"something was found in the planned work of {name}." if is_planned else f"{name} was opened."
     found = [
         Turn(
-            at=incident.opened_at,
+            at=doubted,
             state=TrustState.UNDER_REVIEW,
             snapshot=incident.opened.trusted,
             incident=shown,
-            sentence=f"Questioned: {name} was opened.",
+            sentence=f"Questioned: {why}",
         )
     ]
     was_trusted = False

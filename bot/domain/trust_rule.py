@@ -9,7 +9,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.pins import pins_for
 from bot.domain.table import TableState
 from bot.domain.trust import Basis, Trust, TrustState
-from bot.domain.trust_claims import Claim, claim_of, disagreements, mark_of
+from bot.domain.trust_claims import Claim, disagreements, mark_of, newest_claim
 
 
 def judge(
@@ -20,7 +20,7 @@ def judge(
     Trusted only if table and record were both read, say the same, and the head still stands on what was proven.
     """
     seen = table if isinstance(table, TableState) else None
-    claim = claim_of(incidents[-1]) if not isinstance(incidents, NotSeen) and incidents else None
+    claim = None if isinstance(incidents, NotSeen) else newest_claim(incidents)
     doubts = _doubts(table, incidents, claim)
     state = _state(seen, claim, doubts)
     snapshot, basis = _snapshot(seen, incidents, claim)

@@ -45,7 +45,7 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
         return WaterlineMoved(snapshot=head, status="trusted")
     back = incident.opened.trusted if incident.opened.trusted is not None else head
     is_taken_back = is_trusted is False or bool(running or unproven)
-    return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back and back is not None else None
+    return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back else None
 
 
 def last_taken_back(incident: Incident) -> Entry | None:

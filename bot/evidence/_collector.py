@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed, Refused
+from bot.domain.errors import EvidenceFailed, Refused, WaterlineError
 from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen
@@ -45,7 +45,11 @@ class Collector:
         """Run the task now and wait. Raises Refused (unknown), EvidenceFailed, EvidenceCancelled."""
         task = self.task(name)
         began = self._clock.now()
-        answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)
+        try:
+            answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)
+        except WaterlineError as error:
+            error.veil(ask.contract.veiled)
+            raise
         check_answer(task, ask, answer)
         answer = veiled(answer, ask.contract)
         table = ask.observation.table

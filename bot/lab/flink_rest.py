@@ -1,6 +1,7 @@
 """The JobManager's REST interface, as far as someone who operates the job by hand uses it."""
 
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlparse
 
 import httpx
@@ -8,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.lab.errors import LabError
 from bot.lab.waiting import until
+
+SavepointFormat = Literal["CANONICAL", "NATIVE"]
+"""Flink's own default, or the state backend's own format."""
 
 
 class _Job(BaseModel):
@@ -144,9 +148,9 @@ class FlinkRest:
         request = {"target-directory": folder.as_uri(), "cancel-job": then_cancel}
         return self._taken(job_id, "savepoints", request)
 
-    def stop(self, job_id: str, folder: Path, drain: bool = False) -> Savepoint:
+    def stop(self, job_id: str, folder: Path, drain: bool = False, form: SavepointFormat = "CANONICAL") -> Savepoint:
         """Stops the job with a savepoint; undrained, it pairs with the table."""
-        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": drain})
+        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": drain, "formatType": form})
 
     def cancel(self, job_id: str) -> None:
         """Cancels the job and waits until it has ended; its checkpoints are retained."""

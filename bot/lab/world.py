@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 
 from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
-from bot.lab.flink_rest import FlinkRest, Savepoint
+from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat
 from bot.lab.home import Home
 from bot.lab.lineage import latest_reads
 from bot.lab.machines import Machines
@@ -132,9 +132,9 @@ class World:
         """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""
         return self.flink.savepoint(job_id, self.state.savepoint_dir, then_cancel)
 
-    def stop(self, job_id: str, drain: bool = False) -> Savepoint:
+    def stop(self, job_id: str, drain: bool = False, form: SavepointFormat = "CANONICAL") -> Savepoint:
         """Stops the job with a savepoint, and does not drain it unless asked to."""
-        return self.flink.stop(job_id, self.state.savepoint_dir, drain)
+        return self.flink.stop(job_id, self.state.savepoint_dir, drain, form)
 
     def stop_with_rows(self, job_id: str, drain: bool = False) -> tuple[str, Savepoint]:
         """Stops the job so that its last commit has rows of the savepoint; the answer names the run that was stopped.

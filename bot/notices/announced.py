@@ -3,13 +3,15 @@
 from typing import Literal
 
 from bot.domain.ids import CheckpointId
-from bot.domain.record import Record, Utc
+from bot.domain.notice import BackfillProgress
+from bot.domain.record import Documented, Utc
 
 
-class ProposedRecovery(Record):
+class ProposedRecovery(Documented):
     """A recovery that was proposed, in the words that its approvers read."""
 
     title: str
+    """What it does, in a few words."""
     state: str
     """`proposed`, `approved`, `applied`, …"""
     sentences: tuple[str, ...]
@@ -17,47 +19,76 @@ class ProposedRecovery(Record):
     commits: int
     """Commits that leave the table's main line."""
     rows: int
+    """Rows of these commits."""
     replayed_from: CheckpointId | None
     """The job goes on from here and reads its source again; None: no job is started."""
     expires_at: Utc
+    """Until when it can be approved."""
 
 
-class Backfill(Record):
-    """Which rows are written again. Schedule and reason are the responder's own words."""
+class Backfill(Documented):
+    """Which rows are written again, and how far that has come. When and why are the responder's own words."""
 
     since: Utc | None
-    """Event times from here on (inclusive); None: not known."""
+    """Lowest event time (inclusive); None: not known."""
     until: Utc | None
-    """Event times up to here (inclusive)."""
+    """Highest event time (inclusive); None: not known."""
     rows: int
     """Rows that are written again, as far as they were counted; 0: not counted."""
     after_checkpoint: CheckpointId | None
-    """The source is read again from after this checkpoint."""
+    """The job reads its source again from after this checkpoint; None: the rows are written without the job."""
+    progress: BackfillProgress
+    """`waits`: for approval. `approved`: begins next. `running`. `beside`: the rows are written beside the table and
+    being checked. `publication-waits`: they are checked, and wait for approval. `done`. `seen`: somebody wrote them."""
+    approve_by: Utc | None
+    """Until when it can be approved; None where nothing waits for approval."""
 
 
-class TermChange(Record):
-    """One term of the contract that did not hold, and what is to be done."""
+class TermBroken(Documented):
+    """One term of the table's contract that did not hold."""
 
-    contract: str
     term: str
+    """What is promised."""
     observed: str
+    """What was observed."""
     action: str
+    """What is to be done; may be empty."""
+    is_mended: bool
+    """Whether that is done."""
 
 
-class ReviewDone(Record):
-    """The contract review in numbers, and what did not hold."""
+class ContractProposal(Documented):
+    """The proposed change of the table's data contract file."""
+
+    file: str
+    """The file's name."""
+    changes: tuple[str, ...]
+    """One sentence a change, with its reason."""
+    lines: tuple[str, ...]
+    """The file's changed lines: `- as it is`, `+ as it is to be`."""
+
+
+class ReviewDone(Documented):
+    """The review in numbers, of what consumers were promised: the table's own contract."""
 
     looked_at: int
-    broken: tuple[TermChange, ...]
+    """Terms of the table's contract."""
+    broken: tuple[TermBroken, ...]
+    """Those that did not hold."""
     unknown: int
     """Terms of which it could not be told whether they held."""
+    inner: int
+    """Terms of the job's state, the checkpoints and the decisions, which stay with the responders."""
 
 
-class Earlier(Record):
+class Earlier(Documented):
     """A notice that this consumer had before."""
 
     kind: str
+    """The template's name."""
     title: str
+    """Its title."""
     at: Utc
+    """When it was told."""
     severity: Literal["sev1", "sev2", "sev3"] | None
     """What it said of the severity; None in records of earlier versions."""

@@ -1,14 +1,18 @@
 """What a notice announces beside the table's state, out of the incident. Pure."""
 
+import re
 from collections.abc import Mapping
 
 from bot.domain.entries import Finding
 from bot.domain.execution import ProposalView
-from bot.domain.findings import BackfillFinding
 from bot.domain.incident import Incident
-from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermChange
+from bot.notices.announced import ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken
+from bot.notices.backfilling import OVER
 
-_OVER = {"rejected", "vetoed", "expired", "superseded", "refused"}
+_HEAD_OF_A_DIFF = 2
+"""Lines with the file's names."""
+_INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
+"""People and places: should a term of the table ever name them, consumers do not read them."""
 
 
 def proposal_of(incident: Incident) -> ProposedRecovery | None:
@@ -28,37 +32,36 @@ def proposal_of(incident: Incident) -> ProposedRecovery | None:
     )
 
 
-def backfill_of(incident: Incident) -> Backfill | None:
-    """What the boundary of a backfill was found to be; else what the standing proposal replays; None: neither."""
-    run = incident.latest.get("backfill_boundary")
-    finding = run.evidence.finding if run and run.evidence else None
-    view = _standing(incident)
-    replayed = view.proposal.preview if view is not None and view.proposal.preview.replayed_from is not None else None
-    if isinstance(finding, BackfillFinding) and finding.commits:
-        return Backfill(
-            since=finding.event_from,
-            until=finding.event_until,
-            rows=finding.rows,
-            after_checkpoint=replayed.replayed_from if replayed else None,
-        )
-    if replayed is None:
+def contract_of(incident: Incident) -> ContractProposal | None:
+    """The patch that the review proposes, in the file's own lines; None where it proposes none."""
+    patch = incident.patch
+    if patch is None or not (patch.changes or patch.left_out):
         return None
-    return Backfill(since=None, until=None, rows=replayed.rows, after_checkpoint=replayed.replayed_from)
-
-
-def changes_of(incident: Incident) -> tuple[TermChange, ...]:
-    """Terms that the review found broken, with what is to be done about each."""
-    return tuple(_change(finding) for finding in incident.review or () if finding.holds is False)
+    return ContractProposal(
+        file=patch.file,
+        changes=(*patch.changes, *patch.left_out),
+        lines=tuple(
+            f"{line[0]} {line[1:].strip()}"
+            for line in patch.diff.splitlines()[_HEAD_OF_A_DIFF:]
+            if line.startswith(("+", "-")) and line[1:].strip()
+        ),
+    )
 
 
 def review_of(incident: Incident) -> ReviewDone | None:
-    """The contract review in numbers; None before it is opened."""
+    """The review of the table's own contract; None before it is opened.
+
+    What it found of the job's state, of checkpoints and of decisions names people, reasons and places on storage: that
+    stays with the responders.
+    """
     if incident.review is None:
         return None
+    promised = [finding for finding in incident.review if finding.contract == "table"]
     return ReviewDone(
-        looked_at=len(incident.review),
-        broken=changes_of(incident),
-        unknown=sum(1 for finding in incident.review if finding.holds is None),
+        looked_at=len(promised),
+        broken=tuple(_broken(incident, finding) for finding in promised if finding.holds is False),
+        unknown=sum(1 for finding in promised if finding.holds is None),
+        inner=len(incident.review) - len(promised),
     )
 
 
@@ -75,8 +78,14 @@ def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> 
 
 def _standing(incident: Incident) -> ProposalView | None:
     view = incident.current_proposal
-    return None if view is None or view.state.value in _OVER else view
+    return None if view is None or view.state in OVER else view
 
 
-def _change(finding: Finding) -> TermChange:
-    return TermChange(contract=finding.contract, term=finding.term, observed=finding.observed, action=finding.action)
+def _broken(incident: Incident, finding: Finding) -> TermBroken:
+    settled = incident.settled.get((finding.contract, finding.term))
+    return TermBroken(
+        term=finding.term,
+        observed=_INNER.sub("…", finding.observed),
+        action=_INNER.sub("…", finding.action),
+        is_mended=settled is not None and settled.how == "mended",
+    )

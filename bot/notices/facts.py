@@ -3,121 +3,80 @@
 What stands below a field is its documentation: `docs/notices.md` is written from it.
 """
 
-from typing import Annotated, Literal
-
-from pydantic import ConfigDict, Field
+from typing import Literal
 
 from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
-from bot.domain.record import Record, Utc
-from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermChange
+from bot.domain.record import Documented, Utc
+from bot.domain.trust import Pin
+from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone
+from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
+from bot.notices.reading import Reading
 
 
-class Affected(Record):
+class Affected(Documented):
     """The commits that are not, or no longer, to be relied on. Never empty: without any, there is no `Affected`."""
 
     snapshots: tuple[SnapshotId, ...]
     """Full ids, oldest first."""
+    ranges: tuple[SnapshotRange, ...]
+    """The same, condensed."""
     first_at: Utc
+    """Commit time of the oldest."""
     last_at: Utc
-    """Commit times of the oldest and the newest, both inclusive."""
+    """Commit time of the newest."""
     rows: int
-    """Rows that these commits added, as their summaries count them."""
+    """Rows that these commits added, as their summaries count them; what a compaction copied is not counted."""
+    event_from: Utc | None
+    """Lowest event time of these rows (inclusive), as far as it was looked at; None: not known at all."""
+    event_until: Utc | None
+    """Highest event time of these rows (inclusive)."""
+    events_untold: int
+    """Commits of which the event times are not, or not all, known: committed since they were looked at, without
+    bounds, or with rows replaced or deleted."""
+    partitions: tuple[str, ...]
+    """In which partitions they are, as `day(event_time) 2026-11-03`; empty: not partitioned, or not known."""
+    partitions_untold: tuple[str, ...]
+    """By what else the table is partitioned, where it is not known in which partitions they are: `region`."""
     taken_back: bool
     """True when none of them is in the table any more; False while they are still part of it."""
 
 
-class Trusted(Record):
+class Trusted(Documented):
     """The snapshot that is proven, and whether the tag `waterline` stands on it."""
 
     snapshot_id: SnapshotId
+    """Full id."""
     committed_at: Utc | None
     """None when the metadata lists it no longer."""
     checkpoint_id: CheckpointId | None
+    """Flink's checkpoint; None where it has none."""
     by_tag: bool
+    """Whether the tag `waterline` stands on it."""
+    pins: tuple[Pin, ...]
+    """How each engine reads it, as a query to be copied: `engine`, `exact`, and `following` (by the tag; None where the
+    engine cannot, or no tag stands on it). Empty when the metadata lists it no longer."""
 
 
-class Damage(Record):
+class Damage(Documented):
     """What evidence counted when it confirmed the fault; None: not asked, or not found."""
 
     extra_rows: int | None
+    """Rows above one per key."""
     missing_positions: int | None
+    """Source records that were missing."""
+    missing_from: Utc | None
+    """Lowest event time of the rows that were missing (inclusive), as their source gives it."""
+    missing_until: Utc | None
+    """Highest one (inclusive)."""
+    keys: KeysChanged | None
+    """How many keys were wrong, and some of them; None: not counted."""
 
 
-class RunAbove(Record):
-    """A run of this consumer that read an affected commit."""
-
-    run_id: str
-    at: Utc
-    snapshot_id: SnapshotId
-
-
-class ReadAbove(Record):
-    """This consumer was seen reading above the waterline."""
-
-    kind: Literal["read-above"] = "read-above"
-    runs: tuple[RunAbove, ...]
-    """Oldest first, at least one."""
-
-
-class RunThrough(Record):
-    """A run of this consumer that read what another run had computed from an affected commit."""
-
-    run_id: str
-    at: Utc
-    path: tuple[str, ...]
-    """The way from the table to it: datasets and the consumers that wrote them, in turn."""
-    distance: int
-    """Runs between the table and it, itself included: at least 2."""
-
-
-class ReadThrough(Record):
-    """This consumer did not read an affected commit itself, but results that were computed from one."""
-
-    kind: Literal["read-through"] = "read-through"
-    runs: tuple[RunThrough, ...]
-    """Nearest first, at least one."""
-
-
-class ConsumerRuns(Record):
-    """How many runs of one consumer read an affected commit, themselves or through others."""
-
-    consumer: str
-    runs: int
-    distance: int
-
-
-class ManyReaders(Record):
-    """The audience is a channel or a list of addresses, not one consumer: everybody who was seen reading."""
-
-    kind: Literal["many"] = "many"
-    consumers: tuple[ConsumerRuns, ...]
-    """Nearest first; empty: nobody was seen."""
-
-
-class NotObserved(Record):
-    """Lineage was asked, and no run of this consumer read an affected commit."""
-
-    kind: Literal["not-observed"] = "not-observed"
-    runs_seen: int
-    """Runs of this consumer that lineage does know in that time."""
-
-
-class ReadersUnknown(Record):
-    """We could not look, or what we saw does not name the snapshot."""
-
-    kind: Literal["unknown"] = "unknown"
-    source: str
-    reason: str
-
-
-Reading = Annotated[ReadAbove | ReadThrough | ManyReaders | NotObserved | ReadersUnknown, Field(discriminator="kind")]
 Stage = Literal["investigating", "diagnosed", "proposed", "executing", "verifying", "proven"]
 
 
-class NoticeFacts(Record):
+class NoticeFacts(Documented):
     """One consumer's view of one incident at one moment."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float", use_attribute_docstrings=True)
 
     table: TableName
     """The table that the incident is about."""
@@ -150,6 +109,8 @@ class NoticeFacts(Record):
     reading: Reading
     """What was seen of this consumer's own reading: `read-above`, `read-through`, `not-observed`, `unknown`, or `many`
     where the audience is not one consumer."""
+    rerun: Rerun
+    """Whether this consumer must run again, and from where."""
     proofs: tuple[str, ...]
     """Names of the checks that the verification passed; empty before it."""
     to_come: int
@@ -158,8 +119,8 @@ class NoticeFacts(Record):
     """The recovery that is proposed, or was."""
     backfill: Backfill | None
     """Which rows are going to be written again, as far as it is known."""
-    changes: tuple[TermChange, ...]
-    """Terms of the data contract that are to change."""
+    contract: ContractProposal | None
+    """The proposed change of the table's data contract; None where none is proposed."""
     review: ReviewDone | None
     """What the contract review found."""
     earlier: Earlier | None
@@ -167,7 +128,7 @@ class NoticeFacts(Record):
     now: Utc
     """When this was rendered."""
     next_word_at: Utc | None
-    """By when the consumer hears again; None once the incident is closed."""
+    """By when the consumer hears again; None in the last notice, and once the incident is closed."""
     channel: str
     """Slack channel id of the incident: whom to ask."""
     responder: UserId | None

@@ -40,9 +40,13 @@ def as_markdown(mrkdwn: str) -> str:
 
 def as_plain(mrkdwn: str) -> str:
     """For a mail's text part: no marks but bullets and code, addresses written out."""
-    text = _MENTION.sub(lambda found: f"{_address(found[2])} ({_PLACES[found[1]]})", mrkdwn)
-    text = "\n".join(line for line in text.split("\n") if line.strip() != _FENCE)
-    return html.unescape(_BOLD.sub(r"\1", text)).replace("• ", "- ") + "\n"
+    lines, is_fenced = [], False
+    for line in mrkdwn.split("\n"):
+        if line.strip() == _FENCE:
+            is_fenced = not is_fenced
+        else:
+            lines.append(html.unescape(line if is_fenced else _plain_line(line)))
+    return "\n".join(lines) + "\n"
 
 
 def as_fragment(mrkdwn: str) -> str:
@@ -65,6 +69,11 @@ def headline(mrkdwn: str) -> str:
     return html.unescape(_MENTION.sub("", first).replace("*", "").replace("`", "")).strip()
 
 
+def _plain_line(line: str) -> str:
+    text = _MENTION.sub(lambda found: f"{_address(found[2])} ({_PLACES[found[1]]})", line)
+    return _BOLD.sub(r"\1", text).replace("• ", "- ")
+
+
 def _markdown_line(line: str) -> str:
     parts = _CODE.split(line)
     return "".join(html.unescape(part) if number % 2 else _outside_code(part) for number, part in enumerate(parts))
@@ -85,7 +94,7 @@ def _with_breaks(lines: list[str]) -> list[str]:
         is_fenced ^= line == _FENCE
         is_joined = line and following and not following.startswith(("- ", _FENCE)) and not is_fenced
         told.append(f"{line}  " if is_joined and line != _FENCE and not line.startswith("- ") else line)
-        if line.startswith("- ") and following and not following.startswith("- "):
+        if line.startswith("- ") and following and not following.startswith("- ") and not is_fenced:
             told.append("")
     return told
 

@@ -3,20 +3,23 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from bot.domain.effects import PublishBranch
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.contract import TableContract
 from bot.domain.execution import ProposalState
-from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.ids import SnapshotId
+from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
-from bot.domain.notice import NoticeData
+from bot.domain.notice import BackfillData, NoticeData, RerunData
+from bot.domain.pins import TAG, pins_for
+from bot.domain.promises import LAST_WORDS
 from bot.domain.reads import Consumer
-from bot.domain.table import Snapshot, TableState, Window
-from bot.notices.announcing import backfill_of, changes_of, earlier_of, proposal_of, review_of
-from bot.notices.facts import Affected, Damage, NoticeFacts, ReadAbove, ReadThrough, Stage, Trusted
+from bot.domain.table import TableState
+from bot.notices.affecting import affected_commits, affected_of
+from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of
+from bot.notices.backfilling import backfill_of
+from bot.notices.damaging import damage_of
+from bot.notices.facts import NoticeFacts, Stage, Trusted
+from bot.notices.reading import ReadAbove, ReadThrough
 from bot.notices.readings import FarReads, Reads, reading_of
-
-TAG = "waterline"
+from bot.notices.rerunning import rerun_of
 
 
 def facts_for(
@@ -26,6 +29,8 @@ def facts_for(
     reads: Reads,
     far: FarReads,
     *,
+    kind: str,
+    contract: TableContract,
     now: datetime,
     next_update_minutes: int,
     words: str = "",
@@ -33,10 +38,14 @@ def facts_for(
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
 
-    `titles`: kind of notice -> its title, by which an earlier one is named.
+    `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named.
     """
     earlier = earlier_of(incident, consumer.name, titles or {})
-    affected = affected_commits(incident, table)
+    commits = affected_commits(incident, table)
+    affected = affected_of(incident, commits, table, contract)
+    damage = damage_of(incident, contract)
+    reading = reading_of(consumer, commits, reads, far)
+    stage = _stage(incident)
     decisive = incident.diagnosis.decisive if incident.diagnosis else None
     return NoticeFacts(
         table=incident.opened.table,
@@ -48,38 +57,75 @@ def facts_for(
         opened_at=incident.opened_at,
         summary=incident.opened.summary,
         words=words,
-        stage=_stage(incident),
+        stage=stage,
         cause=decisive[0].title if decisive is not None else None,
-        affected=_affected(affected, table),
+        affected=affected,
         trusted=_trusted(incident, table),
-        damage=_damage(incident),
-        reading=reading_of(consumer, affected, reads, far),
+        damage=damage,
+        reading=reading,
+        rerun=rerun_of(kind, stage, reading, affected, damage, incident=incident, table=table),
         proofs=_proofs(incident),
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
-        backfill=backfill_of(incident),
-        changes=changes_of(incident),
+        backfill=backfill_of(incident, affected),
+        contract=contract_of(incident),
         review=review_of(incident),
         earlier=earlier,
         now=now,
-        next_word_at=now + timedelta(minutes=next_update_minutes) if incident.is_open else None,
+        next_word_at=now + timedelta(minutes=next_update_minutes)
+        if incident.is_open and kind not in LAST_WORDS
+        else None,
         channel=incident.opened.channel,
         responder=incident.responder,
     )
 
 
-def data_of(facts: NoticeFacts) -> NoticeData:
+def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
     """What a program can act on, of the same facts."""
-    affected, reading = facts.affected, facts.reading
+    affected, reading, keys, rerun = facts.affected, facts.reading, facts.damage.keys, facts.rerun
+    seen = reading if isinstance(reading, ReadAbove | ReadThrough) else None
+    runs = tuple(run.run_id for run in seen.runs) if seen else ()
+    is_whole = affected is not None and not affected.events_untold
     return NoticeData(
         stage=facts.stage,
         affected_snapshots=affected.snapshots if affected else (),
         affected_from=affected.first_at if affected else None,
         affected_until=affected.last_at if affected else None,
+        affected_event_from=affected.event_from if affected and is_whole else None,
+        affected_event_until=affected.event_until if affected and is_whole else None,
+        affected_partitions=affected.partitions if affected else (),
+        keys_repeated=keys.repeated if keys else None,
+        keys_changed=keys.changed if keys else None,
+        keys_gone=keys.gone if keys else None,
         trusted_snapshot=facts.trusted.snapshot_id if facts.trusted else None,
         reading=reading.kind,
-        affected_runs=tuple(r.run_id for r in reading.runs) if isinstance(reading, ReadAbove | ReadThrough) else (),
+        affected_runs=runs,
+        rerun=RerunData(
+            needed=rerun.needed,
+            runs=runs if rerun.needed else (),
+            read_snapshots=seen.snapshots if seen and rerun.needed else (),
+            from_snapshot=rerun.from_snapshot,
+            resume_after=rerun.resume_after,
+            event_from=rerun.event_from,
+            event_until=rerun.event_until,
+            partitions=rerun.partitions,
+        ),
+        backfill=_backfill(facts) if kind == "backfill_coming" else None,
         next_word_at=facts.next_word_at,
+    )
+
+
+def _backfill(facts: NoticeFacts) -> BackfillData | None:
+    found = facts.backfill
+    if found is None:
+        return None
+    return BackfillData(
+        progress=found.progress,
+        approve_by=found.approve_by,
+        event_from=found.since,
+        event_until=found.until,
+        rows=found.rows or None,
+        words=facts.words,
     )
 
 
@@ -87,57 +133,6 @@ def _to_come(incident: Incident) -> int:
     run = incident.latest.get("missing_positions")
     finding = run.evidence.finding if run and run.evidence else None
     return finding.to_come if isinstance(finding, GapsFinding) else 0
-
-
-def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:
-    """Commits of this incident whose readers have read what is not, or was not, to be relied on; oldest first.
-
-    While the table is under review that is everything above the waterline, what was rolled back since
-    included. Once it is proven, it is what was taken back, and what a published repair stands on: such a repair
-    mends the rows on top, so that the wrong commits stay ancestors of main. Newer commits are no longer under review.
-    """
-    if table.head is None:
-        return ()
-    commits = Window(since=incident.window.since, until=table.head).of(table)
-    contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
-    if incident.waterline is None or incident.waterline.status != "trusted":
-        return tuple(s for s in commits if s.snapshot_id not in contained)
-    mended = _mended_on_top(incident, table)
-    return tuple(
-        s
-        for s in commits
-        if s.snapshot_id in mended or (s.snapshot_id not in contained and s.snapshot_id not in table.chain_ids)
-    )
-
-
-def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
-    """What main held, above what was trusted when the incident opened, until a repair was published on top of it.
-
-    A branch's head gets on main only by being published, and leaves it by an undo: main itself tells which repairs
-    count, however their proposals have ended. An earlier repair below a later one counts too: it was not enough.
-    """
-    published = [
-        effect
-        for view in incident.proposals.values()
-        for effect in view.proposal.effects
-        if isinstance(effect, PublishBranch) and effect.head != effect.base and effect.head in table.chain_ids
-    ]
-    if not published:
-        return frozenset()
-    held = {s.snapshot_id for effect in published for s in table.ancestors(effect.base)}
-    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
-
-
-def _affected(commits: tuple[Snapshot, ...], table: TableState) -> Affected | None:
-    if not commits:
-        return None
-    return Affected(
-        snapshots=tuple(s.snapshot_id for s in commits),
-        first_at=min(s.committed_at for s in commits),
-        last_at=max(s.committed_at for s in commits),
-        rows=sum(s.counted("added-records") for s in commits),
-        taken_back=not any(s.snapshot_id in table.chain_ids for s in commits),
-    )
 
 
 def _trusted(incident: Incident, table: TableState) -> Trusted | None:
@@ -149,20 +144,7 @@ def _trusted(incident: Incident, table: TableState) -> Trusted | None:
         committed_at=snapshot.committed_at if snapshot else None,
         checkpoint_id=snapshot.checkpoint_id if snapshot else None,
         by_tag=table.ref(TAG) == incident.trusted,
-    )
-
-
-def _damage(incident: Incident) -> Damage:
-    """What the newest *confirmed* evidence counted: after a repair, later evidence rightly counts nothing."""
-    confirmed: list[Evidence] = [
-        run.evidence
-        for run in incident.runs.values()
-        if run.evidence is not None and run.evidence.verdict is Verdict.CONFIRMED
-    ]
-    findings = [evidence.finding for evidence in reversed(confirmed)]
-    return Damage(
-        extra_rows=next((f.extra_rows for f in findings if isinstance(f, DuplicatesFinding)), None),
-        missing_positions=next((f.missing for f in findings if isinstance(f, GapsFinding)), None),
+        pins=pins_for(table, incident.trusted) if snapshot else (),
     )
 
 

@@ -10,6 +10,7 @@ from bot.domain.record import Record
 from bot.notices.facts import NoticeFacts
 from bot.notices.samples import WORDS, samples
 from bot.notices.template import SUFFIX, NoticeTemplate, environment_of, scan, tidy
+from bot.notices.variables import facts_documented, facts_named
 
 MOST_CHARACTERS = 8000
 """Of a whole notice. Slack refuses a message of about 12,000 over all blocks, undocumented (bolt-js 2509)."""
@@ -44,24 +45,27 @@ def lint(folder: Path) -> tuple[Problem, ...]:
 
 
 def _names(folder: Path, path: Path) -> list[Problem]:
-    """Variables that are no fact, wherever they stand: also in branches that no sample enters."""
+    """Variables that are no fact, wherever they stand: also in branches that no sample enters, and within others."""
     environment = environment_of(folder)
     assert environment.loader is not None
     try:
         tree = environment.parse(environment.loader.get_source(environment, path.name)[0])
     except TemplateSyntaxError as error:
         return [Problem(file=path.name, line=error.lineno, message=f"This is not a template: {error.message}")]
-    names = list(tree.find_all(nodes.Name))
-    known = set(NoticeFacts.model_fields) | {"loop"} | {name.name for name in names if name.ctx == "store"}
+    known = {fact.path for fact in facts_documented()}
+    tops = set(NoticeFacts.model_fields)
+    ours = {"loop"} | {name.name for name in tree.find_all(nodes.Name) if name.ctx == "store"}
     return [
-        Problem(
-            file=path.name,
-            line=name.lineno,
-            message=f"There is no fact {name.name}. Use one of {', '.join(sorted(NoticeFacts.model_fields))}.",
-        )
-        for name in names
-        if name.name not in known
+        Problem(file=path.name, line=line, message=f"There is no fact {way}. {_instead(way, tops)}")
+        for way, line in facts_named(tree)
+        if way.removesuffix("[]") not in known and way.split(".")[0] not in ours and "._" not in way
     ]
+
+
+def _instead(way: str, tops: set[str]) -> str:
+    if way.split(".")[0].removesuffix("[]") in tops:
+        return "docs/notices.md lists what stands in it."
+    return f"Use one of {', '.join(sorted(tops))}."
 
 
 def _shapes(template: NoticeTemplate) -> list[Problem]:

@@ -6,7 +6,8 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import Snapshot
-from bot.notices.facts import (
+from bot.notices.condensing import ranges_of
+from bot.notices.reading import (
     ConsumerRuns,
     ManyReaders,
     NotObserved,
@@ -35,20 +36,12 @@ def reading_of(consumer: Consumer, affected: tuple[Snapshot, ...], reads: Reads,
         )
     ids = {s.snapshot_id for s in affected}
     theirs = [run for run in reads.values if run.consumer == consumer.name]
-    above = {
-        (run.run_id, run.snapshot_id): RunAbove(run_id=run.run_id, at=run.at, snapshot_id=run.snapshot_id)
-        for run in sorted(theirs, key=lambda run: run.at)
-        if run.snapshot_id is not None and run.snapshot_id in ids
-    }
+    above = [run for run in sorted(theirs, key=lambda run: run.at) if run.snapshot_id in ids]
     if above:
-        return ReadAbove(runs=tuple(above.values()))
+        return _above(above, affected)
     through = [run for run in _far_above(affected, far) if run.consumer == consumer.name]
     if through:
-        return ReadThrough(
-            runs=tuple(
-                RunThrough(run_id=r.run_id, at=r.at, path=r.path, distance=r.distance) for r in _nearest(through)
-            )
-        )
+        return _through(through, affected)
     silent = _silent(theirs, affected)
     if silent:
         return ReadersUnknown(source=reads.source, reason=_nameless(silent))
@@ -83,6 +76,37 @@ def why_unknown(affected: tuple[Snapshot, ...], reads: Reads, far: FarReads) -> 
             return f"{looked.source}: {looked.reason}"
     silent = _silent(list(reads.values), affected)
     return _nameless(silent) if silent else None
+
+
+def _above(reads: list[ReadRun], affected: tuple[Snapshot, ...]) -> ReadAbove:
+    """`reads` oldest first; each run once, with all that it read."""
+    by_run: dict[str, list[ReadRun]] = {}
+    for read in reads:
+        by_run.setdefault(read.run_id, []).append(read)
+    read_ones = _those(affected, reads)
+    return ReadAbove(
+        runs=tuple(
+            RunAbove(run_id=run, at=theirs[0].at, ranges=ranges_of(_those(affected, theirs)))
+            for run, theirs in by_run.items()
+        ),
+        snapshots=tuple(s.snapshot_id for s in read_ones),
+        ranges=ranges_of(read_ones),
+    )
+
+
+def _through(reads: list[FarRead], affected: tuple[Snapshot, ...]) -> ReadThrough:
+    read_ones = _those(affected, reads)
+    return ReadThrough(
+        runs=tuple(RunThrough(run_id=r.run_id, at=r.at, path=r.path, distance=r.distance) for r in _nearest(reads)),
+        snapshots=tuple(s.snapshot_id for s in read_ones),
+        ranges=ranges_of(read_ones),
+    )
+
+
+def _those(affected: tuple[Snapshot, ...], reads: Iterable[ReadRun | FarRead]) -> list[Snapshot]:
+    """The affected commits among those that were read, oldest first."""
+    ids = {read.snapshot_id for read in reads}
+    return [snapshot for snapshot in affected if snapshot.snapshot_id in ids]
 
 
 def _far_above(affected: tuple[Snapshot, ...], far: FarReads) -> list[FarRead]:

@@ -3,10 +3,10 @@ it, so that it cannot lag behind the templates."""
 
 from collections.abc import Mapping
 
-from bot.notices.facts import NoticeFacts
+from bot.notices.examples import example
 from bot.notices.forms import as_markdown
-from bot.notices.samples import example
 from bot.notices.template import NoticeTemplate, render
+from bot.notices.variables import facts_documented
 
 BEGIN = (
     "<!-- Written from the templates (python -m bot.notices.reference); what stands below is not edited by hand. -->"
@@ -29,9 +29,11 @@ def reference(templates: Mapping[str, NoticeTemplate]) -> str:
         lines += [f"> {line}".rstrip() for line in told.split("\n")]
         lines.append("")
     lines += ["## Facts", "", "A template's variables; `None` where nothing is known.", ""]
+    lines += ["`[]` stands for each of a list. Where a fact has several shapes, the one that has it is named.", ""]
     lines += ["| fact | what it is |", "|---|---|"]
-    for name, field in NoticeFacts.model_fields.items():
-        lines.append(f"| `{name}` | {' '.join((field.description or '').split())} |")
+    for fact in facts_documented():
+        told = fact.description.replace("|", "\\|")
+        lines.append(f"| `{fact.path}` | {f'`{fact.kind}`: ' if fact.kind else ''}{told} |")
     return "\n".join(lines) + "\n"
 
 

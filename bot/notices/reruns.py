@@ -14,7 +14,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import Snapshot, TableState
 from bot.domain.told import AnswerView, NoticeView
-from bot.notices.gather import affected_commits
+from bot.notices.affecting import affected_commits
 from bot.notices.readings import FarReads, Reads
 
 

@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
-from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermChange
-from bot.notices.facts import (
-    Affected,
+from bot.domain.notice import BackfillProgress
+from bot.domain.pins import TAG, pins_for
+from bot.domain.table import Ref, TableState
+from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken
+from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
+from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
+from bot.notices.reading import (
     ConsumerRuns,
-    Damage,
     ManyReaders,
-    NoticeFacts,
     NotObserved,
     ReadAbove,
     ReadersUnknown,
@@ -19,33 +21,52 @@ from bot.notices.facts import (
     ReadThrough,
     RunAbove,
     RunThrough,
-    Stage,
-    Trusted,
 )
 
-_NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
-_GOOD = SnapshotId(5130840912223377421)
+NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
+GOOD = SnapshotId(5130840912223377421)
 WORDS = "Only checkpoints 7 to 9 are concerned, and it ends at 14:00 UTC <today> & not before."
 """What a responder adds, in samples."""
 
+
+def ids(*numbers: int) -> tuple[SnapshotId, ...]:
+    """Snapshots so many above the good one."""
+    return tuple(SnapshotId(GOOD + number) for number in numbers)
+
+
+def row(first: int, last: int) -> SnapshotRange:
+    """As a range."""
+    return SnapshotRange(first=ids(first)[0], last=ids(last)[0], commits=last - first + 1)
+
+
 READINGS: dict[str, Reading] = {
-    "read above": ReadAbove(runs=(RunAbove(run_id="run-1", at=_NOON, snapshot_id=SnapshotId(_GOOD + 1)),)),
+    "read above": ReadAbove(
+        runs=(RunAbove(run_id="run-1", at=NOON, ranges=(row(1, 1),)),), snapshots=ids(1), ranges=(row(1, 1),)
+    ),
     "read above, often": ReadAbove(
         runs=tuple(
-            RunAbove(run_id=f"0192f0c4-{n:04}-7d4e-9a5b-6d1f2c3b4a59", at=_NOON, snapshot_id=SnapshotId(_GOOD + n))
+            RunAbove(
+                run_id=f"0192f0c4-{n:04}-7d4e-9a5b-6d1f2c3b4a59",
+                at=NOON,
+                ranges=tuple(row(each, each + n % 3) for each in range(n, n + 60, 4)),
+            )
             for n in range(1, 40)
-        )
+        ),
+        snapshots=ids(*range(1, 40)),
+        ranges=(row(1, 39),),
     ),
     "read through others": ReadThrough(
         runs=tuple(
             RunThrough(
                 run_id=f"far-{n}",
-                at=_NOON,
+                at=NOON,
                 path=("revenue_daily", "marts.revenue", "kpi_hourly", "marts.kpi"),
                 distance=3,
             )
             for n in range(1, 12)
-        )
+        ),
+        snapshots=ids(1, 2, 5),
+        ranges=(row(1, 2), row(5, 5)),
     ),
     "many readers": ManyReaders(
         consumers=tuple(ConsumerRuns(consumer=f"job_{n}", runs=n, distance=1 + n // 10) for n in range(1, 20))
@@ -57,35 +78,110 @@ READINGS: dict[str, Reading] = {
         source="Lineage events at http://lineage:5000", reason="the connection was refused"
     ),
 }
+_TABLE = TableState(
+    name=TableName("sales.orders"), uuid="7d7f4d0e-1c0a-4b58-9c1f-0b6a5f0e9a11", location="s3://lake/sales/orders",
+    metadata_location="s3://lake/sales/orders/metadata/00012-5f0c.metadata.json", format_version=2, head=GOOD,
+    snapshots=(), refs=(Ref(name=TAG, kind="tag", snapshot_id=GOOD),), head_moves=(), properties={}, columns=(),
+    read_at=NOON,
+)  # fmt: skip
 TRUSTED: dict[str, Trusted | None] = {
-    "trusted by tag": Trusted(snapshot_id=_GOOD, committed_at=_NOON, checkpoint_id=CheckpointId(10), by_tag=True),
-    "trusted by id": Trusted(snapshot_id=_GOOD, committed_at=None, checkpoint_id=None, by_tag=False),
+    "trusted by tag": Trusted(
+        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=CheckpointId(10), by_tag=True, pins=pins_for(_TABLE, GOOD)
+    ),
+    "trusted by id": Trusted(
+        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=False,
+        pins=pins_for(_TABLE.model_copy(update={"refs": ()}), GOOD),
+    ),
+    "trusted, not listed": Trusted(
+        snapshot_id=GOOD, committed_at=None, checkpoint_id=None, by_tag=False, pins=()
+    ),
     "no trusted snapshot": None,
-}
+}  # fmt: skip
 AFFECTED: dict[str, Affected | None] = {
     "under review": Affected(
-        snapshots=tuple(SnapshotId(_GOOD + n) for n in range(1, 40)),
-        first_at=_NOON, last_at=_NOON + timedelta(minutes=40), rows=1_204_000, taken_back=False,
+        snapshots=ids(*range(1, 40)), ranges=(row(1, 39),), first_at=NOON, last_at=NOON + timedelta(minutes=40),
+        rows=1_204_000, event_from=NOON - timedelta(hours=30), event_until=NOON + timedelta(minutes=39),
+        events_untold=0, partitions=("day(event_time) 2026-11-02 to 2026-11-03",), partitions_untold=("region",),
+        taken_back=False,
+    ),
+    "scattered": Affected(
+        snapshots=ids(*range(1, 90, 2)), ranges=tuple(row(n, n) for n in range(1, 90, 2)), first_at=NOON,
+        last_at=NOON + timedelta(minutes=40), rows=4500, event_from=NOON, event_until=NOON + timedelta(minutes=39),
+        events_untold=2, partitions=(), partitions_untold=("day(event_time)",), taken_back=False,
     ),
     "taken back": Affected(
-        snapshots=(SnapshotId(_GOOD + 1),), first_at=_NOON, last_at=_NOON, rows=1, taken_back=True,
+        snapshots=ids(1), ranges=(row(1, 1),), first_at=NOON, last_at=NOON, rows=1, event_from=None,
+        event_until=None, events_untold=1, partitions=(), partitions_untold=(), taken_back=True,
     ),
     "nothing affected": None,
 }  # fmt: skip
-CHANGES = tuple(
-    TermChange(
-        contract="state", term="Restores start from a point that pairs with the table.",
-        observed=f"Savepoint {n} has no pair.", action="Start only from stop-savepoints." if n % 2 else "",
+BROKEN = tuple(
+    TermBroken(
+        term=f"One row per key ({name}).", observed="At 09:12 UTC: 200 keys live more than once.",
+        action="Write with upsert on this key." if n % 2 else "", is_mended=n % 3 == 1,
     )
-    for n in range(1, 13)
+    for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
+)  # fmt: skip
+CONTRACT = ContractProposal(
+    file="orders.odcs.yaml",
+    changes=(
+        "Promise keep snapshots P7D. Only Waterline's configuration says how long consumers and recovery can go back.",
+        "Promise amount as decimal(14, 2). The table has amount as decimal(14, 2); the contract promises "
+        "decimal(12, 2).",
+        *(f"Describe column_{n} as string. The table has a column column_{n} that the contract does not describe."
+          for n in range(20)),
+    ),
+    lines=(
+        "+ - {property: retention, value: 7, unit: d, element: orders}", "- physicalType: decimal(12, 2)",
+        "+ physicalType: decimal(14, 2)",
+        *(f"+ - {{name: column_{n}, logicalType: string, physicalType: string}}" for n in range(20)),
+    ),
 )  # fmt: skip
 PROPOSAL = ProposedRecovery(
     title="Rewind sales.orders and its job to checkpoint 10", state="proposed",
     sentences=("Stop the job with a savepoint.", "Move main back to …377421.", "Start the job from checkpoint 10."),
-    commits=3, rows=1_204_000, replayed_from=CheckpointId(10), expires_at=_NOON + timedelta(minutes=30),
+    commits=3, rows=1_204_000, replayed_from=CheckpointId(10), expires_at=NOON + timedelta(minutes=30),
 )  # fmt: skip
-BACKFILL = Backfill(since=_NOON - timedelta(days=3), until=_NOON, rows=300, after_checkpoint=CheckpointId(10))
+BACKFILL = Backfill(
+    since=NOON - timedelta(days=3),
+    until=NOON,
+    rows=300,
+    after_checkpoint=CheckpointId(10),
+    progress="waits",
+    approve_by=NOON + timedelta(minutes=30),
+)
+KEYS = KeysChanged(
+    columns=("region", "order_id"), repeated=200, changed=12, gone=1, differing=("amount", "status"),
+    sample=tuple(f"region EU <*>, order_id {n}" for n in range(4711, 4716)), is_hidden=False,
+)  # fmt: skip
 STAGES: tuple[Stage, ...] = ("investigating", "diagnosed", "proposed", "executing", "verifying", "proven")
+
+
+_PROGRESS: dict[Stage, BackfillProgress] = {
+    "diagnosed": "waits", "proposed": "publication-waits", "executing": "running", "verifying": "beside",
+    "proven": "done",
+}  # fmt: skip
+BACKFILLS: dict[Stage, Backfill] = {
+    stage: BACKFILL.model_copy(
+        update={"progress": progress, "approve_by": BACKFILL.approve_by if "waits" in progress else None}
+    )
+    for stage, progress in _PROGRESS.items()
+}
+
+
+def rerun_for(reading: Reading, affected: Affected | None, stage: Stage) -> Rerun:
+    """What fits to these facts."""
+    needed = None if stage != "proven" or reading.kind in ("unknown", "many") else reading.kind != "not-observed"
+    where = affected if needed is not False and stage == "proven" else None
+    is_known = where is not None and not where.events_untold
+    return Rerun(
+        needed=needed,
+        from_snapshot=GOOD if where is not None and where.taken_back else None,
+        resume_after=GOOD if where is not None and not where.taken_back else None,
+        event_from=where.event_from if where is not None and is_known else None,
+        event_until=where.event_until if where is not None and is_known else None,
+        partitions=where.partitions if where is not None and is_known else (),
+    )
 
 
 def samples() -> Iterator[tuple[str, NoticeFacts]]:
@@ -103,70 +199,34 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 incident=IncidentId("wl-12"),
                 severity="sev2",
                 severity_before="sev3" if full else None,
-                opened_at=_NOON,
+                opened_at=NOON,
                 summary="Revenue <doubled> & more" if full else "",
                 words=WORDS if full else "",
                 stage=stage,
                 cause="the job was restored from an older savepoint" if full else None,
                 affected=affected,
                 trusted=trusted,
-                damage=Damage(extra_rows=220 if full else None, missing_positions=1 if full else None),
+                damage=Damage(
+                    extra_rows=220 if full else None,
+                    missing_positions=1 if full else None,
+                    missing_from=NOON if full else None,
+                    missing_until=NOON if full else None,
+                    keys=KEYS if full else None,
+                ),
                 reading=reading,
+                rerun=rerun_for(reading, affected, stage),
                 proofs=("no duplicates", "no gaps") if stage == "proven" else (),
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
-                backfill=BACKFILL if full else None,
-                changes=CHANGES if full else (),
-                review=ReviewDone(looked_at=14, broken=CHANGES, unknown=2) if full else None,
-                earlier=Earlier(kind="first_warning", title="First warning", at=_NOON, severity="sev3")
+                backfill=BACKFILLS.get(stage),
+                contract=CONTRACT if full else None,
+                review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
+                earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full
                 else None,
-                now=_NOON,
-                next_word_at=_NOON + timedelta(minutes=30) if full else None,
+                now=NOON,
+                next_word_at=NOON + timedelta(minutes=30) if full else None,
                 channel="C0ORDERS01",
                 responder=UserId("U0ANA00001") if full else None,
             ),
         )
-
-
-_EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
-    "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
-    "update": ("read through others", "trusted by tag", "under review", "executing"),
-    "recovery_proposed": ("not observed", "trusted by tag", "under review", "diagnosed"),
-    "recovered": ("read above", "trusted by tag", "taken back", "proven"),
-    "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
-    "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
-    "review_published": ("not observed", "trusted by tag", "nothing affected", "proven"),
-}
-
-
-_WORDS = {
-    "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
-    "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
-    "contract_change": "From 1 December on, snapshots are kept for 7 days instead of 5.",
-}
-
-
-def example(kind: str) -> NoticeFacts:
-    """One telling sample for this kind of notice, its lists short."""
-    reading, trusted, affected, stage = _EXAMPLES.get(
-        kind, ("not observed", "trusted by tag", "under review", "diagnosed")
-    )
-    facts = dict(samples())[f"{reading}, {trusted}, {affected}, {stage}"]
-    seen = facts.reading
-    if isinstance(seen, ReadThrough):
-        seen = seen.model_copy(update={"runs": seen.runs[:2]})
-    few = facts.affected
-    if few is not None:
-        few = few.model_copy(update={"snapshots": few.snapshots[:3], "rows": 300})
-    return facts.model_copy(
-        update={
-            "summary": "Revenue is too high since 09:00.",
-            "words": _WORDS.get(kind, ""),
-            "severity_before": "sev3" if kind == "update" else None,
-            "reading": seen,
-            "affected": few,
-            "changes": facts.changes[:2],
-            "review": facts.review.model_copy(update={"broken": facts.review.broken[:2]}) if facts.review else None,
-        }
-    )

@@ -1,8 +1,8 @@
 """Templates: found in a folder, each with front matter, rendered in a sandbox that escapes for Slack only."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -17,9 +17,12 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.inert import inert, visible
 from bot.domain.notice import Answer
 from bot.domain.record import Record
+from bot.notices.extent import SnapshotRange
 from bot.notices.facts import NoticeFacts
 
 SUFFIX = ".md.j2"
+MOST_RANGES = 12
+"""Of snapshots in one text; how many more there are is said, and programs get all."""
 
 
 class Head(Record):
@@ -101,7 +104,8 @@ def environment_of(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"moment": moment, "day": day, "clock": clock, "count": count, "code": code}
+    environment.filters |= {"moment": moment, "day": day, "clock": clock, "span": span}
+    environment.filters |= {"count": count, "code": code, "ranges": ranges, "copied": copied}
     return environment
 
 
@@ -131,6 +135,31 @@ def clock(value: datetime) -> str:
     return f"{value.astimezone(UTC):%H:%M} UTC"
 
 
+def span(since: datetime, until: datetime) -> str:
+    """`from 3 Nov 2026, 09:00:12 to 09:12:45 UTC`, both inclusive; the upper bound is rounded up to the second."""
+    first, last = since.astimezone(UTC), until.astimezone(UTC)
+    if last.microsecond:
+        last += timedelta(seconds=1)
+    if first.replace(microsecond=0) == last.replace(microsecond=0):
+        return f"of {first.day} {first:%b %Y, %H:%M:%S} UTC"
+    if first.date() == last.date():
+        return f"from {first.day} {first:%b %Y, %H:%M:%S} to {last:%H:%M:%S} UTC"
+    return f"from {first.day} {first:%b %Y, %H:%M:%S} to {last.day} {last:%b %Y, %H:%M:%S} UTC"
+
+
+def ranges(
+    value: Sequence[SnapshotRange], most: int = MOST_RANGES, elsewhere: str = ", which the incident's record names"
+) -> str:
+    """Full ids: `a`, `b` to `c` (12 in a row); what is left out is said with its number and its place."""
+    told = []
+    for each in value[:most]:
+        ends = code(each.first) if each.commits == 1 else f"{code(each.first)} to {code(each.last)}"
+        told.append(ends if each.commits <= 1 else f"{ends} ({each.commits:,} in a row)")
+    rest = sum(each.commits for each in value[most:])
+    more = f", and {count(rest, 'more', 'more')}{elsewhere}" if rest else ""
+    return ", ".join(told) + more
+
+
 def count(value: int, one: str, many: str) -> str:
     """`1 commit`, `2,300 commits`."""
     return f"{value:,} {one if value == 1 else many}"
@@ -141,11 +170,21 @@ def code(value: object) -> str:
     return f"`{visible(str(value)).replace('`', chr(39))}`"
 
 
+class Copied(str):
+    """What stands in a block of code: it is copied, so that no character may become another one."""
+
+
+def copied(value: str) -> Copied:
+    """One line of a block of code; without what would end the block."""
+    return Copied(visible(value) if "```" not in value else "(this name cannot be shown here)")
+
+
 def _escaped(value: object) -> object:
     """Inert, and the three characters that Slack decodes, no other: `&#39;` would be shown as it is."""
     if isinstance(value, StrictUndefined):
         return value
-    return inert(str(value)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = value if isinstance(value, Copied) else inert(str(value))
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _parts(path: Path) -> tuple[str, str]:

@@ -114,8 +114,13 @@ class Outbox(Protocol):
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
         """Not now (429, network): try again at `until`; `whole_channel` pauses all posts of its channel."""
 
-    def failed(self, key: str, problem: str) -> None:
-        """Slack will never accept it (channel gone, bad blocks); shown in the incident, not repeated."""
+    def failed(self, key: str, revision: int, problem: str) -> None:
+        """Slack does not accept this revision (channel gone, bad blocks); shown in the incident, not repeated. If a
+        newer one is wanted by now, the post is queued again."""
+
+    def again(self, key: str) -> None:
+        """Send what has failed, or fails right now, once more, as if it had not been tried the last time; a post that
+        is queued or sent stays as it is."""
 
     def find(self, key: str) -> Post | None:
         """One post."""

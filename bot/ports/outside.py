@@ -173,6 +173,9 @@ class PastRuns(Protocol):
         """The newest submissions named `job` that have ended and are not among `known`, newest first, each marked
         `from_history`. Raises CouldNotLook."""
 
+    def past_run(self, job_id: JobId) -> JobRun | None:
+        """One submission that has ended; None if it is not remembered (yet). Raises CouldNotLook."""
+
 
 class CheckpointStore(Protocol):
     """Savepoints and retained checkpoints on storage."""

@@ -89,6 +89,7 @@ def read(text: str, problems: Problems) -> Runbook | None:
         steps=tuple(steps),
         digest=hashlib.sha256(text.encode()).hexdigest(),
         text=text,
+        is_planned=front.is_planned,
     )
 
 
@@ -99,6 +100,7 @@ class _Front:
         self.texts: dict[str, str] = {}
         self.lists: dict[str, tuple[str, ...]] = {}
         self.version = 0
+        self.is_planned = False
 
 
 def _front(found: Outline, problems: Problems) -> _Front | None:
@@ -120,9 +122,15 @@ def _front(found: Outline, problems: Problems) -> _Front | None:
             problems.add(line, f"`{name}: [\u2026]`, a list of texts", given.shape if given else "none", "Write it")
         else:
             front.lists[name] = texts
+    planned = found.front.get("planned")
+    front.is_planned = planned is not None and planned.text == "yes"
+    if planned is not None and not front.is_planned:
+        problems.add(
+            planned.line, "`planned: yes`", planned.shape, "Write it so, or remove it where something is wrong"
+        )
     for name, given in found.front.items():
-        if name not in {"id", "title", "version", "applies_to", "owners"}:
-            problems.add(given.line, "id, title, version, applies_to, owners", f"`{name}`", "Remove it")
+        if name not in {"id", "title", "version", "applies_to", "owners", "planned"}:
+            problems.add(given.line, "id, title, version, applies_to, owners, planned", f"`{name}`", "Remove it")
     return front if len(problems.found) == before else None
 
 

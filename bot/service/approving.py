@@ -7,13 +7,15 @@ from bot.domain.approval_entries import OwnersPaged
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS, Membership
 from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
-from bot.domain.entries import Body
+from bot.domain.entries import Body, ExecutionEnded, OutcomeSettled
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.settling import Settle
 from bot.ports import Clock, Directory
+from bot.service.carried_out import as_far_as
 from bot.service.incident_store import IncidentStore
 from bot.service.proposing import Proposals
 from bot.service.savepoints import Savepoints
@@ -69,6 +71,22 @@ class Approvals:
         """A no by those who may stop what others approved; until execution begins. Raises Refused."""
         return self._do(incident_id, proposal_id, Veto(reason=reason), by)
 
+    def settle_outcome(
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        index: int,
+        reason: str,
+        *,
+        happened: bool,
+        by: UserId,
+        via: Via = "slack",
+    ) -> ProposalView:
+        """An approver's word on a step whose outcome is not known: the execution goes on, or ends. Raises Refused, also
+        where the world tells by now."""
+        act = Settle(index=index, happened=happened, reason=reason, via=via)
+        return self._do(incident_id, proposal_id, act, by)
+
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
@@ -119,11 +137,15 @@ class Approvals:
             self._savepoints.must_be_explained(incident_id, view)
         if isinstance(act, Approve | BreakGlass):
             self._proposals.must_still_hold(incident_id, proposal_id)
+        if isinstance(act, Settle):
+            self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
 
         def written(now: Incident) -> list[Body]:
             decided = self._decide(now.proposals[proposal_id], act, by, membership)
             if isinstance(decided, NotAllowed):
                 raise _refused(decided)
+            if isinstance(decided, OutcomeSettled) and not decided.happened:
+                return [decided, _ended_by_word(now.proposals[proposal_id], decided)]
             return [decided]
 
         return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
@@ -162,6 +184,11 @@ def _who(view: ProposalView, act: Act) -> tuple[People, ...]:
             return (*policy.approvers, policy.break_glass) if policy.break_glass else ()
         case _:
             return policy.approvers
+
+
+def _ended_by_word(view: ProposalView, settled: OutcomeSettled) -> ExecutionEnded:
+    sentence = f"A person settled that step {settled.index + 1} did not happen. {as_far_as(view, settled.index)}"
+    return ExecutionEnded(proposal=view.proposal.id, outcome="refused", sentence=sentence)
 
 
 def _refused(refusal: NotAllowed) -> Refused:

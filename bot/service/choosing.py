@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from bot.actions._effects.start_job import own_id
 from bot.actions._scan import ActionModule
-from bot.domain.action import Past
+from bot.domain.action import Past, StoodStill
 from bot.domain.diagnosis import Matches, Mode, Remedy
-from bot.domain.effects import Effect, StartFromStop, StartJob
+from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
@@ -56,7 +56,7 @@ def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) ->
         if action_of(match.remedy) == module.action.name:
             return mode, match
     asked = Mode(
-        code="asked", name="asked", title="a responder asked for it", needs=(), false_positives=(), neighbours=()
+        code="asked", name="asked", title="a responder asked for it", needs=(), false_positives=(), neighbours={}
     )
     return asked, Matches(
         headline=reason.strip() or "a responder asked for it; no diagnosis does.",
@@ -94,7 +94,20 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
         proposal=view.proposal,
         started={index: _as_it_goes(view.proposal.effects[index], view.started[index], jobs) for index in done},
         results={index: dict(ended.result) for index, ended in done.items()},
+        stood_still=_stood_still(incident, view),
     )
+
+
+def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:
+    """The run that was stopped when the branch was begun which `later` publishes or gives up."""
+    branches = {effect.branch for effect in later.proposal.effects if isinstance(effect, PublishBranch | DropBranch)}
+    for view in reversed(incident.proposals.values()):
+        if view.proposal.rehearses_on in branches:
+            for index, effect in enumerate(view.proposal.effects):
+                ended = view.done.get(index)
+                if isinstance(effect, StopJob) and ended is not None and ended.how == "done":
+                    return StoodStill(run=effect.job_id, savepoint=ended.result.get("savepoint"))
+    return None
 
 
 def _as_it_goes(effect: Effect, intent: EffectStarted, jobs: Mapping[str, JobPorts]) -> EffectStarted:

@@ -6,6 +6,7 @@ from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
+from bot.domain.settling import HOW_TO_SETTLE
 from bot.service.incident_store import IncidentStore
 from bot.service.reviewing import Reviews
 
@@ -56,6 +57,12 @@ def _may_close(now: Incident) -> None:
     if now.closed_at is not None:
         raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
     busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
+    if busy is not None and busy.state is ProposalState.UNKNOWN:
+        raise Refused(
+            f"It is not known what became of “{busy.proposal.title}”.",
+            "An incident is not closed over an unfinished proposal.",
+            HOW_TO_SETTLE,
+        )
     if busy is not None:
         raise Refused(
             f"“{busy.proposal.title}” is {busy.state.value}.",

@@ -24,6 +24,7 @@ from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.answering import Answering
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
+from bot.service.retrying import tried_again_at
 
 log = structlog.get_logger(__name__)
 _LOOK_EVERY = timedelta(seconds=20)
@@ -197,7 +198,8 @@ class Courier:
         problem: NotDelivered,
         may_be_there: bool,
     ) -> None:
-        wait = None if problem.is_final else again_after(number)
+        count = number - delivery.tries_before
+        wait = None if problem.is_final else again_after(count)
         to = delivery.address.key
         if wait is not None:
             delayed = DeliveryDelayed(
@@ -211,8 +213,12 @@ class Courier:
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [delayed])
             return
         log.warning("notice not delivered", notice=view.key, to=to, tries=number, problem=problem.happened)
-        tried = "" if number == 1 else f" Tried {number} times."
-        ended = NoticeEnded(key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to)
+        tried = "" if count == 1 else f" Tried {count} times."
+        ended = NoticeEnded(
+            key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to,
+            may_be_there=problem.may_be_there or may_be_there,
+            again_at=None if problem.is_final else tried_again_at(delivery, self._clock.now()),
+        )  # fmt: skip
         self._end(incident_id, view, delivery, ended)
 
     def _end(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, ended: NoticeEnded) -> None:

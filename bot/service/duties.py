@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bot.domain.diagnosis import Remedy
+from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, StepDone
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId
@@ -24,6 +25,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.proposing import Proposals
 from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
+from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
 from bot.service.telling_rules import TAKEN_BACK, owes_withdrawal
@@ -58,6 +60,7 @@ class Duties:
         telling: Telling,
         tags: SavepointTags,
         holding: Holding,
+        retrying: Retrying,
     ) -> None:
         self._store = store
         self._background = background
@@ -72,10 +75,11 @@ class Duties:
         self._telling = telling
         self._tags = tags
         self._holding = holding
+        self._retrying = retrying
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
-            "Marking the table as under review": self._mark_table,
+            "Marking the table": self._mark_table,
             "Warning the consumers": self._warn,
             "Telling the consumers of the changed severity": self._tell_severity,
             _WITHDRAWAL: self._withdraw,
@@ -97,12 +101,15 @@ class Duties:
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
+                self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
             elif incident.is_frozen:
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.thaw_if_over, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
             if self._holding.due(incident):
                 self._background.submit(incident.id, REMINDING, partial(self._holding.settle, incident.id))
+            if self._retrying.due(incident):
+                self._background.submit(incident.id, RETRYING, partial(self._retrying.settle, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""
@@ -122,7 +129,8 @@ class Duties:
         self._background.submit(incident_id, _RECOVERY, do)
 
     def _mark_table(self, incident_id: IncidentId) -> None:
-        if self._store.get(incident_id).waterline is None:
+        incident = self._store.get(incident_id)
+        if incident.waterline is None and doubted_since(incident) is not None:
             self._waterline.under_review(incident_id)
 
     def _warn(self, incident_id: IncidentId) -> None:
@@ -171,6 +179,12 @@ class Duties:
                 self._end_step(incident_id, view.proposal.id)
         self._move_waterline(incident_id)
         self._trust_the_healthy(incident_id)
+
+    def _recover_and_keep(self, incident_id: IncidentId) -> None:
+        """Now and then also what somebody took off the table. In the turn of a recovery, which alone moves the mark:
+        beside one it would put back what the recovery is just taking away."""
+        self._recover(incident_id)
+        self._waterline.keep(incident_id)
 
     def _move_waterline(self, incident_id: IncidentId, *, only_back: bool = False) -> None:
         owed = owed_waterline(self._store.get(incident_id))

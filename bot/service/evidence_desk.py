@@ -1,4 +1,5 @@
-"""Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running."""
+"""Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running. One under
+which Spark ended is run again by itself, once."""
 
 import threading
 from collections import defaultdict
@@ -11,16 +12,16 @@ import structlog
 from ulid import ULID
 
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, StepDone
-from bot.domain.errors import EvidenceCancelled, Refused, WaterlineError
+from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
-from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
+from bot.domain.ids import EvidenceId, IncidentId, StepId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.staleness import Fresh, known_runs_of, staleness
-from bot.domain.suspicion import WATERLINE as WATERLINE_TAG
-from bot.domain.table import Window
 from bot.evidence import Collector
+from bot.service.asking import ask_of
 from bot.service.background import AloneWith
+from bot.service.evidence_again import may_run_again
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
@@ -120,7 +121,7 @@ class EvidenceDesk:
         incident = self._store.get(incident_id)
         if not incident.is_open or not self._first_tasks:
             return
-        ask = self._ask(incident.opened.table, incident.window, incident.trusted)
+        ask = ask_of(self._observer, incident.opened.table, incident.window, incident.trusted)
         for task in self._first_tasks:
             if self._is_closing:
                 return
@@ -175,19 +176,6 @@ class EvidenceDesk:
             self._collector.cancel(run)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, table: TableName, window: Window, trusted: SnapshotId | None, branch: str | None = None) -> Ask:
-        observation = self._observer.observe(table, window=window, branch=branch)
-        head = observation.table.head
-        until = head if head is not None else window.until
-        return Ask(
-            observation=observation,
-            window=Window(since=window.since, until=until),
-            contract=self._observer.setup(table).contract,
-            trusted=trusted if trusted is not None else observation.table.ref(WATERLINE_TAG),
-            branch=branch,
-            replay=self._observer.setup(table).replay,
-        )
-
     def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:
         """One run, unless another replica is at it; should that one die, a later look finds the run without an end."""
         try:
@@ -207,13 +195,22 @@ class EvidenceDesk:
         """None if the bot is being stopped: then the run has not ended."""
         incident, run = self._store.get(incident_id), view.run
         try:
-            ask = asked or self._ask(incident.opened.table, incident.window, incident.trusted, view.branch)
+            ask = asked or ask_of(self._observer, incident.opened.table, incident.window, incident.trusted, view.branch)
             if self._is_closing:
                 return None
-            evidence = self._collector.collect(
-                view.task, ask, run=run, on_progress=lambda p: self._progressed(incident_id, run, p)
+            collected = partial(
+                self._collector.collect,
+                view.task,
+                ask,
+                run=run,
+                on_progress=partial(self._progressed, incident_id, run),
             )
-            return EvidenceRecorded(run=run, evidence=evidence)
+            try:
+                return EvidenceRecorded(run=run, evidence=collected())
+            except EngineEnded as error:
+                if self._is_closing or not may_run_again(self._store, incident_id, run, error):
+                    raise
+            return EvidenceRecorded(run=run, evidence=collected())
         except EvidenceCancelled as error:
             return None if self._is_closing else EvidenceEnded(run=run, how="cancelled", message=str(error))
         except WaterlineError as error:

@@ -10,13 +10,15 @@ from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.errors import EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Ask, Evidence, Verdict
+from bot.domain.flink import JobRun
 from bot.domain.ids import EvidenceId, TableName
-from bot.domain.looked import NotSeen
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
 from bot.domain.suspicion import WATERLINE, propose_window
 from bot.domain.table import TableState, Window
 from bot.evidence import Collector
 from bot.service.diagnosing import build_case, tasks_needed
+from bot.service.examining_course import Course
 from bot.service.observing import Observer
 
 ChooseWindow = Callable[[TableState], Window]
@@ -37,36 +39,60 @@ class Examiner:
         self._collector = collector
         self._modes = modes
 
-    def collect(self, table: TableName, task: str, choose: ChooseWindow | None = None) -> Evidence:
-        """One task. Raises Refused (unknown task or window), UnknownTable, CouldNotLook, EvidenceFailed."""
+    def collect(
+        self, table: TableName, task: str, choose: ChooseWindow | None = None, *, course: Course | None = None
+    ) -> Evidence:
+        """One task; `course` hears how far it is. Raises Refused (unknown task or window), UnknownTable, CouldNotLook,
+        EvidenceFailed, EvidenceCancelled."""
         self._collector.task(task)
-        return self._run(task, self._ask(table, choose))
+        course = course or Course()
+        ask = self._ask(table, choose)
+        course.plans(1)
+        return self._run(task, ask, course)
 
     def examine(
-        self, table: TableName, choose: ChooseWindow | None = None, *, without_rows: bool = False
+        self,
+        table: TableName,
+        choose: ChooseWindow | None = None,
+        *,
+        without_rows: bool = False,
+        course: Course | None = None,
     ) -> Examination:
         """All of it, two tasks at a time. A task that fails makes its modes say what is missing, no more.
 
-        `without_rows`: only what reads no rows and lists no folder, as a first look does.
-        Raises Refused (window), UnknownTable, CouldNotLook (the table itself).
+        `without_rows`: only what reads no rows and lists no folder, as a first look does; and no lineage, which no
+        mode asks for and whose events are many. `course` hears how far it is.
+        Raises Refused (window), UnknownTable, CouldNotLook (the table itself), EvidenceCancelled.
         """
         tasks = tasks_needed(self._modes)
         if without_rows:
             tasks = tuple(task for task in tasks if self._collector.task(task).reads in {"nothing", "metadata"})
-        ask = self._ask(table, choose)
+        course = course or Course()
+        ask = self._ask(table, choose, with_readers=not without_rows)
+        course.plans(len(tasks))
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="examine") as pool:
-            evidence = tuple(pool.map(lambda task: self._answer(task, ask), tasks))
+            evidence = tuple(pool.map(lambda task: self._answer(task, ask, course), tasks))
         case = build_case(self._observer.setup(table), ask.observation, ask.window, evidence)
         return Examination(case=case, diagnosis=diagnose(case, self._modes))
+
+    def cancel(self, course: Course) -> None:
+        """End this examination: no further task begins, and what runs is interrupted. Call it until it has ended: a
+        task that is just beginning is not known to Spark yet."""
+        course.cancel()
+        for run in course.running:
+            self._collector.cancel(run)
 
     def again(self, case: Case) -> Diagnosis:
         """The same case, put to the modes of this version."""
         return diagnose(case, self._modes)
 
-    def _ask(self, table: TableName, choose: ChooseWindow | None) -> Ask:
-        observation = self._observer.observe(table)
+    def _ask(self, table: TableName, choose: ChooseWindow | None, *, with_readers: bool = True) -> Ask:
+        def window_of(state: TableState, jobs: Seen[JobRun] | NotSeen) -> Window:
+            return choose(state) if choose else propose_window(state, jobs).window
+
+        observation = self._observer.observe(table, window=window_of, with_readers=with_readers)
         state = observation.table
-        window = choose(state) if choose else propose_window(state, observation.jobs).window
+        window = window_of(state, observation.jobs)
         return Ask(
             observation=observation,
             window=window,
@@ -75,12 +101,14 @@ class Examiner:
             replay=self._observer.setup(table).replay,
         )
 
-    def _run(self, task: str, ask: Ask) -> Evidence:
-        return self._collector.collect(task, ask, run=EvidenceId(str(ULID())))
+    def _run(self, task: str, ask: Ask, course: Course) -> Evidence:
+        run = EvidenceId(str(ULID()))
+        with course.task(task, run) as progressed:
+            return self._collector.collect(task, ask, run=run, on_progress=progressed)
 
-    def _answer(self, task: str, ask: Ask) -> Evidence:
+    def _answer(self, task: str, ask: Ask, course: Course) -> Evidence:
         try:
-            return self._run(task, ask)
+            return self._run(task, ask, course)
         except EvidenceFailed as error:
             declared, state = self._collector.task(task), ask.observation.table
             missing = NotSeen(

@@ -19,9 +19,12 @@ from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.ports import Clock
+from bot.service.carried_out import as_far_as
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposing import Proposals
+
+_AT_WORK = {ProposalState.EXECUTING, ProposalState.UNKNOWN}
 
 
 class Executions:
@@ -59,7 +62,7 @@ class Executions:
         """Do what is left of a started execution, to its end. Safe to call again at any time."""
         while True:
             view = self._store.get(incident_id).proposals[proposal_id]
-            if view.state not in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
+            if view.state not in _AT_WORK:
                 return
             index = view.next_effect
             if index is None:
@@ -84,7 +87,8 @@ class Executions:
             intent = effects.prepare(self._observer.hands, proposal, index, earlier=pending)
         except (Superseded, CouldNotLook) as error:
             return self._refused(incident_id, view, index, error)
-        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [intent])
+        if not self._intends(incident_id, intent):
+            return False
         try:
             did = effects.perform(self._observer.hands, proposal, intent)
         except (CommitRefused, Superseded, CouldNotLook) as error:
@@ -93,6 +97,15 @@ class Executions:
             return self._after_unknown(incident_id, view, intent, error)
         self._effect_ended(incident_id, proposal.id, index, "done", did.sentence, did.result)
         return True
+
+    def _intends(self, incident_id: IncidentId, intent: EffectStarted) -> bool:
+        """Whether it was written down: not where a person has ended the execution meanwhile."""
+
+        def decide(now: Incident) -> list[Body]:
+            return [intent] if now.proposals[intent.proposal].state in _AT_WORK else []
+
+        after = self._store.write(incident_id, by=WATERLINE, decide=decide)
+        return after.proposals[intent.proposal].state in _AT_WORK
 
     def _after_unknown(
         self, incident_id: IncidentId, view: ProposalView, intent: EffectStarted, error: OutcomeUnknown
@@ -109,10 +122,7 @@ class Executions:
 
     def _refused(self, incident_id: IncidentId, view: ProposalView, index: int, error: WaterlineError) -> bool:
         self._effect_ended(incident_id, view.proposal.id, index, "refused", str(error))
-        done = [describe(e) for i, e in enumerate(view.proposal.effects) if i < index]
-        left = [describe(e) for i, e in enumerate(view.proposal.effects) if i >= index]
-        sentence = f"{error} Carried out: {', '.join(done) or 'nothing'}. Not carried out: {', '.join(left)}."
-        self._end(incident_id, view.proposal.id, "refused", sentence)
+        self._end(incident_id, view.proposal.id, "refused", f"{error} {as_far_as(view, index)}")
         return False
 
     def _unknown(self, incident_id: IncidentId, view: ProposalView, index: int, sentence: str) -> bool:

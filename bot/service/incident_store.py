@@ -1,6 +1,6 @@
 """Incidents as the use cases see them: read by folding, changed only by appending."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bot.domain.entries import Body
 from bot.domain.errors import JournalMoved, Refused, UnknownIncident
@@ -11,6 +11,8 @@ from bot.domain.journal import Entry, Line
 from bot.domain.privacy import unknown
 from bot.domain.review_items import open_items
 from bot.domain.savepoints import still_tagged
+from bot.domain.setup import TableSetup
+from bot.domain.veiling import veiled_body
 from bot.ports import Clock, Journal
 
 _ATTEMPTS = 20
@@ -30,10 +32,15 @@ class IncidentStore:
         self._journal = journal
         self._clock = clock
         self._listeners: list[Callable[[IncidentId], None]] = []
+        self._tables: Mapping[TableName, TableSetup] = {}
         self._read: dict[IncidentId, tuple[Entry, ...]] = {}
         """What was read of the open incidents; entries never change, so only newer ones are read again."""
         self._closed: dict[IncidentId, Incident] = {}
         """Nothing is owed to these any more, so they are folded once; anew when another process has written to one."""
+
+    def veil_by(self, tables: Mapping[TableName, TableSetup]) -> None:
+        """Keep values of columns that these tables' contracts hide out of all that the record says to people."""
+        self._tables = tables
 
     def on_change(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
@@ -119,7 +126,7 @@ class IncidentStore:
         """
         for attempt in range(_ATTEMPTS):
             incident = self.get(incident_id)
-            bodies = decide(incident)
+            bodies = [self._veiled(body, incident.opened.table) for body in decide(incident)]
             if not bodies:
                 return incident
             try:
@@ -133,6 +140,10 @@ class IncidentStore:
             self._tell(incident_id)
             return self.get(incident_id)
         raise AssertionError("unreachable")
+
+    def _veiled(self, body: Body, table: TableName) -> Body:
+        setup = self._tables.get(table)
+        return body if setup is None else veiled_body(body, setup.contract)
 
     def _tell(self, incident_id: IncidentId) -> None:
         for listener in self._listeners:

@@ -11,11 +11,13 @@ from bot.domain.ledger import Ledger
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch, marks_of
 from bot.domain.record import Record
 from bot.service.drawing import OUTLINES, Label, Point, Shape, Stroke
-from bot.service.ledger_words import alt_text, beside, lane_of, name_of, note_of, title_of
+from bot.service.ledger_words import alt_text, beside, days_of, lane_of, name_of, not_drawn, note_of, title_of
 
 LANES = 6
 """Writers with a lane, a colour and a shape of their own; more share the last."""
 _WIDTH, _TOP, _STEP, _NOTE, _BOTTOM = 360.0, 42.0, 22.0, 16.0, 12.0
+_DAY = 18.0
+"""Height of the line that says a day; the first one stands beside the names of the lanes."""
 _TIME_UNTIL, _FIRST_LANE, _LANE, _ASIDE, _BESIDE = 56.0, 76.0, 48.0, 16.0, 11.0
 _CHARACTER = 6.6
 """Width of one, at most."""
@@ -34,7 +36,9 @@ class Picture(Record):
     """Height of the line, with water below it; None when no snapshot is trusted."""
     waterline_label: str
     left_out: int
-    """Older commits that are not drawn."""
+    """Older commits that are not drawn; the picture says so at its foot."""
+    readers_known: bool
+    """False when no lineage source could be asked: then that no reader is drawn says nothing."""
     alt: str
     """The same in words, for those who do not see it."""
 
@@ -48,9 +52,14 @@ def picture(ledger: Ledger, *, line_at: SnapshotId | None, label: str, taken_bac
     lanes = {name: min(n, LANES - 1) for n, name in enumerate(names)}
     drawn = _Drawing(lanes)
     bottom = _TOP
-    for mark in reversed(marks):
-        drawn.add(mark, bottom + _STEP / 2)
+    newest_first = marks[::-1]
+    for mark, day in zip(newest_first, days_of(newest_first), strict=True):
+        bottom += _DAY if day and bottom > _TOP else 0
+        drawn.add(mark, bottom + _STEP / 2, day)
         bottom += _STEP + (_NOTE if note_of(mark) else 0)
+    if left_out:
+        bottom += _NOTE
+        drawn.say_last(bottom - _NOTE / 2, not_drawn(left_out))
     drawn.link(ledger)
     at = drawn.places.get(line_at) if line_at is not None else None
     line = at[1] - _STEP / 2 if at is not None else (bottom if label else None)
@@ -63,7 +72,8 @@ def picture(ledger: Ledger, *, line_at: SnapshotId | None, label: str, taken_bac
         waterline=line,
         waterline_label=label,
         left_out=left_out,
-        alt=alt_text(ledger, label, gone),
+        readers_known=ledger.readers_known,
+        alt=alt_text(ledger, label, gone, left_out),
     )
 
 
@@ -77,8 +87,9 @@ class _Drawing:
         self.shapes: list[Shape] = []
         self.labels: list[Label] = []
 
-    def add(self, mark: Mark, y: float) -> None:
-        """One mark at that height, with what stands beside it."""
+    def add(self, mark: Mark, y: float, day: str) -> None:
+        """One mark at that height, with what stands beside it; above it its day, where one is to be said."""
+        self._label(6, y - _STEP / 2 - _DAY / 2, day, "time")
         lane = self._lanes[lane_of(mark)]
         x = _FIRST_LANE + _LANE * lane
         match mark:
@@ -113,6 +124,10 @@ class _Drawing:
             self._label(_WIDTH - 6, y, text, "note", "end")
         else:
             self._label(x, y, text, "note")
+
+    def say_last(self, y: float, text: str) -> None:
+        """At the foot, under the oldest mark."""
+        self._label(6, y, text, "time")
 
     def link(self, ledger: Ledger) -> None:
         """A line from each commit to its parent, as far as both are drawn."""

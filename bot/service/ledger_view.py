@@ -1,7 +1,9 @@
 """Which ledger a record shows, where its waterline is drawn, and which commits were taken back since."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from bot.domain.clock_time import column_times
 from bot.domain.effects import MoveTable
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState
@@ -26,6 +28,10 @@ class LedgerView:
     """Not part of the table any more: rolled back when pinned, or by a proposal that was applied since."""
     line_at: SnapshotId | None
     picture: Picture
+
+    def said(self, at: datetime) -> str:
+        """When a commit was made, in UTC: with its day where not all are of the day of the look."""
+        return column_times((self.evidence.at, *(row.committed_at for row in self.rows)))(at)
 
 
 def ledger_view(incident: Incident, of: EvidenceId | None = None) -> LedgerView | None:

@@ -1,7 +1,9 @@
 """What stands beside the marks of the ledger's picture, and the picture in words. Pure."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from datetime import UTC
 
+from bot.domain.clock_time import clock_time
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch
@@ -51,6 +53,30 @@ def note_of(mark: Mark) -> str:
     return " · ".join([*([f"read by {', '.join(readers)}"] if readers else []), *kept])
 
 
+def days_of(marks: Sequence[Mark]) -> list[str]:
+    """For each mark (newest first) the day, in UTC, that is said above it: `2 Nov 2026` above the first, and wherever
+    another one begins."""
+    days = [rows[-1].committed_at.astimezone(UTC) if (rows := _rows_of(mark)) else None for mark in marks]
+    said = next((day for day in days if day is not None), None)
+    found = [f"{said.day} {said:%b %Y}" if said is not None else ""]
+    for day in days[1:]:
+        is_new = day is not None and said is not None and day.date() != said.date()
+        found.append(f"{day.day} {day:%b %Y}" if is_new and day is not None else "")
+        said = day or said
+    return found[: len(marks)]
+
+
+def _rows_of(mark: Mark) -> tuple[LedgerRow, ...]:
+    """Oldest first; none where the commits are missing."""
+    match mark:
+        case Commit():
+            return (mark.row,)
+        case Stretch():
+            return mark.rows
+        case Missing():
+            return ()
+
+
 def title_of(mark: Commit | Stretch) -> str:
     """What a pointer resting on it reads."""
     if isinstance(mark, Stretch):
@@ -63,15 +89,25 @@ def title_of(mark: Commit | Stretch) -> str:
     return f"{short(row.snapshot_id)} by {name_of(writer_of(row))}{checkpoint}, {row.added_rows:,} rows{gone}"
 
 
-def alt_text(ledger: Ledger, line: str, gone: Set[SnapshotId]) -> str:
-    """The picture for those who do not see it, in a few sentences."""
+def not_drawn(left_out: int) -> str:
+    """What says that a picture begins later than its ledger; empty where it shows all."""
+    if not left_out:
+        return ""
+    return f"{left_out:,} older commit{' is' if left_out == 1 else 's are'} not drawn"
+
+
+def alt_text(ledger: Ledger, line: str, gone: Set[SnapshotId], left_out: int) -> str:
+    """The picture for those who do not see it, in a few sentences. `left_out`: of the older commits, not drawn."""
     rows = ledger.rows
     if not rows:
         return "No commit in the window."
     writers = dict.fromkeys(writer_of(row) for row in rows)
+    first, last = rows[0].committed_at, rows[-1].committed_at
     told = [
-        f"{len(rows)} commit{'' if len(rows) == 1 else 's'} from {rows[0].committed_at:%H:%M:%S} "
-        f"to {rows[-1].committed_at:%H:%M:%S} UTC",
+        f"{len(rows)} commit{'' if len(rows) == 1 else 's'} from {clock_time(first, seconds=True)} "
+        f"to {clock_time(last, first, seconds=True)}",
+        *([not_drawn(left_out)] if left_out else []),
+        *([] if ledger.readers_known else ["who read them is unknown"]),
         *(_writer_in_words(writer, [row for row in rows if writer_of(row) == writer]) for writer in writers),
     ]
     lost = [row for row in rows if row.snapshot_id in gone]

@@ -8,6 +8,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.settling import HOW_TO_SETTLE
 from bot.ports import TableCatalog
 from bot.service.incident_store import IncidentStore, must_be_open
 
@@ -43,7 +44,7 @@ class Maintenance:
             raise Refused(
                 f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",
                 "Expected no proposal that is undecided or under way: expiry could take what it goes back to.",
-                "Wait for its end, or reject it.",
+                HOW_TO_SETTLE if busy.state is ProposalState.UNKNOWN else "Wait for its end, or reject it.",
             )
         return self._thaw(incident, by)
 

@@ -18,6 +18,11 @@ from bot.domain.table import TableState, Window
 from bot.ports import JobPorts, PastRuns, ReadEvents, SourceReplays, TableCatalog, TableFiles
 
 T = TypeVar("T")
+WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]
+"""Table and runs -> what is to be looked at. May raise Refused."""
+_NO_READERS = NotSeen(
+    source="the lineage events", reason="This look leaves them out.", remedy="Open an incident, or ask for a diagnosis."
+)
 _CLOCKS_DIFFER = timedelta(minutes=5)
 """A reader's clock may be behind the writer's: a run counts as a reader of what was committed a little later."""
 
@@ -59,20 +64,32 @@ class Observer:
         self.setup(table)
         return self.catalog.load(table)
 
-    def observe(self, table: TableName, *, window: Window | None = None, branch: str | None = None) -> Observation:
-        """Everything, the sources asked at the same time. Raises only when the table itself cannot be read.
+    def observe(
+        self,
+        table: TableName,
+        *,
+        window: Window | WindowOf | None = None,
+        branch: str | None = None,
+        with_readers: bool = True,
+    ) -> Observation:
+        """Everything, the sources asked at the same time. Raises only when the table itself cannot be read, and what
+        `window` raises.
 
-        `window`, where it is known, bounds how far back readers are looked for; `branch`, where one is named, stands
-        in the place of main.
+        `window`, where it is known or follows from table and runs, bounds how far back readers are looked for;
+        `branch`, where one is named, stands in the place of main. Lineage is not read without readers.
         """
         setup = self.setup(table)
         state = self.catalog.load(table)
         if branch is not None:
             state = _seen_from(state, branch)
-        since = readers_since(state, window)
         with ThreadPoolExecutor(max_workers=3) as pool:
             jobs = pool.submit(self.runs, setup)
-            reads = pool.submit(_look, "the lineage events", lambda: self._reads.reads(state, since))
+
+            def readers() -> Seen[ReadRun] | NotSeen:
+                known = window(state, jobs.result()) if callable(window) else window
+                return self.reads_since(state, readers_since(state, known))
+
+            reads = pool.submit(readers) if with_readers else None
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
@@ -80,7 +97,7 @@ class Observer:
                 table=state,
                 jobs=runs,
                 checkpoints=checkpoints,
-                reads=_typed(reads.result(), ReadRun),
+                reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=_typed(leaks.result(), FlinkManifest),
             )
 

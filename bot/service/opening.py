@@ -44,7 +44,8 @@ class Opening:
         return tuple(self._observer.tables)
 
     def runbooks_for(self, table: TableName) -> tuple[Runbook, ...]:
-        """The runbooks that apply to a table (`applies_to` holds patterns such as `sales.*`), by title."""
+        """The runbooks that apply to a table (`applies_to` holds patterns such as `sales.*`), by title; planned
+        work last."""
         found = tuple(b for b in self.runbooks.values() if any(fnmatch(table, p) for p in b.applies_to))
         if not found:
             raise Refused(
@@ -52,7 +53,7 @@ class Opening:
                 f"Known are: {', '.join(self.runbooks) or 'none'}.",
                 "Add a pattern that fits to `applies_to` of one of them.",
             )
-        return found
+        return tuple(sorted(found, key=lambda book: book.is_planned))
 
     def offer(self, table: TableName) -> Offer:
         """Look at the table and propose a window. Raises UnknownTable, CouldNotLook, Refused (no snapshot yet)."""

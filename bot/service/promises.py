@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
-from bot.domain.entries import Body, HandedOver, PromiseReminded, PromiseSnoozed
+from bot.domain.entries import Body, HandedOver, HandoverTaken, PromiseReminded, PromiseSnoozed
 from bot.domain.errors import Refused
+from bot.domain.handovers import waiting_handover
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -75,6 +76,15 @@ class Promises:
 
         self._store.write(incident_id, by=by, decide=decide)
 
+    def take_over(self, incident_id: IncidentId, *, by: UserId) -> None:
+        """`by` has what was handed to them. Nothing where it was handed to nobody, to others, or is answered."""
+
+        def decide(now: Incident) -> list[Body]:
+            handed = waiting_handover(now)
+            return [HandoverTaken()] if handed is not None and handed.to == by else []
+
+        self._store.write(incident_id, by=by, decide=decide)
+
     def _set_timer(self, timers: Timers, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
         setup = self._setups.get(incident.opened.table)
@@ -100,7 +110,11 @@ def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
 
 
 def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:
-    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it."""
+    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it. While nobody has
+    answered a hand-over: of everything but the first question also who handed it over."""
     owners = (i.owner for i in open_items(incident) if i.due == reminder.due) if reminder.what == "review" else ()
     named = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
+    handed = waiting_handover(incident)
+    if not named and handed is not None and (reminder.what != "handover" or reminder.moment >= reminder.due):
+        return (handed.to, UserId(handed.by))
     return named or (incident.responder or UserId(incident.opened_by),)

@@ -4,23 +4,16 @@ from bot.actions._scan import ActionModule
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
+from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.domain.setup import TableSetup
 from bot.domain.staleness import stale_reason
 
 
-def policy_for(setup: TableSetup, incident: Incident, module: ActionModule) -> ApprovalPolicy:
-    """Who decides about this action at this severity. Raises Refused when nobody ever could."""
+def policy_for(setup: TableSetup, incident: Incident, module: ActionModule, by: UserId) -> ApprovalPolicy:
+    """Who decides about this action at this severity, when `by` proposes it."""
     action = module.action
-    policy = setup.policy_for(action.name, incident.severity, is_destructive=action.is_destructive)
-    if policy.teams_asked > len(policy.teams):
-        raise Refused(
-            f"{action.title} cannot be approved by anybody.",
-            f"{policy.teams_asked} different teams must approve what is destructive; the policy of {setup.name} "
-            f"names {', '.join(policy.teams) or 'no team'}.",
-            f"Name `teams` in the policy `{action.name}` or `destructive`, or say there `different_teams: 1`.",
-        )
-    return policy
+    return setup.policy_for(action.name, incident.severity, is_destructive=action.is_destructive, proposer=by)
 
 
 def match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:

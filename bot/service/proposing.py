@@ -5,6 +5,7 @@ from functools import partial
 
 from ulid import ULID
 
+from bot.actions import _effects as effects
 from bot.actions._completing import completed
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import ActionModule
@@ -12,7 +13,7 @@ from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade, StepDone
-from bot.domain.errors import Refused, Superseded
+from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
@@ -20,6 +21,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
+from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.ports import Clock
 from bot.service.choosing import UNDO, action_meant, newest_that_did_anything, past_of, why_it_is_proposed
@@ -30,7 +32,8 @@ from bot.service.proposal_rules import evidence_is_fresh, policy_for
 from bot.service.rehearsals import next_action, past_of_rehearsal
 from bot.service.walking import walk_of
 
-_OPEN = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING}
+_OPEN = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
+         ProposalState.UNKNOWN}  # fmt: skip
 
 
 class Proposals:
@@ -71,7 +74,26 @@ class Proposals:
         undoes: ProposalId | None = None,
     ) -> ProposalId:
         """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
-        proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook."""
+        proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook; what they
+        say shows no value of a hidden column."""
+        try:
+            return self._propose(incident_id, action, step=step, by=by, reason=reason, undoes=undoes)
+        except WaterlineError as error:
+            setup = self._observer.tables.get(self._store.get(incident_id).opened.table)
+            if setup is not None:
+                error.veil(setup.contract.veiled)
+            raise
+
+    def _propose(
+        self,
+        incident_id: IncidentId,
+        action: str,
+        *,
+        step: StepId | None,
+        by: UserId,
+        reason: str,
+        undoes: ProposalId | None,
+    ) -> ProposalId:
         incident = self._store.get(incident_id)
         _must_be_free(incident)
         try:
@@ -92,7 +114,7 @@ class Proposals:
             mode=mode,
             match=match,
             evidence=tuple(item.id for item in case.evidence),
-            policy=policy_for(setup, incident, module),
+            policy=policy_for(setup, incident, module, by),
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
@@ -129,7 +151,8 @@ class Proposals:
 
     def _survey(self, setup: TableSetup, add: FileSources | None, remove: FileSources | None) -> FileSurvey:
         contract = setup.contract
-        columns = [name for name in (contract.position, contract.event_time) if name is not None]
+        told = (contract.position, contract.event_time)
+        columns = [name for name in told if name is not None and not contract.hides(name)]
         return self._observer.catalog.survey_files(setup.name, "main", add=add, remove=remove, columns=columns)
 
     def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
@@ -177,6 +200,18 @@ class Proposals:
             self.supersede(incident_id, view.proposal.id, str(error))
             raise
 
+    def must_be_unknown(self, incident_id: IncidentId, proposal_id: ProposalId, index: int) -> None:
+        """Raises Refused where the world tells by now whether effect `index` happened: that counts more than a word."""
+        view = self._store.get(incident_id).proposals[proposal_id]
+        looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
+        if looked.happened != "unknown":
+            happened = "happened" if looked.happened == "yes" else "did not happen"
+            raise Refused(
+                f"It is known by now that step {index + 1} {happened}.",
+                looked.sentence,
+                "Nothing has to be settled: the execution goes on by itself. Follow it in the proposal's thread.",
+            )
+
     def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
         world = World(table=self._observer.table(incident.opened.table), jobs=self._observer.jobs)
         check_all(requirements, world)
@@ -192,6 +227,12 @@ def _must_be_free(incident: Incident) -> None:
     if busy.state is ProposalState.PROPOSED:
         raise Refused(
             "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
+        )
+    if busy.state is ProposalState.UNKNOWN:
+        raise Refused(
+            f"Nothing can be proposed while it is not known what became of “{busy.proposal.title}”.",
+            busy.result.sentence if busy.result is not None else "",
+            HOW_TO_SETTLE,
         )
     is_begun = busy.state is ProposalState.EXECUTING
     raise Refused(

@@ -14,16 +14,29 @@ from pathlib import Path
 
 from jinja2 import Environment
 
+from bot.domain.contract import TableContract
 from bot.domain.fold import fold
-from bot.domain.ids import IncidentId
+from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry, Line
-from bot.domain.record_file import FORMAT, Carried, chain_of, entries_of, fault_in
+from bot.domain.record_account import Account
+from bot.domain.record_file import (
+    FORMAT,
+    Carried,
+    StoredEntry,
+    chain_of,
+    entries_of,
+    fault_in,
+    lines_of,
+    withheld_in,
+)
 from bot.domain.review_comparison import comparison
 from bot.domain.review_items import review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.seal import Seal
+from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
+from bot.domain.veiling import withheld_from
 from bot.service.ledger_view import ledger_view
 from bot.service.record_account import account
 from bot.service.record_carrying import Form, RecordDocument, carried_by, form_of, packed
@@ -50,7 +63,7 @@ class Proof:
     """The first thing that does not fit."""
     not_compared: str | None = None
     """Why what it shows was not held against its entries."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[StoredEntry, ...] = ()
 
 
 class Records:
@@ -59,8 +72,10 @@ class Records:
     `lines` are the incident's entries as they are stored: with them a file carries its own proof.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """`folder` holds `incident.md.j2` and `incident.html.j2`."""
+    def __init__(self, folder: Path, tables: Mapping[TableName, TableSetup] | None = None) -> None:
+        """`folder` holds `incident.md.j2` and `incident.html.j2`. What the contracts of `tables` hide is in no file; an
+        entry that is acted on by such a path is left out of the chain's text."""
+        self._tables = tables or {}
         self._html = environment(folder, for_html=True)
         self._markdown = environment(folder, for_html=False)
         self.written_by = f"{version('waterline')}/{_digest(folder)}"
@@ -79,8 +94,10 @@ class Records:
     def json(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line]) -> str:
         """The record for programs; `waterline record schema` describes it."""
         people = _People(names or {})
-        carried = self._carried(names or {}, lines)
-        told = account(incident, people.person, people.plain)
+        contract = self._contract(incident)
+        carried = self._carried(names or {}, lines, contract)
+        shown = account(incident, people.person, people.plain).model_dump_json()
+        told = Account.model_validate_json(contract.veiled(shown))
         return RecordDocument(**dict(carried), incident=told).model_dump_json(indent=2) + "\n"
 
     def prove(self, text: str) -> Proof:
@@ -96,24 +113,34 @@ class Records:
             return Proof(seal=seal, fault=fault.sentence)
         if carried.written_by != self.written_by:
             unknown = f"it was written by Waterline {carried.written_by}, and this is {self.written_by}"
-            return Proof(seal=seal, not_compared=unknown, entries=entries_of(carried.chain))
+            return Proof(seal=seal, not_compared=unknown, entries=carried.chain.entries)
+        if left_out := sorted(withheld_in(carried.chain)):
+            unread = (
+                f"{len(left_out)} of them are not in the file, because they name files by values of hidden columns "
+                f"(the first is entry {left_out[0]}); `waterline record verify` proves them in the database"
+            )
+            return Proof(seal=seal, not_compared=unread, entries=carried.chain.entries)
         again = self._again(form_of(text), carried)
         first = next(
             (n for n, pair in enumerate(zip_longest(_rows(text), _rows(again)), 1) if len(set(pair)) > 1), None
         )
         shown = None if first is None else f"Line {first} of the file is not what its entries say: it was changed."
-        return Proof(seal=seal, fault=shown, entries=entries_of(carried.chain))
+        return Proof(seal=seal, fault=shown, entries=carried.chain.entries)
 
     def _again(self, form: Form, carried: Carried) -> str:
-        lines = [Line(**dict(entry)) for entry in carried.chain.entries]
+        lines = lines_of(carried.chain)
         write = {"html": self.html, "markdown": self.markdown, "json": self.json}[form]
         return write(fold(entries_of(carried.chain)), names=carried.names, lines=lines)
 
-    def _carried(self, names: Mapping[str, str], lines: Sequence[Line]) -> Carried:
+    def _carried(self, names: Mapping[str, str], lines: Sequence[Line], contract: TableContract) -> Carried:
         return Carried(
             format=FORMAT, version=1, written_by=self.written_by, names=dict(sorted(names.items())),
-            chain=chain_of(lines),
+            chain=chain_of(lines, withheld_from(lines, contract)),
         )  # fmt: skip
+
+    def _contract(self, incident: Incident) -> TableContract:
+        setup = self._tables.get(incident.opened.table)
+        return TableContract() if setup is None else setup.contract
 
     def _render(
         self,
@@ -123,8 +150,9 @@ class Records:
         names: Mapping[str, str],
         lines: Sequence[Line],
     ) -> str:
-        people = _People(names)
-        return templates.get_template(name).render(
+        people, contract = _People(names), self._contract(incident)
+        carried = self._carried(names, lines, contract) if lines else None
+        text = templates.get_template(name).render(
             incident=incident,
             told=[Told(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
             ledger=ledger_view(incident),
@@ -136,8 +164,10 @@ class Records:
             metrics=metrics(incident),
             comparison=comparison(incident),
             charges={item.number: item for item in review_items(incident)},
-            carried=packed(self._carried(names, lines)) if lines else "",
+            carried=packed(carried) if carried else "",
+            left_out=len(withheld_in(carried.chain)) if carried else 0,
         )
+        return contract.veiled(text)
 
 
 class _People:

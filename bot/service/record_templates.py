@@ -8,8 +8,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.actions._effects import describe
-from bot.domain.ids import short, short_job
-from bot.domain.ledger import event_range
+from bot.domain.clock_time import clock_time
+from bot.domain.ids import short, short_job, short_operator
+from bot.domain.ledger import LedgerRow, change, event_range
 from bot.domain.requirement_words import requirement_sentence
 from bot.domain.rerun_words import rerun_words
 
@@ -28,12 +29,17 @@ def environment(folder: Path, *, for_html: bool) -> Environment:
         "moment": moment,
         "date": lambda value: f"{value.astimezone(UTC).day} {value.astimezone(UTC):%b %Y}",
         "day": lambda value: f"{value.astimezone(UTC):%Y-%m-%d}",
-        "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",
+        "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",  # only under a day of its own
+        "time": lambda value, beside: clock_time(value, beside, seconds=True),
         "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
         "size": lambda value: humanize.naturalsize(value, binary=True),
         "short": short,
         "job": short_job,
+        "operator": short_operator,
         "event_range": lambda row: event_range(row.event_from, row.event_until),
+        "change": change,
+        "readers": _readers,
+        "of_writers": _of_writers,
         "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
         "requirement": requirement_sentence,
         "effect": describe,
@@ -46,6 +52,18 @@ def moment(value: datetime) -> str:
     """`3 Nov 2026, 09:12 UTC`."""
     utc = value.astimezone(UTC)
     return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+
+
+def _readers(row: LedgerRow, readers_known: bool) -> str:
+    """Who read it; nobody is another thing than nobody knows."""
+    return ", ".join(sorted({run.consumer for run in row.readers})) or ("–" if readers_known else "unknown")
+
+
+def _of_writers(row: LedgerRow, told: tuple[int, ...] | None) -> str:
+    """Attempts or subtasks: `0, 1`; unknown where the names of the files do not tell them."""
+    if told is None:
+        return "unknown" if row.added_files or row.added_delete_files else "–"
+    return ", ".join(map(str, told)) or "–"
 
 
 def _markdown_escaped(value: object) -> object:

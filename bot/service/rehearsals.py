@@ -56,6 +56,7 @@ def past_of_rehearsal(incident: Incident) -> Past | None:
         proposal=view.proposal,
         started={index: view.started[index] for index in done},
         results=done,
+        verified=view.verified,
     )
 
 

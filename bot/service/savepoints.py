@@ -11,7 +11,15 @@ from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.record import Record
 from bot.domain.savepoint_terms import retention_sentence
-from bot.domain.savepoints import UNPLANNED, KeptSavepoint, authoritative, kept_savepoints, may_restore, starts_from
+from bot.domain.savepoints import (
+    UNPLANNED,
+    KeptSavepoint,
+    authoritative,
+    kept_savepoints,
+    may_restore,
+    started_from,
+    starts_from,
+)
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
@@ -148,28 +156,31 @@ class Savepoints:
         )
 
     def must_be_allowed(self, view: ProposalView, by: UserId) -> None:
-        """Before it is carried out: raises Refused unless `by` may start the job from the savepoint that counts."""
-        start, instead = starts_from(view.proposal), self._counting(view)
-        if start is None or instead is None or start.path != instead.path or may_restore(instead, by):
+        """Before it is carried out: raises Refused unless `by` may start the job from the savepoint that it starts
+        from. Whom a plan names holds for its savepoint as long as anybody can start from it: also when a newer one
+        counts, and when its day has passed."""
+        start = starts_from(view.proposal)
+        kept = None if start is None else started_from(self._kept(start.job), start)
+        if kept is None or may_restore(kept, by):
             return
-        assert instead.plan is not None
-        named = ", ".join(f"<@{user}>" for user in instead.plan.may_restore)
+        assert kept.plan is not None
+        named = ", ".join(f"<@{user}>" for user in kept.plan.may_restore)
         raise Refused(
             "This savepoint is not yours to restore.",
-            f"Its plan in {instead.incident or 'a private incident'} names {named}.",
+            f"Its plan in {kept.incident or 'a private incident'} names {named}.",
             "Ask one of them to execute the proposal.",
         )
 
     def _other_than(self, view: ProposalView) -> tuple[str, KeptSavepoint] | None:
         """(path that is started from, savepoint that counts), where they differ."""
-        start, instead = starts_from(view.proposal), self._counting(view)
-        return None if start is None or instead is None or start.path == instead.path else (start.path, instead)
-
-    def _counting(self, view: ProposalView) -> KeptSavepoint | None:
         start = starts_from(view.proposal)
         if start is None:
             return None
-        return authoritative(kept_savepoints(self._store.all(), start.job), self._clock.now())
+        instead = authoritative(self._kept(start.job), self._clock.now())
+        return None if instead is None or started_from([instead], start) else (start.path, instead)
+
+    def _kept(self, job: str) -> tuple[KeptSavepoint, ...]:
+        return kept_savepoints(self._store.all(), job)
 
     def _job_of(self, table: TableName) -> str:
         job = self._observer.setup(table).job

@@ -24,6 +24,7 @@ from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
+from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.savepoints import Savepoints
 from bot.service.sightings import Sightings
@@ -55,6 +56,7 @@ class Services:
     telling: Telling
     answering: Answering
     holding: Holding
+    retrying: Retrying
     trust: TrustDesk
     waterline: Waterline
     maintenance: Maintenance

@@ -127,6 +127,13 @@ class Sightings:
         if self._notes.add(note):
             self._outbox.touch(post_key(sighted.id))
 
+    def meanwhile(self, incident: Incident, sign: Sign) -> None:
+        """Say it in the incident's thread; once an incident, however often it is asked for."""
+        advice = sign.advice[:1].upper() + sign.advice[1:]
+        text = f"Meanwhile: {sign.headline} {' '.join(sign.reasons)} What to do: {advice}."
+        key = f"{incident.id}/watch/{sign.code}"
+        self._put(key, incident.opened.channel, f"{incident.id}/card", incident.id, text)
+
     def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
         """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
         if table not in self._channels:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.doubt import WARNS, doubted_since
 from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted, SeverityChanged
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
@@ -16,12 +17,13 @@ from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
 from bot.domain.table import TableState
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
-from bot.notices.gather import affected_commits
+from bot.notices.affecting import affected_commits
 from bot.notices.readings import FarReads, Reads
 from bot.ports import Clock
 from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
     AFTER_CLOSE,
     asked_to_send,
@@ -59,11 +61,13 @@ class Telling:
     def owes_first_warning(self, incident: Incident) -> bool:
         """Whether consumers are still unwarned although the responder has had time to look at the preview.
 
-        Of a private incident nobody is told unless a responder asks for it.
+        Of a private incident nobody is told unless a responder asks for it, and of planned work only if it went wrong.
         """
+        if (doubted := doubted_since(incident)) is None:
+            return False
         setup = self._observer.setup(incident.opened.table)
-        due = incident.opened_at + timedelta(minutes=setup.warn_after_minutes)
-        warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
+        due = doubted + timedelta(minutes=setup.warn_after_minutes)
+        warned = any(view.notice.kind in WARNS for view in incident.notices.values())
         asked = asked_to_send(incident, "first_warning", since=incident.opened_at)
         return not incident.is_private and not warned and not asked and self._clock.now() >= due
 
@@ -138,8 +142,16 @@ class Telling:
             )
         return self._send(incident_id, name, notices, by=by, step=step)
 
-    def ended(self, incident_id: IncidentId, key: str, *, how: Literal["delivered", "failed"], detail: str) -> None:
-        """Note that Slack took a notice, or never will."""
+    def ended(
+        self,
+        incident_id: IncidentId,
+        key: str,
+        *,
+        how: Literal["delivered", "failed"],
+        detail: str,
+        may_mend: bool = False,
+    ) -> None:
+        """Note that Slack took a notice, or refuses it; `may_mend`: until somebody invites the bot, or the like."""
 
         def decide(incident: Incident) -> list[Body]:
             view = incident.notices.get(key)
@@ -147,7 +159,8 @@ class Telling:
             if delivery is None or delivery.ended is not None:
                 return []
             asks = incident.responder if how == "failed" else None
-            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks)]
+            again = tried_again_at(delivery, self._clock.now()) if may_mend else None
+            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 
@@ -205,15 +218,17 @@ class Telling:
         ]
         if is_said_already(template.kind, earlier, incident):
             return earlier[-1].notice
-        minutes = self._observer.setup(incident.opened.table).next_update_minutes
+        setup = self._observer.setup(incident.opened.table)
         facts = facts_for(
             incident,
             consumer,
             table,
             reads,
             far,
+            kind=template.kind,
             now=self._clock.now(),
-            next_update_minutes=minutes,
+            contract=setup.contract,
+            next_update_minutes=setup.next_update_minutes,
             words=words,
             titles=self._titles,
         )
@@ -227,7 +242,7 @@ class Telling:
             ways=consumer.ways,
             answers=template.answers,
             severity=incident.severity,
-            data=data_of(facts),
+            data=data_of(facts, template.kind),
         )
 
 

@@ -93,13 +93,20 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """No all-clear while what was proven is being changed or was taken back. `no action needed` may not be said while
-    evidence shows damage, nor after a recovery has moved main."""
+    """No all-clear while what was proven is being changed or was taken back, and `recovered` only after a proof.
+    `no action needed` may not be said while evidence shows damage, nor after a recovery has moved main."""
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
             "The table was trusted and came under review again: it stays so until its new state is proven.",
             "Send “Correction” or “Update” instead. Nothing was sent.",
+        )
+    if kind == "recovered" and (incident.waterline is None or incident.waterline.status != "trusted"):
+        raise Refused(
+            "Consumers cannot be told that the table recovered.",
+            "Nothing proves it yet: the waterline stands below what is in doubt.",
+            "What Waterline carries out is proven by itself. What people did by hand is proven by /waterline propose "
+            "trust_present_state. Nothing was sent.",
         )
     if kind != "no_action_needed":
         return

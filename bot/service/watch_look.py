@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
+from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
@@ -21,12 +22,14 @@ from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
 from bot.service.watch_facts import facts_of
-from bot.service.watch_signs import signs_in, suspicion
-from bot.service.watch_unnamed import blind
+from bot.service.watch_signs import CONDITIONS, signs_in, suspicion
+from bot.service.watch_unnamed import blind, newest_event, unnamed_signs
 
 _SHARE = 20
-"""A table's metadata is read for at most one twentieth of the time: a long history makes looks rarer, not dearer."""
+"""A table's metadata is read for at most one twentieth of the time, and judged for as much: a long history makes looks
+rarer, not dearer."""
 _CLOSER_WHILE_WRONG = timedelta(minutes=1)
+_MEANWHILE = frozenset({"no-commit", "stale"})
 _EVIDENCE = "what evidence reads"
 _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
 
@@ -51,10 +54,14 @@ class TableSeen:
     pointer: str = ""
     state: TableState | None = None
     read_again_at: datetime | None = None
+    judge_again_at: datetime | None = None
     suspicion: str = ""
     closer_at: datetime | None = None
     closer: tuple[Sign, ...] = ()
     """Signs of the newest closer look."""
+    newest_event: datetime | None = None
+    """As the newest closer look told it."""
+    looked_closer_at: datetime | None = None
     unseen: dict[str, datetime] = field(default_factory=dict)
     """Source -> since when it could not be looked at."""
 
@@ -87,7 +94,10 @@ class Eye:
         self._terms = terms
 
     def look(self, table: TableName, seen: TableSeen) -> Look | None:
-        """None when there is nothing to be judged now: the table is empty, or was read too short a while ago."""
+        """None when there is nothing to be judged now: the table is empty, or was read or judged too short a while
+        ago."""
+        if seen.judge_again_at is not None and self._clock.now() < seen.judge_again_at:
+            return None
         try:
             state = self._state(table, seen)
         except (CouldNotLook, UnknownTable) as error:
@@ -95,11 +105,40 @@ class Eye:
         seen.unseen.pop("the table in its catalog", None)
         if state is None or state.head is None:
             return None
+        case = self._quick(table, state)
+        jobs = case.observation.jobs
         setup = self._observer.setup(table)
-        jobs = self._observer.runs(setup)
         missing = self._unseen_jobs(seen, jobs) if isinstance(jobs, NotSeen) and setup.job is not None else ()
         if not isinstance(jobs, NotSeen):
             seen.unseen.pop("Flink", None)
+        began = self._clock.now()
+        found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
+        told = suspicion(case)
+        seen.judge_again_at = began + _SHARE * (self._clock.now() - began)
+        is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
+        if told != seen.suspicion or is_due:
+            self._look_closer(table, seen, told)
+        known = {(sign.code, sign.subject) for sign in seen.closer}
+        is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
+        both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
+        return Look(signs=(*both, *missing), facts=facts_of(case, self._clock.now()), is_whole=not seen.unseen)
+
+    def meanwhile(self, table: TableName, seen: TableSeen) -> tuple[Sign, ...]:
+        """What nobody else follows while an incident is open: a run that commits nothing, and a table that gets stale.
+        A quick look only; nothing where it could not be looked."""
+        try:
+            state = self._state(table, seen)
+        except (CouldNotLook, UnknownTable):
+            return ()
+        if state is None or state.head is None:
+            return ()
+        found = unnamed_signs(self._quick(table, state), self._terms.patience)
+        return tuple(sign for sign in found if sign.code in _MEANWHILE)
+
+    def _quick(self, table: TableName, state: TableState) -> Case:
+        """The case of a quick look: the table as it is in hand, and what Flink tells."""
+        setup = self._observer.setup(table)
+        jobs = self._observer.runs(setup)
         quick = Observation(
             table=state,
             jobs=jobs,
@@ -108,15 +147,7 @@ class Eye:
             else _NOT_ASKED,
             reads=Seen[ReadRun](source=_NOT_ASKED.source, values=()),
         )
-        case = build_case(setup, quick, propose_window(state, jobs).window, ())
-        found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
-        told = suspicion(case)
-        if told != seen.suspicion or seen.closer_at is None or self._clock.now() >= seen.closer_at:
-            self._look_closer(table, seen, told)
-        known = {(sign.code, sign.subject) for sign in seen.closer}
-        is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
-        both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
-        return Look(signs=(*both, *missing), facts=facts_of(case, self._clock.now()), is_whole=not seen.unseen)
+        return build_case(setup, quick, propose_window(state, jobs).window, ())
 
     def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
@@ -130,6 +161,14 @@ class Eye:
         seen.pointer = seen.state.metadata_location
         seen.read_again_at = began + _SHARE * (self._clock.now() - began)
         return seen.state
+
+    def _may_be_stale(self, case: Case, seen: TableSeen) -> bool:
+        """Whether the newest event that is known is older than promised by now: newer ones may have come since. Asked
+        for no more often than the promise is long, nor than each minute."""
+        promised, now = case.contract.freshness, self._clock.now()
+        if promised is None or seen.newest_event is None or seen.looked_closer_at is None:
+            return False
+        return min(now - seen.newest_event, now - seen.looked_closer_at) > max(promised, _CLOSER_WHILE_WRONG)
 
     def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
         """Collect evidence that reads no rows, and diagnose."""
@@ -147,8 +186,10 @@ class Eye:
                 found += (blind(failed.model_copy(update={"source": _EVIDENCE}), since),)
         seen.closer = found
         seen.suspicion = told
+        seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
-        wait = self._terms.again if is_new else _CLOSER_WHILE_WRONG if seen.closer else self._terms.evidence_every
+        may_change = any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
+        wait = self._terms.again if is_new else _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
         seen.closer_at = self._clock.now() + wait
 
     def _unseen_jobs(self, seen: TableSeen, jobs: NotSeen) -> tuple[Sign, ...]:

@@ -10,6 +10,7 @@ from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
 from bot.domain.ids import Severity
 from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign
+from bot.service.watch_leaks import leaked
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(
@@ -25,6 +26,8 @@ _RUNBOOKS = {
     "F25": "failed-checkpoints",
 }  # fmt: skip
 _OTHERWISE = "job-restarted"
+_STUCK = "F24"
+"""Tells of an event time that is older than promised while commits come."""
 
 
 def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> tuple[Sign, ...]:
@@ -35,7 +38,10 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> tuple[
     named = _named(case, diagnosis)
     if named is not None and named.is_urgent:
         return (named,)
-    return (*((named,) if named else ()), *unnamed_signs(case, patience))
+    bare, left = unnamed_signs(case, patience), leaked(case)
+    if _STUCK in diagnosis.codes:
+        bare = tuple(each for each in bare if each.code != "stale")
+    return (*((named,) if named else ()), *bare, *((left,) if left else ()))
 
 
 def suspicion(case: Case) -> str:

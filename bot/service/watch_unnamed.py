@@ -133,15 +133,35 @@ def _no_commit(case: Case) -> Sign | None:
 
 
 def _stale(case: Case) -> Sign | None:
-    """The newest rows are older than the contract allows the newest event to be."""
+    """The newest event is older than promised, as far as evidence told of it; else the newest rows are, by the time of
+    their commit: what they hold is older still."""
     table, promised = case.observation.table, case.contract.freshness
     newest = next((s for s in table.chain if s.counted("added-records")), None)
-    if promised is None or newest is None or table.read_at - newest.committed_at <= promised:
+    if promised is None or newest is None:
         return None
-    headline = f"The newest rows came at {time_in(case, newest.committed_at)}; {_span(promised)} are promised."
-    reason = f"{short(newest.snapshot_id)} is the newest commit that added rows; what it holds is older still."
+    event = newest_event(case)
+    if event is not None and table.read_at - event > promised:
+        told = event
+        reason = (
+            f"No row has a later {case.contract.event_time}; {short(newest.snapshot_id)} is the newest commit with any."
+        )
+    elif table.read_at - newest.committed_at > promised:
+        told = newest.committed_at
+        reason = f"{short(newest.snapshot_id)} is the newest commit that added rows; what it holds is older still."
+    else:
+        return None
+    of = "event is of" if told is event else "rows came at"
+    headline = f"The newest {of} {time_in(case, told)}; {_span(promised)} are promised."
     advice = "look at the job, then at its source; tell the consumers if it lasts"
-    return _bare("stale", str(newest.snapshot_id), headline, (reason,), advice, "sev3", is_urgent=False)
+    return _bare("stale", "freshness", headline, (reason,), advice, "sev3", is_urgent=False)
+
+
+def newest_event(case: Case) -> datetime | None:
+    """The time of the newest event, as the evidence of a closer look told it; None where none has, or none could."""
+    found = case.freshness
+    if found is None or found.event_age_s is None:
+        return None
+    return case.observation.table.read_at - timedelta(seconds=found.event_age_s)
 
 
 def _restarts(case: Case) -> Sign | None:

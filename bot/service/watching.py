@@ -11,6 +11,7 @@ import structlog
 
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
+from bot.domain.incident import Incident
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
@@ -100,7 +101,9 @@ class Watch:
             incident = self._store.open_on(table)
             if incident is not None or followed.incident is not None:
                 self._tell_of_incident(followed, incident.id if incident is not None else None)
-            if incident is None and (look := self._eye.look(table, followed.seen)) is not None:
+            if incident is not None:
+                self._follow_freshness(table, followed, incident)
+            elif (look := self._eye.look(table, followed.seen)) is not None:
                 self._judge(table, followed, look)
                 self._put_beside(table, look)
             followed.looked_at = self._clock.now()
@@ -151,6 +154,15 @@ class Watch:
             is_told = not sighted.sign.is_of_watch and sighted.id not in memory.looked
             if is_told and (look.is_whole or now - sighted.at >= self.terms.patience):
                 self._sightings.looked(sighted, facts)
+
+    def _follow_freshness(self, table: TableName, followed: _Followed, incident: Incident) -> None:
+        """Say in its thread, once each, what two looks in a row saw and nobody was told before it was opened."""
+        found = self._eye.meanwhile(table, followed.seen)
+        memory = self._sightings.memory(table)
+        for sign in found:
+            if (sign.code, sign.subject) in followed.candidates and memory.known(sign) is None:
+                self._sightings.meanwhile(incident, sign)
+        followed.candidates = frozenset((sign.code, sign.subject) for sign in found)
 
     def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None) -> None:
         """People look themselves while one is open; what was told of the table shows that, and begins anew then."""

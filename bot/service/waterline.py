@@ -1,6 +1,6 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
-from bot.domain.entries import Body, WaterlineMoved
+from bot.domain.entries import Body, NoteAdded, WaterlineMoved
 from bot.domain.errors import CommitRefused
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.incident import Incident
@@ -21,10 +21,10 @@ class Waterline:
         self._clock = clock
 
     def under_review(self, incident_id: IncidentId) -> None:
-        """Put the tag on the trusted snapshot and say that everything above it is under review."""
+        """Put the tag on the trusted snapshot and say that everything above it is under review: the whole table where
+        no snapshot is known to be good."""
         incident = self._store.get(incident_id)
-        if incident.opened.trusted is not None:
-            self.move(incident_id, WaterlineMoved(snapshot=incident.opened.trusted, status="under-review"))
+        self.move(incident_id, WaterlineMoved(snapshot=incident.opened.trusted, status="under-review"))
 
     def trusted(self, incident_id: IncidentId, snapshot: SnapshotId) -> None:
         """Say that the table is trusted up to `snapshot`."""
@@ -42,20 +42,30 @@ class Waterline:
 
         self._store.write(incident.id, by=WATERLINE, decide=decide)
 
-    def _commit(self, incident: Incident, snapshot: SnapshotId, status: str) -> None:
-        """One commit of tag and properties. A refused one surely did nothing and is tried again, a few times:
-        a streaming writer commits all the time, and this change does not care how far it has come."""
+    def keep(self, incident_id: IncidentId) -> None:
+        """Put back what somebody took off the table while the incident is open, and note it. Never beside `move`."""
+        incident = self._store.get(incident_id)
+        mark = incident.waterline
+        if mark is not None and incident.is_open and self._commit(incident, mark.snapshot, mark.status):
+            note = NoteAdded(text="The table had lost its mark: somebody changed tag or property. Both are back.")
+            self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [note])
+
+    def _commit(self, incident: Incident, snapshot: SnapshotId | None, status: str) -> bool:
+        """One commit of tag and properties; False where they stood there already. A refused one surely did nothing and
+        is tried again, a few times: a streaming writer commits all the time, and this change does not care how far it
+        has come."""
         for attempt in range(_ATTEMPTS):
             table = self._catalog.load(incident.opened.table)
-            is_doubt_alone = status == "under-review" and snapshot not in table.by_id  # it may have expired
+            is_listed = snapshot is not None and snapshot in table.by_id
+            is_doubt_alone = status == "under-review" and not is_listed  # none is known, or it has expired
             stands = is_doubt_alone or table.ref(TAG) == snapshot
             already = stands and table.properties.get("waterline.status") == status
             if already and table.properties.get("waterline.incident") == incident.id:
-                return
+                return False
             change = TableChange(
                 expected_uuid=table.uuid,
                 expected_head=None,
-                set_tags={} if is_doubt_alone else {TAG: snapshot},
+                set_tags={} if is_doubt_alone or snapshot is None else {TAG: snapshot},
                 set_properties={
                     "waterline.status": status,
                     "waterline.incident": incident.id,
@@ -68,4 +78,5 @@ class Waterline:
                 if attempt == _ATTEMPTS - 1:
                     raise
                 continue
-            return
+            return True
+        raise AssertionError("the last attempt raises")

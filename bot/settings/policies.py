@@ -64,8 +64,8 @@ def _refuse_hopeless(policy: ApprovalPolicy, content: CommentedMap, path: Path, 
             f"Expected at least {policy.required} `users`, or `groups`; found {people} users and no group.",
             "Name more approvers, or require fewer.",
         )  # fmt: skip
-    is_for_destructive = str(where[-1]).partition("/")[0] == DESTRUCTIVE
-    asked = (policy.when_destructive() if is_for_destructive else policy).teams_asked
+    is_for_destructive = str(where[-1]).partition("/")[0] == DESTRUCTIVE and policy.different_teams is None
+    asked = 2 if is_for_destructive else policy.teams_asked
     if asked > len(policy.teams):
         raise bad(
             content, path, (*where, "different_teams"), "this policy can never be fulfilled.",

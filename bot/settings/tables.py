@@ -77,6 +77,14 @@ class TableSettings(Record):
         json_schema_extra={"unit": "minutes"},
     )
 
+    handover_minutes: int = Field(
+        default=10,
+        ge=0,
+        description="Who was handed an incident and does nothing in it is asked after this time, and the channel after "
+        "twice that; 0: never.",
+        examples=[10],
+        json_schema_extra={"unit": "minutes"},
+    )
     review_due_days: int = Field(
         default=14,
         ge=1,
@@ -87,7 +95,7 @@ class TableSettings(Record):
     review_owners: dict[Contract, UserId] = Field(
         default={},
         description="Who mends what a review finds, by contract (`state`, `checkpoint`, `table`, `approval`); without "
-        "it the incident's responder, who may hand it on.",
+        "it an owner of the contract's `team` whom Slack knows (not of `approval`), else the incident's responder.",
         examples=[{"table": "U0DANA0001"}],
     )
 
@@ -111,6 +119,7 @@ class TableSettings(Record):
             keep_repair_branch=self.keep_repair_branch,
             replay=self.replay,
             next_update_minutes=self.next_update_minutes,
+            handover_after=timedelta(minutes=self.handover_minutes),
             review_due=timedelta(days=self.review_due_days),
             review_owners=self.review_owners,
         )

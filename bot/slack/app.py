@@ -8,7 +8,6 @@ and listeners only acknowledge and open forms; they never raise.
 import json
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -16,13 +15,13 @@ import structlog
 from slack_bolt import Ack, App, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Delivery, Inbox
-from bot.slack.forms import following_form, form_for, problem_form
+from bot.slack.form_opener import FormOpener
+from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.requests import delivery_key, parse
+from bot.slack.requests import delivery_key
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
@@ -32,6 +31,7 @@ def build_app(
     client: WebClient,
     *,
     inbox: Inbox,
+    forms: FormOpener,
     clock: Clock,
     is_for_us: Callable[[dict[str, Any]], bool | None],
     on_stored: Callable[[], None],
@@ -54,8 +54,6 @@ def build_app(
         process_before_response=True,
     )
 
-    forms = ThreadPoolExecutor(max_workers=4, thread_name_prefix="forms")
-
     @app.middleware
     def store(body: dict[str, Any], next: Callable[[], BoltResponse]) -> BoltResponse:  # noqa: A002 - Bolt's name
         wanted = is_for_us(body)
@@ -63,17 +61,19 @@ def build_app(
             return BoltResponse(status=503, body="")
         if not wanted:
             return next()
+        delivery = _delivery(body, clock.now())
+        forms.takes(delivery)
         try:
-            inbox.put(_delivery(body, clock.now()))
+            inbox.put(delivery)
         except CouldNotKeep as away:
             log.warning("delivery not stored", problem=str(away))
-            return _not_stored(body, str(away), lambda text: forms.submit(_tell, client, body, text))
+            return _not_stored(body, str(away), lambda text: forms.tells(body, text))
         on_stored()
         return next()
 
     def acknowledge(ack: Ack, body: dict[str, Any]) -> None:
         ack()
-        forms.submit(_open_form, client, body, clock.now())
+        forms.opens(_delivery(body, clock.now()), body["trigger_id"])
 
     app.command(COMMAND)(acknowledge)
     app.action({"type": "block_actions", "action_id": _ANY})(acknowledge)
@@ -107,27 +107,6 @@ def _not_stored(body: dict[str, Any], problem: str, tell: Callable[[str], object
     return BoltResponse(status=503, body="")
 
 
-def _tell(client: WebClient, body: dict[str, Any], text: str) -> None:
-    """Past the outbox, which is in the same record."""
-    channel = (body.get("channel") or {}).get("id")
-    try:
-        if channel:
-            client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=text)
-    except SlackApiError as error:
-        log.warning("not told", error=error.response.get("error"))
-
-
 def _delivery(body: dict[str, Any], at: datetime) -> Delivery:
     kind, key = delivery_key(body)
     return Delivery(key=key, kind=kind, payload=json.dumps(body), received_at=at)
-
-
-def _open_form(client: WebClient, body: dict[str, Any], at: datetime) -> None:
-    """A trigger lives for three seconds, so the form is opened here and not by the worker."""
-    try:
-        request = parse(_delivery(body, at))
-        view = form_for(request) if request is not None else None
-        if view is not None:
-            client.views_open(trigger_id=body["trigger_id"], view=view)
-    except SlackApiError as error:
-        log.warning("form not opened", error=error.response.get("error"))

@@ -12,7 +12,7 @@ from bot.slack.blocks.review import term_form
 from bot.slack.commands import Commands
 from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
-from bot.slack.previews import preview_of
+from bot.slack.previews import page_of, preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
 from bot.slack.watch_commands import mute_clicked
@@ -48,6 +48,7 @@ class Clicks:
 
     def _take(self, click: Clicked, incident: str) -> str:
         self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
+        self._services.promises.take_over(IncidentId(incident), by=click.user)
         return f"You are the responder of {incident}."
 
     def _diagnose(self, click: Clicked, incident: str) -> str:
@@ -92,6 +93,18 @@ class Clicks:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
         self._views.fill(open_form_id(click.trigger), view)
 
+    def _read_notices(self, click: Clicked, incident: str, name: str) -> None:
+        view = page_of(self._services, IncidentId(incident), name, "", "read", 0, click.channel)
+        self._views.fill(open_form_id(click.trigger), view)
+
+    def _turn_page(self, click: Clicked, incident: str, name: str, step: str, form: str, page: str) -> None:
+        view = page_of(self._services, IncidentId(incident), name, step, form, int(page), click.channel)
+        self._views.turn(click.view, view)
+
+    def _tell_again(self, click: Clicked, incident: str, seq: str, way: str) -> str:
+        address = self._services.retrying.retry(IncidentId(incident), int(seq), int(way), by=click.user)
+        return f"It is sent once more {address}, with the same text. The card says how it goes."
+
     def _review(self, click: Clicked, incident: str, step: str) -> None:
         self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step))
 
@@ -115,9 +128,8 @@ class Clicks:
         return mute_clicked(self._services, click, sighting)
 
     def _export(self, click: Clicked, incident: str) -> str:
-        store, incident_id = self._services.store, IncidentId(incident)
-        self._views.upload_record(store.get(incident_id), store.lines(incident_id), click.channel)
-        return "The record is in the thread, as HTML, Markdown and JSON."
+        self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)
+        return "The record comes into the incident's thread, as HTML, Markdown and JSON."
 
     def _form(self, _click: Clicked, *_ids: str) -> None:
         """The form was opened by the listener; its submission does the work."""
@@ -139,6 +151,10 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.ACKNOWLEDGE: Clicks._acknowledge,
     Click.RE_RAN: Clicks._re_ran,
     Click.APPROVE_NOTICE: Clicks._approve_notice,
+    Click.READ_NOTICES: Clicks._read_notices,
+    Click.TURN_PAGE: Clicks._turn_page,
+    Click.TELL_AGAIN: Clicks._tell_again,
+    Click.TELL_IN_WORDS: Clicks._form,
     Click.HELP: Clicks._form,
     Click.REJECT_NOTICE: Clicks._form,
     Click.REVIEW: Clicks._review,
@@ -152,5 +168,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.REJECT: Clicks._form,
     Click.VETO: Clicks._form,
     Click.BREAK_GLASS: Clicks._form,
+    Click.SETTLE_HAPPENED: Clicks._form,
+    Click.SETTLE_NOT: Clicks._form,
     Click.CLOSE: Clicks._form,
 }

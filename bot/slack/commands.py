@@ -4,18 +4,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.domain.clock_time import clock_time
-from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import TableName, UserId, short
-from bot.domain.incident import Incident
-from bot.domain.inert import visible
+from bot.domain.ids import TableName, UserId
 from bot.domain.privacy import already_open
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
-from bot.domain.trust import Trust
 from bot.service.services import Services
-from bot.service.walking import current_step
 from bot.slack.blocks.savepoints import savepoint_form
 from bot.slack.commits import last_commits
 from bot.slack.forms import open_form, open_form_id, problem_form
@@ -23,6 +17,7 @@ from bot.slack.ids import COMMAND
 from bot.slack.planned_commands import explain_restore, fill_review, list_savepoints
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
+from bot.slack.status import status_text
 from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
 from bot.slack.watch_commands import MORE
@@ -86,18 +81,7 @@ class Commands:
         self.fill_open_form(command, command.rest)
 
     def _status(self, command: Command) -> str:
-        lines = [_status_line(i) for i in self._privacy.visible(command.user) if i.is_open]
-        hidden = sorted(self._privacy.hidden_tables(command.user))
-        lines += [f"{table} is under review. Its incident is private." for table in hidden]
-        if not lines:
-            lines = [f"No incident is open. Open one with {COMMAND} open."]
-        return "\n".join([*lines, *self._trust_lines()])
-
-    def _trust_lines(self) -> list[str]:
-        """Of the tables that no line of an open incident speaks of, and of all where something is doubtful."""
-        told = {incident.opened.table for incident in self._services.store.all() if incident.is_open}
-        trusts = self._services.trust.all()
-        return [_trust_line(trust) for trust in trusts if trust.table not in told or trust.doubts]
+        return status_text(self._services, self._privacy, command.user)
 
     def _ledger(self, command: Command) -> str:
         return last_commits(self._services.observer.table(self._table(command.rest)))
@@ -184,26 +168,8 @@ class Commands:
 
     def _export(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        self._views.upload_record(incident, self._services.store.lines(incident.id), command.channel)
-        return f"The record of {incident.id} is in the thread, as HTML, Markdown and JSON."
-
-
-def _trust_line(trust: Trust) -> str:
-    state = trust.state.value.replace("-", " ")
-    doubts = [doubt for doubt in trust.doubts if doubt not in trust.why]
-    return visible(" ".join([f"{trust.table}: {state}. {trust.why}", *doubts]))
-
-
-def _status_line(incident: Incident) -> str:
-    opened: IncidentOpened = incident.opened
-    step = current_step(incident)
-    who = f"<@{incident.responder}>" if incident.responder else "nobody"
-    status = incident.waterline.status if incident.waterline else "not marked yet"
-    return (
-        f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
-        f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
-        f"Trusted: {short(incident.trusted)} ({status}). Responder: {who}."
-    )
+        self._views.upload_record(incident, command.channel, command.trigger)
+        return f"The record of {incident.id} comes into its thread, as HTML, Markdown and JSON."
 
 
 def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:
@@ -223,7 +189,7 @@ VERBS: dict[str, Verb] = {
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
     "tell": Verb(
         "tell KIND [WORDS]",
-        "preview a notice to the consumers, with words of yours",
+        "preview a notice to the consumers, with words of yours; “tell again CONSUMER” sends what did not arrive",
         lambda c, m: tell(c._services, c._views, m),
     ),
     "severity": Verb(

@@ -1,5 +1,6 @@
 """The last commits of a table, as `/waterline ledger` answers."""
 
+from bot.domain.clock_time import column_times
 from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
 from bot.domain.table import TableState
@@ -8,8 +9,9 @@ _SHOWN = 12
 
 
 def last_commits(table: TableState) -> str:
-    """One commit a line, the newest first."""
-    lines = [f"The last commits of {table.name}, newest first:"]
+    """One commit a line, the newest first; times in UTC, with their day where not all are of the day of the look."""
+    said = column_times((table.read_at, *(snapshot.committed_at for snapshot in table.chain[:_SHOWN])))
+    lines = [f"The last commits of {table.name}, newest first (UTC):"]
     for snapshot in table.chain[:_SHOWN]:
         who = (
             f"run {short_job(snapshot.job_id)} checkpoint {snapshot.checkpoint_id}"
@@ -17,7 +19,7 @@ def last_commits(table: TableState) -> str:
             else snapshot.engine
         )
         lines.append(
-            f"{snapshot.committed_at:%H:%M:%S} {short(snapshot.snapshot_id)} {snapshot.operation}, "
+            f"{said(snapshot.committed_at)} {short(snapshot.snapshot_id)} {snapshot.operation}, "
             f"{snapshot.counted('added-records')} rows, {visible(who)}"
         )
     if table.rolled_back:

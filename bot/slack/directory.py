@@ -1,12 +1,17 @@
-"""Who is in a Slack user group, read when the click comes."""
+"""Who is in a Slack user group, read when the click comes; for App Home, where nobody decides, as it was just now."""
 
+import threading
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import UserId
+from bot.ports import Clock, Directory
+
+_KEPT = timedelta(minutes=1)
 
 
 class SlackDirectory:
@@ -27,6 +32,34 @@ class SlackDirectory:
                 raise _unreadable(group, str(error)) from error
             found |= {UserId(user) for user in answer.get("users") or []}
         return frozenset(found)
+
+
+class RecentMembers:
+    """The same for what is only shown: each group is read once a minute, whoever looks.
+
+    Slack lets a bot read some twenty groups a minute, and approvals need theirs. What cannot be read is not kept.
+    """
+
+    def __init__(self, directory: Directory, clock: Clock) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[datetime, frozenset[UserId]]] = {}
+
+    def members(self, groups: Sequence[str]) -> frozenset[UserId]:
+        """Everyone in any of the groups, a minute ago at most. Raises CouldNotLook if one of them cannot be read."""
+        return frozenset(user for group in groups for user in self._of(group))
+
+    def _of(self, group: str) -> frozenset[UserId]:
+        now = self._clock.now()
+        with self._lock:
+            known = self._known.get(group)
+        if known is not None and now - known[0] < _KEPT:
+            return known[1]
+        found = self._directory.members([group])
+        with self._lock:
+            self._known[group] = (now, found)
+        return found
 
 
 def _unreadable(group: str, found: str) -> CouldNotLook:

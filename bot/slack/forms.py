@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from slack_sdk.models.blocks import (
-    Block,
     CheckboxesElement,
     ContextBlock,
     DividerBlock,
@@ -18,15 +17,13 @@ from slack_sdk.models.views import View
 
 from bot.domain.ids import short
 from bot.domain.inert import visible
-from bot.domain.notice import WAYS, Address, Notice
 from bot.domain.runbook import Runbook
 from bot.domain.watch import Sign
 from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
 from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
-from bot.slack.pages import pages
-from bot.slack.requests import Clicked, Command, Request
-from bot.slack.text import addressed, clipped, code, mrkdwn, plain, room, written
+from bot.slack.requests import AGAIN, Clicked, Command, Request
+from bot.slack.text import addressed, clipped, code, mrkdwn, plain, written
 
 PREVIEW_TITLE = "Preview the notices"
 _REASONS: dict[str, tuple[Form, str, str, str]] = {
@@ -35,6 +32,8 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
     Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
     Click.BREAK_GLASS: (Form.BREAK_GLASS, "Break the glass", "Why can it not wait for the others?", "Approve alone"),
+    Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
+    Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
     Click.REJECT_NOTICE: (Form.REJECT_NOTICE, "Turn the notices down", "What should they say?", "Turn down"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
@@ -48,9 +47,23 @@ _PRIVATE = Option(
 )
 
 
+_ASKS = {
+    "backfill_coming": "When does it run, and why?",
+    "contract_change": "What changes, and from when?",
+}
+"""Kind of notice -> what its words answer."""
+_FOLLOWED: dict[str, str] = {
+    Form.OPEN: "Opening the incident, and rendering the first warning…",
+    Form.WORDS: "Rendering for each consumer…",
+}
 _MEANS = {
+    Form.WORDS: "Each consumer reads it in the notice. You see every notice before it is sent.",
     Form.HELP: "The incident's responders are told at once, with your words, and answer you in this channel.",
     Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
+    Form.SETTLE_HAPPENED: "The execution goes on with the next step, as it was approved. Your word is in the record, "
+    "and the incident's review asks about it.",
+    Form.SETTLE_NOT: "The execution ends here, and nothing is repeated. Your word is in the record, and the incident's "
+    "review asks about it.",
     Form.BREAK_GLASS: "You approve alone what others were to approve with you. The owners are told at once, with this "
     "reason, and the incident's review asks about it.",
 }
@@ -68,8 +81,18 @@ def form_for(request: Request) -> View | None:
             return placeholder("Plan a savepoint", open_form_id(request.trigger), "Looking at table and job…")
         case Clicked(action=Click.TERM):
             return placeholder("A term of the review", open_form_id(request.trigger), "Reading the review…")
+        case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
+            return None
         case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
+        case Clicked(action=Click.TELL_IN_WORDS):
+            label = _ASKS.get(request.parts[1], "What do you want to say?")
+            about = f"{request.value}/{request.channel}"
+            return _reason(
+                Form.WORDS, "Tell the consumers", label, "Preview", about=about, hint="As they should read it"
+            )
+        case Clicked(action=Click.READ_NOTICES):
+            return placeholder("Read the notices", open_form_id(request.trigger), "Fetching every text…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
@@ -78,10 +101,10 @@ def form_for(request: Request) -> View | None:
 
 
 def following_form(form: str, trigger: str) -> View | None:
-    """What takes a form's place when it is submitted: opening goes on with the preview of the first warning."""
-    if form != Form.OPEN:
-        return None
-    return placeholder(PREVIEW_TITLE, open_form_id(trigger), "Opening the incident, and rendering the first warning…")
+    """What takes a form's place when it is submitted: opening goes on with the preview of the first warning, and words
+    with the preview of the notice that they are for."""
+    told = _FOLLOWED.get(form)
+    return placeholder(PREVIEW_TITLE, open_form_id(trigger), told) if told is not None else None
 
 
 def open_form_id(trigger: str) -> str:
@@ -110,13 +133,13 @@ def problem_form(title: str, sentence: str) -> View:
     )
 
 
-def opened_form(sentence: str) -> View:
+def opened_form(sentence: str, icon: str = ":lock:") -> View:
     """What the opening form becomes when nothing follows it."""
     return View(
         type="modal",
         title="Open an incident",
         close="Close",
-        blocks=[SectionBlock(text=written(f":lock: {mrkdwn(sentence)}"))],
+        blocks=[SectionBlock(text=written(f"{icon} {mrkdwn(sentence)}"))],
     )
 
 
@@ -165,38 +188,19 @@ def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str, sign: Sig
             ),
             ContextBlock(
                 elements=[
-                    written("Opening marks the table as under review. What its consumers are told is shown next.")
+                    written(
+                        "Opening marks the table as under review, and what its consumers are told is shown next. "
+                        "Planned work does neither."
+                    )
                 ]
             ),
         ],
     )
 
 
-def notice_form(incident_id: str, step: str, preview: str, notices: Sequence[Notice], channel: str) -> View:
-    """The very texts that are about to be sent. `preview` names them."""
-    blocks: list[Block] = []
-    for notice in notices:
-        where = ", ".join(place(each) for each in notice.addresses)
-        blocks.append(SectionBlock(text=written(clipped(f"*To {mrkdwn(notice.consumer)}* {where}", SECTION_TEXT))))
-        blocks += [SectionBlock(text=written(part)) for part in pages(notice.text)]
-        blocks.append(DividerBlock())
-    return View(
-        type="modal",
-        callback_id=Form.NOTICE,
-        title=PREVIEW_TITLE,
-        submit=f"Send to {len(notices)} consumer{'s' if len(notices) > 1 else ''}",
-        close="Not yet",
-        private_metadata="/".join((incident_id, step, preview, channel)),
-        blocks=blocks[:-1],
-    )
-
-
-def place(address: Address) -> str:
-    """Where somebody is told, escaped."""
-    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
-
-
-def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> View:
+def _reason(
+    form: Form, title: str, label: str, submit: str, *, about: str, hint: str = "A sentence for the record"
+) -> View:
     return View(
         type="modal",
         callback_id=form,
@@ -205,7 +209,7 @@ def _reason(form: Form, title: str, label: str, submit: str, *, about: str) -> V
         close="Cancel",
         private_metadata=about,
         blocks=[
-            _line("reason", label, "A sentence for the record", optional=False, lines=True),
+            _line("reason", label, hint, optional=False, lines=True),
             *([ContextBlock(elements=[written(_MEANS[form])])] if form in _MEANS else []),
         ],
     )

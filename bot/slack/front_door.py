@@ -14,8 +14,9 @@ from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
-from bot.ports import Clock, Inbox
+from bot.ports import Clock, Inbox, Outbox
 from bot.slack.app import build_app
+from bot.slack.form_opener import FormOpener
 from bot.slack.http import http_app
 
 _RECEIVE_BYTES = 64 * 1024
@@ -29,15 +30,19 @@ _AT_ONCE = 64
 class FrontDoor:
     """The Bolt app with its Socket Mode connection or HTTP server. What comes before `leads_to` waits in the inbox."""
 
-    def __init__(self, client: WebClient, inbox: Inbox, clock: Clock, *, signing_secret: str | None) -> None:
+    def __init__(
+        self, client: WebClient, inbox: Inbox, outbox: Outbox, clock: Clock, *, signing_secret: str | None
+    ) -> None:
         self._wants: Callable[[dict[str, Any]], bool] | None = None
         self._on_stored: Callable[[], None] = lambda: None
         self._socket: SocketModeHandler | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
+        self.forms = FormOpener(client, outbox, clock)
         self.app: App = build_app(
             client,
             inbox=inbox,
+            forms=self.forms,
             clock=clock,
             is_for_us=self._is_for_us,
             on_stored=lambda: self._on_stored(),

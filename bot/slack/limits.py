@@ -30,7 +30,7 @@ def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     budget = AGGREGATE_TEXT
     as_json = [block.to_dict() for block in blocks]
     for position, block in enumerate(as_json):
-        size = _text_size(block)
+        size = text_size(block)
         has_room = size <= budget and len(fitted) < MESSAGE_BLOCKS - 1
         if not has_room and block["type"] != "actions":
             if _CUT not in fitted:
@@ -43,14 +43,19 @@ def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     return fitted
 
 
-def _text_size(value: object) -> int:
+def is_cut(blocks: Sequence[Block]) -> bool:
+    """Whether a message of these blocks would say that something was left out."""
+    return _CUT in fit(blocks)
+
+
+def text_size(value: object) -> int:
     """Characters of all `text` fields of a block."""
     match value:
         case dict():
             own = value.get("text")
-            rest = sum(_text_size(v) for v in value.values() if isinstance(v, dict | list))
+            rest = sum(text_size(v) for v in value.values() if isinstance(v, dict | list))
             return (len(own) if isinstance(own, str) else 0) + rest
         case list():
-            return sum(_text_size(v) for v in value)
+            return sum(text_size(v) for v in value)
         case _:
             return 0

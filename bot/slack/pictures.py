@@ -1,7 +1,6 @@
 """Pictures of the ledger in an incident's thread: uploaded once, looked for before they are uploaded again."""
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.evidence import Evidence
 from bot.domain.findings import LedgerFinding
@@ -9,17 +8,18 @@ from bot.domain.ids import EvidenceId
 from bot.domain.incident import Incident
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
+from bot.service.ledger_picture import Picture
 from bot.service.ledger_view import ledger_view
+from bot.service.ledger_words import not_drawn
 from bot.slack.ledger_png import png
+from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "picture"
-MOST_TRIES = 5
-"""Uploads go to another host than messages, which a proxy may not let through: then the table must do."""
 _COMMENT = (
     "Newest on top. Each shape is one writer and each number a checkpoint; hollow is no longer in the table, and a "
     "cross means that files may be missing."
 )
-_TWICE = " Sending this was interrupted, so it may be here twice."
+_READERS_UNKNOWN = " Who read which commit is unknown: no lineage source could be asked."
 
 
 def has_picture(incident: Incident, run: EvidenceId) -> bool:
@@ -39,11 +39,6 @@ def _shown(evidence: Evidence) -> list[object]:
         return []
     ledger = evidence.finding.ledger
     return [ledger.trailing, *((row.snapshot_id, row.on_main, row.readers, row.skipped) for row in ledger.rows)]
-
-
-def is_picture(post: Post) -> bool:
-    """Whether the post is an upload and no message."""
-    return post.incident is not None and post.key.startswith(f"{post.incident}/{KIND}/")
 
 
 def instead_of(post: Post, problem: str) -> Post:
@@ -73,7 +68,7 @@ class Pictures:
         """
         assert post.incident is not None
         name = _file_name(post)
-        is_there = self._is_there(post.channel, thread_ts, name) if may_be_there else False
+        is_there = file_is_there(self._client, post.channel, thread_ts, name) if may_be_there else False
         if is_there:
             return
         incident = self._store.get(post.incident)
@@ -86,18 +81,18 @@ class Pictures:
             file=png(view.picture),
             title=f"Ledger of {incident.opened.table}",
             alt_txt=view.picture.alt[:1000],
-            initial_comment=_COMMENT + (_TWICE if is_there is None else ""),
+            initial_comment=comment_on(view.picture, may_be_twice=is_there is None),
         )
 
-    def _is_there(self, channel: str, thread_ts: str | None, name: str) -> bool | None:
-        """None when the thread cannot be read: that needs a scope which the bot does without unless it is given."""
-        if thread_ts is None:
-            return None
-        try:
-            answer = self._client.conversations_replies(channel=channel, ts=thread_ts, limit=200)
-        except (SlackApiError, SlackClientError, OSError):
-            return None
-        return any(file.get("name") == name for message in answer["messages"] for file in message.get("files") or [])
+
+def comment_on(picture: Picture, *, may_be_twice: bool) -> str:
+    """How it is to be read, and what it does not show."""
+    told = _COMMENT
+    if picture.left_out:
+        told += f" {not_drawn(picture.left_out)}."
+    if not picture.readers_known:
+        told += _READERS_UNKNOWN
+    return told + (INTERRUPTED if may_be_twice else "")
 
 
 def _file_name(post: Post) -> str:

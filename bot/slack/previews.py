@@ -5,7 +5,9 @@ from slack_sdk.models.views import View
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, UserId
 from bot.service.services import Services
-from bot.slack.forms import PREVIEW_TITLE, notice_form, problem_form
+from bot.slack.blocks.texts import READ_TITLE, reading_view, sending_view
+from bot.slack.forms import PREVIEW_TITLE, problem_form
+from bot.slack.ids import Form
 
 FIRST_WARNING = "first_warning"
 
@@ -20,4 +22,16 @@ def preview_of(
         return problem_form(PREVIEW_TITLE, str(error))
     if not notices:
         return problem_form(PREVIEW_TITLE, "No consumer of this table is declared, so nobody is told.")
-    return notice_form(incident, step, name, notices, channel)
+    return sending_view((incident, step, name, channel), notices)
+
+
+def page_of(services: Services, incident: IncidentId, name: str, step: str, form: str, page: int, channel: str) -> View:
+    """One page of what was put on record under this name, to be sent or only to be read."""
+    try:
+        notices = services.store.get(incident).previews.get(name, ())
+    except WaterlineError as error:
+        return problem_form(READ_TITLE, str(error))
+    if not notices:
+        return problem_form(READ_TITLE, "These notices are not on record any more under this name. Preview them again.")
+    show = sending_view if form == Form.NOTICE else reading_view
+    return show((incident, step, name, channel), notices, page)

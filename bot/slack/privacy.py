@@ -16,8 +16,8 @@ from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
 from bot.slack.rooms import SlackRooms
 
 log = structlog.get_logger(__name__)
-_ASKED_FOR = ("/notice/", "/page/")
-"""Messages that go elsewhere because a responder sends them there."""
+_ASKED_FOR = ("/notice/", "/page/", "/room-lost/")
+"""Messages that go elsewhere because a responder sends them there, or to the responder alone."""
 _REMEMBERED_S = 20.0
 """How long a channel's being private is believed before it is asked again; membership is always asked."""
 

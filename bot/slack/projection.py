@@ -6,9 +6,11 @@ Messages are views over the record. The projection may run twice over the same e
 import threading
 
 from bot.domain import entries as e
+from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.retries import sent_by_rule
 from bot.domain.seal import is_milestone
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
@@ -39,15 +41,16 @@ class Projection:
             incident = self._store.get(incident_id)
             for entry in incident.entries[seen:]:
                 self._project(incident, entry)
+                self._touch_handovers(incident, entry)
                 if is_milestone(entry.body):
                     self._in_thread(incident, f"seal/{entry.seq}")
             if incident.seq > seen:
-                self._outbox.touch(card_key(incident_id))
+                self._touch_cards(incident)
                 self._cursor.set(_NAME, incident_id, incident.seq)
 
     def progressed(self, incident_id: IncidentId) -> None:
         """A running task came further: only the card shows it."""
-        self._outbox.touch(card_key(incident_id))
+        self._touch_cards(self._store.get(incident_id))
 
     def _project(self, incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a kind, nothing nested
         body = entry.body
@@ -72,6 +75,7 @@ class Projection:
                 | e.VetoTimeEnded()
                 | e.ApprovalReminded()
                 | e.ProposalEnded()
+                | e.OutcomeSettled()
             ):
                 self._decided(incident, body)
             case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
@@ -81,6 +85,7 @@ class Projection:
                 self._in_thread(incident, f"line/{entry.seq}")
                 opened = [each.seq for each in incident.entries if isinstance(each.body, e.ReviewOpened)]
                 self._outbox.touch(f"{incident.id}/line/{opened[-1]}")
+                self._touch_promises(incident)
             case e.NoticeQueued():
                 notice = body.notice
                 key = notice_post(incident.id, notice.key(incident.id))
@@ -108,32 +113,71 @@ class Projection:
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=False)
             case e.NoticeEnded():
-                self._said(incident, entry.seq, aloud=body.how == "failed")
+                self._said(
+                    incident, entry.seq, aloud=body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
+                )
+            case e.NoticeRetried():
+                self._take_up(incident, body)
+                self._said(incident, entry.seq, aloud=False)
             case e.DeliveryTried() | e.ReadersNoted():
                 pass
             case e.PromiseReminded():
-                self._in_thread(incident, f"promise/{entry.seq}")
+                self._reminded(incident, entry, body)
             case e.PromiseSnoozed():
                 self._touch_promises(incident)
-            case e.HandedOver():
-                key = f"{incident.id}/handover/{entry.seq}"
+            case e.IncidentClosed() | e.MaintenanceMarked():
+                self._in_thread(incident, f"line/{entry.seq}")
+                self._touch_promises(incident)
+            case e.RoomLost():
+                for user in body.told:
+                    key = f"{incident.id}/room-lost/{entry.seq}/{user}"
+                    self._outbox.put(Post(key=key, incident=incident.id, channel=user))
+                self._in_thread(incident, f"line/{entry.seq}")
+            case e.RoomReturned():
+                key = f"{card_key(incident.id)}/{entry.seq}"
                 self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+                self._in_thread(incident, f"line/{entry.seq}")
+            case e.HandedOver():
+                self._in_channel(incident, f"handover/{entry.seq}")
             case (
                 e.EvidenceRequested()
+                | e.EvidenceRunAgain()
                 | e.StepDone()
                 | e.NoticesPreviewed()
                 | e.SavepointReleasing()
                 | e.DiagnosisRequested()
                 | e.DiagnosisEnded(how="new")
+                | e.HandoverTaken()
             ):
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
 
+    def _touch_cards(self, incident: Incident) -> None:
+        """The first, whose thread it all is in, and those that were posted anew when the channel was back."""
+        self._outbox.touch(card_key(incident.id))
+        for entry in incident.entries:
+            if isinstance(entry.body, e.RoomReturned):
+                self._outbox.touch(f"{card_key(incident.id)}/{entry.seq}")
+
     def _touch_promises(self, incident: Incident) -> None:
+        """Reminders show what became of what they remind of."""
         for entry in incident.entries:
             if isinstance(entry.body, e.PromiseReminded):
                 self._outbox.touch(f"{incident.id}/promise/{entry.seq}")
+
+    def _reminded(self, incident: Incident, entry: Entry, body: e.PromiseReminded) -> None:
+        """In the thread; a hand-over that nobody has answered comes back to the channel in the end."""
+        is_aloud = body.what == "handover" and entry.at >= body.due
+        (self._in_channel if is_aloud else self._in_thread)(incident, f"promise/{entry.seq}")
+
+    def _touch_handovers(self, incident: Incident, entry: Entry) -> None:
+        """What asks for an answer shows that it came: any act may be one."""
+        answered = [each for each in handovers(incident) if each.ended is not None and each.ended.seq == entry.seq]
+        for handed in answered:
+            self._outbox.touch(f"{incident.id}/handover/{handed.seq}")
+        if answered:
+            self._touch_promises(incident)
 
     def _touch_held(self, incident: Incident, name: str) -> None:
         self._outbox.touch(f"{incident.id}/held/{name}")
@@ -152,8 +196,21 @@ class Projection:
                     key = f"{incident.id}/page/{body.proposal}/{to}"
                     self._outbox.put(Post(key=key, incident=incident.id, channel=to))
         self._outbox.touch(proposal)
+        if isinstance(body, e.OutcomeSettled):
+            self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
         for number in range(1, incident.proposals[body.proposal].reminders + 1):
             self._outbox.touch(f"{incident.id}/reminder/{body.proposal}/{number}")
+
+    def _take_up(self, incident: Incident, body: e.NoticeRetried) -> None:
+        """Only while it is wanted: seen a second time, it may have been sent since."""
+        view = incident.notices[body.key]
+        delivery = view.delivery(body.to)
+        if delivery is None or delivery.address.by != "slack" or delivery.ended is not None:
+            return
+        key, channel = notice_post(incident.id, body.key), view.notice.channel
+        is_new = self._outbox.put(Post(key=key, incident=incident.id, channel=channel, text=view.notice.text))
+        if not is_new and len(delivery.retried) == body.number:
+            self._outbox.again(key)
 
     def _answered(self, incident: Incident, run: EvidenceId) -> None:
         """The first look is one message, brought up to date; what somebody asked for is one of its own. A ledger that
@@ -169,11 +226,11 @@ class Projection:
 
     def _said(self, incident: Incident, seq: int, *, aloud: bool) -> None:
         """What somebody must act on stands in the channel itself, not in the thread."""
-        if aloud:
-            key = f"{incident.id}/line/{seq}"
-            self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
-        else:
-            self._in_thread(incident, f"line/{seq}")
+        (self._in_channel if aloud else self._in_thread)(incident, f"line/{seq}")
+
+    def _in_channel(self, incident: Incident, name: str) -> None:
+        key = f"{incident.id}/{name}"
+        self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
 
     def _in_thread(self, incident: Incident, name: str, *, of: str | None = None) -> None:
         thread = of or card_key(incident.id)

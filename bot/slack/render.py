@@ -4,8 +4,9 @@ import re
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.entries import Diagnosed, ReviewOpened
+from bot.domain.entries import Diagnosed, ReviewOpened, RoomLost
 from bot.domain.fold import fold
+from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
@@ -19,10 +20,12 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
+from bot.slack.blocks.handovers import handover_message
 from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
+from bot.slack.blocks.lost_room import lost_room_message
 from bot.slack.blocks.notice import notice_message
 from bot.slack.blocks.parts import clock, context, section
-from bot.slack.blocks.promises import handover_message, reminder_of_promise
+from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
@@ -110,7 +113,8 @@ def _handover(incident: Incident, services: Services, name: str) -> tuple[str, l
     entries = incident.entries[: int(name)]
     then = fold(entries)
     setup = services.observer.tables.get(incident.opened.table)
-    return handover_message(then, entries[-1], next_word_due(then, setup) if setup is not None else None)
+    handed = next(each for each in handovers(incident) if each.seq == int(name))
+    return handover_message(then, entries[-1], next_word_due(then, setup) if setup is not None else None, handed)
 
 
 def _seal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
@@ -141,7 +145,14 @@ def _held_expired(incident: Incident, services: Services, name: str) -> tuple[st
     return held_expired_message(incident, incident.held[name], template is None or template.needs_words)
 
 
+def _lost_room(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    body = incident.entries[int(name) - 1].body
+    assert isinstance(body, RoomLost)
+    return lost_room_message(incident, body)
+
+
 _RENDERERS = {
+    "room-lost": _lost_room,
     "held": _held,
     "held-reminder": _held_reminder,
     "held-expired": _held_expired,

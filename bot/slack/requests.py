@@ -8,6 +8,9 @@ from bot.domain.record import Record
 from bot.ports import Delivery
 from bot.slack.heard import Heard, heard_in, said_key
 
+AGAIN = "again"
+"""What `/waterline tell` takes for a kind where it sends once more what did not arrive."""
+
 
 class Command(Record):
     """`/waterline TEXT` typed in a channel."""
@@ -30,13 +33,16 @@ class Command(Record):
 
 
 class Clicked(Record):
-    """A button of a message or of App Home."""
+    """A button of a message, of a form or of App Home."""
 
     user: UserId
     channel: str
+    """Where they can be answered: of a form, the channel that it came from."""
     action: str
     value: str
     trigger: str
+    view: str = ""
+    """Id of the form, if it is in one."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -94,13 +100,17 @@ def parse(delivery: Delivery) -> Request | None:
                 trigger=body["trigger_id"],
             )
         case "block_actions":
-            action = body["actions"][0]
+            action, form = body["actions"][0], body.get("view") or {}
+            came_from = (form.get("private_metadata") or "").split("/")[-1]
             return Clicked(
                 user=UserId(body["user"]["id"]),
-                channel=(body.get("channel") or {}).get("id") or body.get("container", {}).get("channel_id") or "",
+                channel=(body.get("channel") or {}).get("id")
+                or body.get("container", {}).get("channel_id")
+                or came_from,
                 action=action["action_id"].split(":")[0],
                 value=action.get("value") or "",
                 trigger=body.get("trigger_id") or "",
+                view=form.get("id") or "",
             )
         case "view_submission":
             view = body["view"]

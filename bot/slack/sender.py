@@ -12,16 +12,26 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.errors import CouldNotKeep
+from bot.domain.ids import IncidentId
 from bot.ports import Clock, Outbox, Post
+from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.limits import fit
-from bot.slack.pictures import MOST_TRIES, Pictures, instead_of, is_picture
 from bot.slack.render import render
-from bot.slack.sent_before import EVENT, REFUSES_THE_BOT, answer_was_lost, find_sent, repetition
+from bot.slack.sent_before import (
+    EVENT,
+    MAY_MEND,
+    PASSING,
+    REFUSES_THE_BOT,
+    answer_was_lost,
+    directly,
+    find_sent,
+    repetition,
+)
+from bot.slack.uploads import MOST_TRIES, Uploads, instead_of, is_upload
 
 log = structlog.get_logger(__name__)
-_PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 _AGAIN = timedelta(seconds=5)
 _LATER = timedelta(seconds=30)
 _RECORD_AWAY_S = 0.5
@@ -40,8 +50,9 @@ class Sender:
         arrivals: Arrivals,
         *,
         pace: timedelta,
-        on_end: Callable[[Post, str | None], None],
+        on_end: Callable[[Post, str | None, bool], None],
         withheld: Callable[[Post], str | None],
+        rooms: Rooms,
     ) -> None:
         self._client = client
         self._outbox = outbox
@@ -52,7 +63,8 @@ class Sender:
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
         self._withheld = withheld
-        self._pictures = Pictures(client, services.store)
+        self._rooms = rooms
+        self._uploads = Uploads(client, services)
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
         self._wake = threading.Event()
@@ -115,7 +127,7 @@ class Sender:
         except SlackApiError as error:
             return partial(self._refused, post, error)
         except (SlackClientError, OSError) as error:
-            if is_picture(post) and post.tries >= MOST_TRIES:
+            if is_upload(post) and post.tries >= MOST_TRIES:
                 return partial(self._end, post, f"the upload failed {post.tries} times ({error})")
             return partial(self._postpone, post, _AGAIN, str(error))
         except CouldNotKeep as away:
@@ -131,13 +143,15 @@ class Sender:
     def _accepted(self, post: Post, ts: str | None) -> None:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
-            self._on_end(post, None)
+            self._on_end(post, None, False)
+        if post.problem in MAY_MEND and (room := self._own_room(post)) is not None:
+            self._rooms.returned(room, post.channel)
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
 
     def _call(self, post: Post) -> str | None:
-        if is_picture(post):
+        if is_upload(post):
             root = self._outbox.find(post.thread_of) if post.thread_of else None
-            self._pictures.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
+            self._uploads.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
             return None
         text, blocks = render(post, self._services)
         body = fit(blocks)
@@ -175,26 +189,38 @@ class Sender:
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
-        if code in REFUSES_THE_BOT and not (is_picture(post) and code == "missing_scope"):
+        if code in REFUSES_THE_BOT and not (is_upload(post) and code == "missing_scope"):
             log.error("slack refuses the bot", error=code, key=post.key)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
             return
-        if code in _PASSING or error.response.status_code >= 429:
+        if code in PASSING or error.response.status_code >= 429:
             seconds = int(error.response.headers.get("Retry-After", 5))
             until = self._clock.now() + timedelta(seconds=seconds)
             self._outbox.postpone(post.key, until, code, whole_channel=True)
             return
+        if code in MAY_MEND and (room := self._own_room(post)) is not None:
+            self._rooms.lost(room, post.channel, code)
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
+            return
+        if code in MAY_MEND and post.user is not None and post.text is not None:
+            self._outbox.put(directly(post))
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
-        self._end(post, f"Slack refused it: {code} {details}".strip())
+        self._end(post, f"Slack refused it: {code} {details}".strip(), may_mend=code in MAY_MEND)
 
-    def _end(self, post: Post, problem: str) -> None:
+    def _own_room(self, post: Post) -> IncidentId | None:
+        """The incident whose own channel must take this post; what goes to others is accounted for one by one."""
+        is_for_others = any(kind in post.key for kind in ("/notice/", "/page/"))
+        is_own = post.incident is not None and self._rooms.is_owed(post.incident, post.channel)
+        return post.incident if is_own and not is_for_others else None
+
+    def _end(self, post: Post, problem: str, *, may_mend: bool = False) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""
-        if is_picture(post):
+        if is_upload(post):
             self._outbox.put(instead_of(post, problem))
         if post.user is None:
-            self._on_end(post, problem)
-        self._outbox.failed(post.key, problem)
+            self._on_end(post, problem, may_mend)
+        self._outbox.failed(post.key, post.wanted, problem)
 
     def _found(self, post: Post) -> tuple[str | None, bool]:
         root = self._outbox.find(post.thread_of) if post.thread_of else None

@@ -11,13 +11,19 @@ EVENT = "waterline_post"
 """Type of the metadata that carries a post's key."""
 REFUSES_THE_BOT = {"token_revoked", "token_expired", "invalid_auth", "not_authed", "account_inactive", "missing_scope"}
 """Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
+PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+"""Refusals of the moment."""
+MAY_MEND = {"not_in_channel", "channel_not_found", "is_archived"}
+"""Refusals that end when somebody invites the bot, or opens the channel again."""
+INTERRUPTED = " Sending this was interrupted, so it may be here twice."
+"""Follows the comment of an upload."""
 _PAGE, _PAGES = 200, 10
 """How far it is looked for; replies come oldest first, so the newest are on the last page."""
 
 
 def answer_was_lost(post: Post) -> bool:
     """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
-    return post.tries > 1 and post.problem != "ratelimited" and post.problem not in REFUSES_THE_BOT
+    return post.tries > 1 and post.problem not in {"ratelimited", *REFUSES_THE_BOT, *MAY_MEND}
 
 
 def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str | None, bool]:
@@ -44,7 +50,24 @@ def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str
     return None, False
 
 
+def file_is_there(client: WebClient, channel: str, thread_ts: str | None, name: str) -> bool | None:
+    """Whether the thread has a file of this name; None when it cannot be read, which needs a scope, too."""
+    if thread_ts is None:
+        return None
+    try:
+        answer = client.conversations_replies(channel=channel, ts=thread_ts, limit=_PAGE)
+    except (SlackApiError, SlackClientError, OSError):
+        return None
+    return any(file.get("name") == name for message in answer["messages"] for file in message.get("files") or [])
+
+
 def repetition(post: Post) -> dict[str, Any]:
     """Says of itself that it may be a repetition, so that nobody acts on it twice."""
     text = f"Sending this was interrupted, so it may be here twice. It counts once: `{post.key}`"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
+
+
+def directly(answer: Post) -> Post:
+    """The same answer by direct message: to a person who asked in a channel into which the bot cannot write."""
+    text = f"In <#{answer.channel}> I cannot write (invite me there: /invite @waterline). {answer.text}"
+    return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=text)

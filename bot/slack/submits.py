@@ -2,11 +2,12 @@
 
 from typing import cast
 
-from bot.domain.approval_answers import approval_counts
+from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
 from bot.service.opening import Severity
 from bot.service.services import Services
+from bot.slack.blocks.texts import audience
 from bot.slack.forms import open_form_id, opened_form, problem_form
 from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
@@ -45,6 +46,8 @@ class Submits:
                     IncidentId(ids[0]), ProposalId(ids[1]), reason, digest=ids[2], by=form.user
                 )
                 return approval_counts(view)
+            case Form.SETTLE_HAPPENED | Form.SETTLE_NOT:
+                return self._settle(form, *ids)
             case Form.CLOSE:
                 self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
             case Form.SAVEPOINT:
@@ -53,6 +56,10 @@ class Submits:
                 return answer_term(self._services.reviews, form)
             case Form.NOTICE:
                 return self._send(form, *ids)
+            case Form.WORDS:
+                incident_id, kind, step, channel = ids
+                preview = preview_of(self._services, IncidentId(incident_id), kind, step, channel, form.user, reason)
+                self._views.fill(open_form_id(form.trigger), preview)
             case Form.HELP:
                 answering = self._services.answering
                 return answering.answer(IncidentId(ids[0]), int(ids[1]), "needs-help", by=form.user, text=reason)
@@ -61,6 +68,18 @@ class Submits:
             case _:
                 return "This form belongs to an older version. Start again from the newest card."
         return None
+
+    def _settle(self, form: Submitted, incident: str, proposal: str, index: str, _channel: str) -> str:
+        view = self._services.approvals.settle_outcome(
+            IncidentId(incident),
+            ProposalId(proposal),
+            int(index),
+            form.values.get("reason", ""),
+            happened=form.form == Form.SETTLE_HAPPENED,
+            by=form.user,
+        )
+        self._services.duties.settle(IncidentId(incident))
+        return settlement_counts(view)
 
     def _open(self, form: Submitted, table: str, channel: str) -> None:
         try:
@@ -71,10 +90,17 @@ class Submits:
         self._services.duties.settle(incident_id)
         if self._services.sightings is not None:
             self._services.sightings.incident_changed(self._services.store.get(incident_id))
-        if self._services.store.get(incident_id).is_private:
+        incident = self._services.store.get(incident_id)
+        if incident.is_private:
             view = opened_form(
                 f"{incident_id} is open, and private: only people in this channel see it. "
                 "No consumer is told; warn them from the card when you want to."
+            )
+        elif incident.opened.runbook.is_planned:
+            view = opened_form(
+                f"{incident_id} is open, as planned work: the table is as trusted as before, and no consumer "
+                "is warned unless something is found to be wrong. Its plan is written by /waterline savepoint.",
+                ":calendar:",
             )
         else:
             view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel, form.user)
@@ -110,8 +136,4 @@ class Submits:
         held = self._services.store.get(IncidentId(incident)).held.get(preview)
         if held is not None and held.decided is None:
             return "The table's policy asks for approval of these notices: they wait in the incident's channel."
-        return (
-            f"Sent to {', '.join(n.consumer for n in sent)}."
-            if sent
-            else "These notices were sent before; nothing was sent."
-        )
+        return f"Sent to {audience(sent)}." if sent else "These notices were sent before; nothing was sent."

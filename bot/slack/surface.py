@@ -12,12 +12,13 @@ from bot.domain.errors import BadConfiguration, UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
+from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
-from bot.slack.directory import SlackDirectory
+from bot.slack.directory import RecentMembers, SlackDirectory
 from bot.slack.ears import Ears
 from bot.slack.front_door import FrontDoor
 from bot.slack.heard import Heard
@@ -47,14 +48,14 @@ class SlackSurface:
     ) -> None:
         self._door = door
         self._services = services
-        self._views = Views(client, outbox, services.records)
+        self._views = Views(client, outbox)
         self._privacy = Privacy(services.store, SlackRooms(client))
         self._commands = Commands(services, self._views, self._privacy)
         self._clicks = Clicks(services, self._commands, self._views)
         self._ears = Ears(client, services)
         self._submits = Submits(services, self._views, self._privacy)
         self._projection = Projection(services.store, outbox, cursor)
-        arrivals = Arrivals()
+        arrivals, rooms = Arrivals(), Rooms(services.store, SlackDirectory(client))
         self._sender = Sender(
             client,
             outbox,
@@ -64,9 +65,19 @@ class SlackSurface:
             pace=pace,
             on_end=self._delivered,
             withheld=self._privacy.withheld,
+            rooms=rooms,
         )
-        self._worker = InboxWorker(inbox, outbox, services.clock, self.handle, arrivals, on_answer=self._sender.wake)
-        self._client = client
+        self._worker = InboxWorker(
+            inbox,
+            outbox,
+            services.clock,
+            self.handle,
+            arrivals,
+            on_answer=self._sender.wake,
+            may_be_lost=door.forms.may_be_lost,
+            is_lost=rooms.is_lost,
+        )
+        self._shown_members = RecentMembers(SlackDirectory(client), services.clock)
 
     def start(self) -> None:
         """Catch up with the journal, then work, beginning with what the door has taken already."""
@@ -114,7 +125,7 @@ class SlackSurface:
                     services.trust.all(),
                     services.observer.tables,
                     request.user,
-                    SlackDirectory(self._client).members,
+                    self._shown_members.members,
                     services.clock.now(),
                 )
                 self._views.home(request.user, home_view(facts))
@@ -128,8 +139,8 @@ class SlackSurface:
         self._projection.progressed(incident_id)
         self._sender.wake()
 
-    def _delivered(self, post: Post, problem: str | None) -> None:
-        """Slack took a post for the first time, or never will: notices are accounted for in the journal."""
+    def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
+        """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""
         if post.incident is None:
             return
         how: Literal["failed", "delivered"] = "failed" if problem else "delivered"
@@ -141,7 +152,7 @@ class SlackSurface:
             return
         key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
-            self._services.telling.ended(post.incident, key, how=how, detail=detail)
+            self._services.telling.ended(post.incident, key, how=how, detail=detail, may_mend=may_mend)
 
 
 def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:

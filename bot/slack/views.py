@@ -1,7 +1,6 @@
-"""Views and files that the worker sends to Slack outside the outbox: filled forms, App Home, exports."""
+"""Views that the worker sends to Slack outside the outbox (filled forms, App Home), and the record through it."""
 
 import time
-from collections.abc import Sequence
 
 import structlog
 from slack_sdk import WebClient
@@ -11,11 +10,11 @@ from slack_sdk.models.views import View
 from bot.domain.errors import Refused
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
-from bot.domain.journal import Line
 from bot.ports import Outbox
-from bot.service.record import Records
-from bot.slack.names import names_of, users_in
+from bot.slack.forms import problem_form
 from bot.slack.projection import card_key
+from bot.slack.record_files import record_post
+from bot.slack.sent_before import PASSING
 
 log = structlog.get_logger(__name__)
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
@@ -25,28 +24,56 @@ _PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
 class Views:
     """Best effort: a form that was closed meanwhile is no failure."""
 
-    def __init__(self, client: WebClient, outbox: Outbox, records: Records) -> None:
+    def __init__(self, client: WebClient, outbox: Outbox) -> None:
         self._client = client
         self._outbox = outbox
-        self._records = records
 
     def fill(self, external_id: str, view: View) -> None:
-        """Replace a placeholder; nothing happens if the person has closed it.
+        """Replace a placeholder; nothing happens if the person has closed it. Raises Refused if Slack does not take
+        what was to be shown: the form says so, too.
 
         What is filled in may be known before Slack shows the placeholder, so `not_found` is asked again a while.
         """
         view.external_id = external_id
+        self._update(view, external_id=external_id)
+
+    def turn(self, view_id: str, view: View) -> None:
+        """Show another page of an open form. As `fill`."""
+        self._update(view, view_id=view_id)
+
+    def _update(self, view: View, **which: str) -> None:
+        problem = self._tried(view, which)
+        if problem is None:
+            return
+        log.error("form refused", error=problem)
+        refused = Refused(
+            "Slack did not take what this form was to show.",
+            f"It said: {problem}.",
+            "Nothing was sent. Try again; if it stays so, tell whoever runs Waterline.",
+        )
+        instead = problem_form("Not shown", str(refused))
+        instead.external_id = which.get("external_id")
+        self._tried(instead, which)
+        raise refused
+
+    def _tried(self, view: View, which: dict[str, str]) -> str | None:
+        """Why Slack does not take it; None: it did, or the form is not there."""
+        problem: str | None = None
         for pause in _PAUSES_S:
             try:
-                self._client.views_update(external_id=external_id, view=view)
+                self._client.views_update(view=view, **which)
             except SlackApiError as error:
-                code = error.response.get("error")
-                if code == "not_found":
-                    time.sleep(pause)
-                    continue
-                log.info("form not filled", error=code)
-            return
-        log.info("form not filled", error="it was closed, or never shown")
+                code = str(error.response.get("error"))
+                details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
+                problem = None if code == "not_found" else f"{code} {details}".strip()
+                if code != "not_found" and code not in PASSING:
+                    return problem
+                time.sleep(pause)
+                continue
+            return None
+        if problem is None:
+            log.info("form not filled", error="it was closed, or never shown")
+        return problem
 
     def home(self, user: UserId, view: View) -> None:
         """Publish App Home."""
@@ -55,33 +82,8 @@ class Views:
         except SlackApiError as error:
             log.warning("home not published", error=error.response.get("error"))
 
-    def upload_record(self, incident: Incident, lines: Sequence[Line], channel: str) -> None:
-        """The incident's record in its thread, each file with its proof, and the patch of the contract if there is
-        one. Raises Refused if Slack does not take them."""
-        card = self._outbox.find(card_key(incident.id))
-        names = names_of(self._client, users_in(entry.model_dump_json() for entry in incident.entries))
-        forms = {"html": self._records.html, "md": self._records.markdown, "json": self._records.json}
-        files = [
-            {
-                "content": write(incident, names=names, lines=lines),
-                "filename": f"{incident.id}.{ending}",
-                "title": f"{incident.id} record",
-            }
-            for ending, write in forms.items()
-        ]
-        if incident.patch is not None and incident.patch.diff:
-            name = f"{incident.id}.contract.patch"
-            files.append(
-                {"content": incident.patch.diff, "filename": name, "title": f"Change of {incident.patch.file}"}
-            )
-        try:
-            self._client.files_upload_v2(
-                channel=channel, thread_ts=card.ts if card else None, file_uploads=files,
-                initial_comment=f"The record of {incident.id}.",
-            )  # fmt: skip
-        except SlackApiError as error:
-            raise Refused(
-                "Slack did not take the files.",
-                f"It said: {error.response.get('error')}.",
-                f"Export it in a terminal: waterline record export {incident.id}.",
-            ) from error
+    def upload_record(self, incident: Incident, channel: str, asked: str) -> None:
+        """The incident's record in its thread, as it stands now: queued, so that a crash does not lose it. `asked`
+        tells one request from another."""
+        room = channel or incident.opened.channel
+        self._outbox.put(record_post(incident.id, incident.seq, room, card_key(incident.id), asked))

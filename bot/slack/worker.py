@@ -8,10 +8,13 @@ from contextlib import suppress
 import structlog
 
 from bot.domain.errors import CouldNotKeep, WaterlineError
-from bot.ports import Clock, Delivery, Inbox, Outbox, Post
+from bot.ports import Clock, Delivery, Inbox, Outbox
+from bot.slack.answers import answer_post
 from bot.slack.arrivals import Arrivals
-from bot.slack.heard import Heard
-from bot.slack.requests import Clicked, Command, Request, Submitted, parse
+from bot.slack.form_opener import MAY_BE_LOST
+from bot.slack.forms import form_for
+from bot.slack.requests import Request, parse
+from bot.slack.sent_before import directly
 
 log = structlog.get_logger(__name__)
 Handle = Callable[[Request], str | None]
@@ -36,14 +39,20 @@ class InboxWorker:
         arrivals: Arrivals,
         *,
         on_answer: Callable[[], None],
+        may_be_lost: Callable[[Delivery], bool],
+        is_lost: Callable[[str], bool],
         threads: int = 3,
     ) -> None:
+        """`is_lost`: whether nothing can be written into a channel now, so that who asks there is answered directly."""
         self._inbox = inbox
         self._outbox = outbox
         self._clock = clock
         self._handle = handle
         self._arrivals = arrivals
         self._on_answer = on_answer
+        self._may_be_lost = may_be_lost
+        """Whether perhaps nobody has opened a click's form."""
+        self._is_lost = is_lost
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
@@ -117,6 +126,8 @@ class InboxWorker:
         try:
             request = parse(delivery)
             answer = _ON_RECORD if delivery.written else self._do(request, delivery)
+            if answer is None and request is not None and form_for(request) is not None:
+                answer = MAY_BE_LOST if self._may_be_lost(delivery) else None
         except CouldNotKeep:
             raise
         except WaterlineError as error:
@@ -135,22 +146,7 @@ class InboxWorker:
             return None if request is None else self._handle(request)
 
     def _answer(self, delivery: Delivery, request: Request, text: str) -> None:
-        channel = answer_channel(request)
-        if channel:
-            self._outbox.put(
-                Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
-            )
+        post = answer_post(delivery, request, text)
+        if post is not None:
+            self._outbox.put(directly(post) if self._is_lost(post.channel) else post)
             self._on_answer()
-
-
-def answer_channel(request: Request) -> str:
-    """Where the person can be answered: the channel they are in; a form carries it as its last id."""
-    match request:
-        case Command() | Clicked():
-            return request.channel
-        case Heard():  # who did not ask hears nothing, also not that something went wrong
-            return request.channel if request.is_asked and request.user else ""
-        case Submitted():
-            return request.about.split("/")[-1] if request.about else ""
-        case _:
-            return ""

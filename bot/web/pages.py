@@ -70,12 +70,14 @@ class Pages:
             return self.refusal(404, error)
         except CouldNotLook as error:
             return self.refusal(503, error)
+        setup = self._desk.setups[name]
         return self._page(
             "table.html.j2",
             trust=trust,
             picture=_drawn(table, trust.snapshot) if isinstance(table, TableState) else None,
             history=history,
-            setup=self._desk.setups[name],
+            setup=setup,
+            owned_by=setup.team.in_words(trust.checked_at.date()) if setup.team is not None else "",
         )
 
     def _incident(self, request: Request) -> Response:

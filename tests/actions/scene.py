@@ -41,7 +41,7 @@ from tests.power_cut import PowerCut
 from tests.rewound import ANA, BEN
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
 
-MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours=())
+MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours={})
 
 
 class NoReads:

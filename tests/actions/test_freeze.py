@@ -1,8 +1,11 @@
 """Maintenance is frozen first and comes back exactly as it was, late rather than lost."""
 
+from pathlib import Path
+
 import pytest
 
 from bot.actions import take_savepoint
+from bot.actions._completing import FREEZES
 from bot.domain.entries import IncidentClosed
 from bot.domain.errors import CommitRefused, Refused
 from bot.domain.journal import WATERLINE
@@ -119,3 +122,13 @@ def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
 
     assert second == f"Maintenance of sales.orders was frozen already, by {scene.incident}."
     assert fourth == "Maintenance of the table had been taken out of its freeze already."
+
+
+def test_the_readme_claims_no_more_than_the_freeze_does() -> None:
+    """No property of a table holds compaction back, neither Spark's nor Flink's: whoever relies on it reads so."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    claim = next(line for line in readme.splitlines() if "frozen before the first change" in line)
+
+    assert "compaction" not in claim.lower()
+    assert "Compaction is not stopped by this." in FREEZES
+    assert "Compaction is not stopped by it" in readme

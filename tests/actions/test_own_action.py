@@ -1,6 +1,8 @@
 """An action of somebody else's: one file outside the package, named in the settings."""
 
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import invalidate_caches
@@ -12,6 +14,40 @@ from bot import actions
 from bot.actions._scan import scan
 from bot.domain.errors import BadConfiguration
 
+ROOT = Path(__file__).parents[2]
+OWN = '''
+"""Tag the head under a name of ours."""
+
+from bot.actions._draft import drafted, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import MarkTable
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import TableIs
+
+ACTION = Action(
+    name="tag_the_head",
+    title="Tag the head",
+    promise="The head bears our tag.",
+    needs=("ledger",),
+    proofs=(),
+    on_request=True,
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Always possible."""
+    table = plan.case.observation.table
+    assert table.head is not None
+    return drafted(
+        plan,
+        ACTION,
+        title=ACTION.title,
+        effects=(MarkTable(table=table.name, why="Tag the head", new_tags={"ours": table.head}),),
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(("Set the tag ours on the head.",), sure="The head gets our tag."),
+        undo="`/waterline undo` removes the tag.",
+    )
+'''
 EXAMPLE = re.search(
     r"^```python\n# bot/actions/restore_nothing\.py\n(.*?)^```$",
     (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8"),
@@ -39,6 +75,7 @@ def test_the_documented_example_is_found_beside_the_actions_of_the_package(own: 
     found = scan(actions, ["own_actions.restore_nothing"])
 
     assert found["restore_nothing"].action.promise == "Nothing is changed."
+    assert found["restore_nothing"].action.on_request, "or nobody could ever propose it"
     assert set(scan(actions)) == set(found) - {"restore_nothing"}
 
 
@@ -48,6 +85,7 @@ def test_the_documented_example_is_found_beside_the_actions_of_the_package(own: 
         ("own_actions.restore_everything", "Install the package that holds it beside Waterline"),
         ("own_actions.half", "Write both"),
         ("own_actions.undo_proposal", "There are two actions undo_proposal"),
+        ("own_actions.unasked", "could never be proposed"),
     ],
 )
 def test_what_cannot_be_used_stops_the_start_with_what_to_write(own: Path, named: str, says: str) -> None:
@@ -55,8 +93,57 @@ def test_what_cannot_be_used_stops_the_start_with_what_to_write(own: Path, named
     (own / "half.py").write_text("ACTION = None\n", encoding="utf-8")
     taken = (own / "restore_nothing.py").read_text(encoding="utf-8").replace("restore_nothing", "undo_proposal")
     (own / "undo_proposal.py").write_text(taken, encoding="utf-8")
+    unasked = (own / "restore_nothing.py").read_text(encoding="utf-8").replace("restore_nothing", "unasked")
+    (own / "unasked.py").write_text(unasked.replace("    on_request=True,\n", ""), encoding="utf-8")
 
     with pytest.raises(BadConfiguration) as refused:
         scan(actions, [named])
 
     assert says in str(refused.value)
+
+
+def tried(folder: Path, action: str, *, only: str = "") -> subprocess.CompletedProcess[str]:
+    """What CONTRIBUTING.md tells people to do, for one action of their own."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
+    chosen = ["-k", f"{only} and {action}" if only else action]
+    return subprocess.run(
+        [*command, *chosen, "tests/actions/test_every_action.py", "tests/actions/test_every_proposal.py"],
+        cwd=ROOT,
+        env=os.environ | {"WATERLINE_ACTIONS": f"own_actions.{action}", "PYTHONPATH": f"{folder.parent}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(600)
+def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path) -> None:
+    """Proposed, cut, carried out, verified and undone, on every table that there is to try."""
+    (own / "tag_the_head.py").write_text(OWN, encoding="utf-8")
+
+    done = tried(own, "tag_the_head")
+
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "18 passed" in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("good", "bad", "found_by"),
+    [
+        ("title=ACTION.title,", "title=f'{ACTION.title} {__import__(\"uuid\").uuid4()}',", "proposes_the_same_twice"),
+        ("requirements=(TableIs(uuid=table.uuid),),", "requirements=(),", "this_very_table"),
+        ("removes the tag.", "cannot be undone.", "says_that_it_cannot_be"),
+        ("on the head.", "on the head", "leaves_nothing_out"),
+    ],
+)
+def test_a_bad_one_is_found(own: Path, good: str, bad: str, found_by: str) -> None:
+    """A title made by dice, a table that is not held, an undo that says otherwise than it does, half a sentence."""
+    assert good in OWN
+    (own / "tag_the_head.py").write_text(OWN.replace(good, bad), encoding="utf-8")
+
+    done = tried(own, "tag_the_head", only=found_by)
+
+    assert done.returncode == 1, done.stdout[-3000:]
+    assert found_by in done.stdout

@@ -8,6 +8,7 @@ import pytest
 from bot.adapters.flink_history import MAX_RUNS, FlinkHistory
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
+from bot.domain.ids import JobId
 from tests.adapters.flink_wire import Wire
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.adapters.serving import unused_address
@@ -40,6 +41,15 @@ def test_a_run_that_ended_is_told_with_all_that_was_kept(history: FlinkHistory) 
     last = run.checkpoints[0]
     assert (last.checkpoint_id, last.kind) == (23, CheckpointKind.STOP_SAVEPOINT)
     assert (last.took_ms, last.state_bytes, last.alignment_bytes) == (298, 398260, 0)
+
+
+def test_one_run_is_asked_for_by_its_id(history: FlinkHistory) -> None:
+    """Of a run whose end nobody saw; None is no answer about it."""
+    run = history.past_run(ENDED)
+
+    assert run is not None
+    assert (run.state, run.from_history) == ("FINISHED", True)
+    assert history.past_run(JobId("0" * 32)) is None
 
 
 def test_what_the_cluster_still_knows_is_not_asked_for(wire: Wire, history: FlinkHistory) -> None:

@@ -9,6 +9,7 @@ from bot.domain.approval_refusals import NotAllowed, Why
 from bot.domain.deciding import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
 from bot.domain.execution import MOVES, ProposalState
 from bot.domain.journal import WATERLINE
+from bot.domain.settling import Settle
 from tests.approval.desk import BEN, CLEO, DANA, EVE, HELD, Desk
 
 S = ProposalState
@@ -57,6 +58,8 @@ ACTS: dict[str, tuple[Callable[[Desk], Act], str]] = {
     "reject": (lambda _desk: Reject(reason="Not now."), CLEO),
     "veto": (lambda _desk: Veto(reason="Month end."), DANA),
     "begin": (lambda _desk: Begin(), BEN),
+    "settle: it happened": (lambda _desk: Settle(index=0, happened=True, reason="It is gone."), CLEO),
+    "settle: it did not": (lambda _desk: Settle(index=0, happened=False, reason="It still writes."), CLEO),
     "supersede": (lambda _desk: Supersede(reason="The head has moved."), WATERLINE),
     "expire": (lambda _desk: Tick(), WATERLINE),
     "tick": (lambda _desk: Tick(), WATERLINE),
@@ -67,6 +70,8 @@ _STOP: dict[str, ProposalState | Why] = {
 }  # fmt: skip
 _NOTHING: dict[str, ProposalState | Why] = dict.fromkeys(ACTS, "begun")
 _OVER: dict[str, ProposalState | Why] = dict.fromkeys(ACTS, "decided")
+_SETTLES = [act for act in ACTS if act.startswith("settle")]
+_NOT_BEGUN: dict[ProposalState, Why] = {S.PROPOSED: "undecided", S.HELD: "held", S.APPROVED: "decided"}
 TABLE: dict[ProposalState, dict[str, ProposalState | Why]] = {
     S.PROPOSED: _STOP | {"approve": S.APPROVED, "break-glass": S.APPROVED, "begin": "undecided", "tick": "not-due"},
     S.HELD: _STOP | {"approve": "held", "break-glass": S.APPROVED, "begin": "held", "tick": "not-due"},
@@ -74,13 +79,15 @@ TABLE: dict[ProposalState, dict[str, ProposalState | Why]] = {
     S.EXECUTING: _NOTHING,
     S.APPLIED: _NOTHING,
     S.REFUSED: _NOTHING,
-    S.UNKNOWN: _NOTHING,
+    S.UNKNOWN: _NOTHING | {"settle: it happened": S.EXECUTING, "settle: it did not": S.REFUSED},
     S.REJECTED: _OVER,
     S.VETOED: _OVER,
     S.EXPIRED: _OVER,
     S.SUPERSEDED: _OVER,
 }
 """State, act -> the state after it, or why it is refused."""
+for _state, _why in _NOT_BEGUN.items():
+    TABLE[_state] = TABLE[_state] | dict.fromkeys(_SETTLES, _why)
 
 
 def desk_at(state: ProposalState) -> Desk:

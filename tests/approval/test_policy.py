@@ -84,7 +84,7 @@ def test_the_most_specific_policy_counts() -> None:
     table = setup(default=a, default__sev1=b, rewind=c, rewind__sev1=d, destructive=e)
 
     found = [
-        table.policy_for(action, severity, is_destructive=destructive).required
+        table.policy_for(action, severity, is_destructive=destructive, proposer=ANA).required
         for action, severity, destructive in [
             ("rewind", "sev1", False), ("rewind", "sev2", False), ("forward", "sev1", False),
             ("forward", "sev3", False), ("orphans", "sev1", True), ("rewind", "sev1", True),
@@ -97,11 +97,34 @@ def test_the_most_specific_policy_counts() -> None:
 def test_what_is_destructive_needs_two_teams_unless_its_policy_says_a_number() -> None:
     """Nobody loses the second team by forgetting to ask for it."""
     said = ApprovalPolicy(users=(BEN,), different_teams=1)
-    table = setup(default=ApprovalPolicy(users=(BEN,)), orphans=said)
+    table = setup(default=TWO_TEAMS.model_copy(update={"different_teams": None}), orphans=said)
 
-    assert 2 == table.policy_for("drop", "sev1", is_destructive=True).teams_asked
-    assert 0 == table.policy_for("orphans", "sev1", is_destructive=True).teams_asked
-    assert 0 == table.policy_for("drop", "sev1", is_destructive=False).teams_asked
+    asked = [
+        table.policy_for(action, "sev1", is_destructive=destructive, proposer=ANA).teams_asked
+        for action, destructive in [("drop", True), ("orphans", True), ("drop", False)]
+    ]
+
+    assert [2, 0, 0] == asked
+
+
+@pytest.mark.parametrize(
+    ("policy", "required"),
+    [
+        (ApprovalPolicy(users=(BEN,)), 1),
+        (ApprovalPolicy(users=(BEN, ANA)), 1),
+        (ApprovalPolicy(users=(BEN, CLEO)), 2),
+        (ApprovalPolicy(groups=("S0APPROVE1",)), 2),
+        (ApprovalPolicy(users=(BEN, CLEO, DANA), required=3), 3),
+        (ApprovalPolicy(users=(BEN, CLEO), different_teams=1), 1),
+    ],
+)
+def test_without_teams_what_is_destructive_needs_two_people_as_far_as_there_are_two(
+    policy: ApprovalPolicy, required: int
+) -> None:
+    """A policy that names no teams stays usable: nobody edits a file at night to give a repair up."""
+    found = setup(default=policy).policy_for("drop", "sev1", is_destructive=True, proposer=ANA)
+
+    assert (required, 0) == (found.required, found.teams_asked)
 
 
 def test_two_teams_approve_and_membership_is_that_of_the_click() -> None:

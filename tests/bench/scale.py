@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -13,6 +15,7 @@ from rich.table import Table
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.lab.jars import spark_jars
 from tests.bench.entries_table import Size, entries_table
+from tests.bench.look_cost import LookCosts, look_costs
 from tests.bench.memory import Held, held
 from tests.bench.row_cost import RowCosts, row_costs
 from tests.bench.rows_table import rows_table, size_of
@@ -46,8 +49,11 @@ def main(*, full: bool) -> None:
         costs = [window_costs(spark, size) for size in sizes]
         _print_costs(costs)
         _print_ratios(costs)
+        with TemporaryDirectory(prefix="waterline-bench-") as folder:
+            _print_looks([look_costs(size, Path(folder)) for size in sizes])
         _print_memory([(size, held(entries_table(size), url)) for size in sizes])
-        _print_rows([row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))])
+        spread = row_costs(spark, ROWS, text_key=True)
+        _print_rows([*(row_costs(spark, many) for many in ((ROWS, MOST_ROWS) if full else (ROWS,))), spread])
     if full and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
         shutil.rmtree(rows_table(MOST_ROWS))
     _console.print(f"Measured in {time.monotonic() - began:.0f} s; every answer was the same on both sides.")
@@ -63,6 +69,18 @@ def _spark() -> Iterator[tuple[SparkSession, str]]:
         session.stop()
     finally:
         server.stop()
+
+
+def _print_looks(costs: Sequence[LookCosts]) -> None:
+    """A look of the watch; times with the ratio to the shortest history."""
+    grid = Table(title="Milliseconds of a look of the watch, best of three (× the shortest history)")
+    grid.add_column("part")
+    for cost in costs:
+        grid.add_column(_name(cost.size), justify="right")
+    for part, least in costs[0].seconds.items():
+        told = (f"{1000 * c.seconds[part]:.1f} ({c.seconds[part] / least:.1f} ×)" for c in costs)
+        grid.add_row(part, *told)
+    _console.print(grid)
 
 
 def _name(size: Size) -> str:
@@ -98,11 +116,19 @@ def _print_ratios(costs: Sequence[Costs]) -> None:
 
 def _print_rows(costs: Sequence[RowCosts]) -> None:
     grid = Table(title="Duplicate rows of a 1 % window (aim: 10 × at 100,000,000)")
-    for column in ("rows of the table", "rows too many", "duplicate_rows s", "group-by over the table s", "faster"):
+    for column in (
+        "rows of the table",
+        "key",
+        "rows too many",
+        "duplicate_rows s",
+        "group-by over the table s",
+        "faster",
+    ):
         grid.add_column(column, justify="right")
     for cost in costs:
         ratio = f"{cost.group_by_s / cost.ours_s:.1f} ×"
-        grid.add_row(f"{cost.rows:,}", f"{cost.extra_rows:,}", f"{cost.ours_s:.2f}", f"{cost.group_by_s:.2f}", ratio)
+        seconds = (f"{cost.ours_s:.2f}", f"{cost.group_by_s:.2f}")
+        grid.add_row(f"{cost.rows:,}", cost.key, f"{cost.extra_rows:,}", *seconds, ratio)
     _console.print(grid)
 
 

@@ -1,10 +1,14 @@
 """What is not promised is said, and what would lose a commit is refused."""
 
+import sys
+
 import pytest
 
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.locks import refuse_unlocked
-from bot.cli.catalog_promises import promise_of
-from bot.domain.errors import CommitRefused
+from bot.cli.catalog_promises import client_of, promise_of
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
 
 ORDERS = TableName("sales.orders")
@@ -33,3 +37,34 @@ def test_each_kind_of_catalog_has_its_limits_told(kind: str) -> None:
     assert holds
     assert does_not.endswith(".")
     assert ("not tried" in does_not.lower()) == (kind in {"hive", "dynamodb"})
+
+
+@pytest.mark.parametrize(
+    ("properties", "package", "extra"),
+    [
+        ({"type": "hive", "uri": "thrift://localhost:9083"}, "thrift", "hive"),
+        ({"type": "glue"}, "boto3", "glue"),
+        ({"type": "rest", "uri": "http://localhost:1", "rest.sigv4-enabled": "true"}, "boto3", "rest-sigv4"),
+    ],
+)
+def test_a_catalog_whose_client_is_not_installed_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], package: str, extra: str
+) -> None:
+    """To a responder, and before by `waterline doctor`; nothing is asked over the network."""
+    monkeypatch.setitem(sys.modules, package, None)
+    catalog = PyIcebergCatalog("lake", properties, SystemClock())
+
+    with pytest.raises(CouldNotLook) as told:
+        catalog.load(ORDERS)
+
+    assert "what it needs is not installed" in told.value.happened
+    assert f"its extra “{extra}”" in told.value.found
+    assert f"pip install 'pyiceberg[{extra}]'" in told.value.remedy
+    assert client_of(properties) == (False, f"PyIceberg is installed without its extra “{extra}”", told.value.remedy)
+
+
+def test_a_catalog_that_needs_no_more_than_waterline_brings_has_no_such_line() -> None:
+    """SQL and REST are there always."""
+    assert client_of({"type": "sql"}) is None
+    assert client_of({"uri": "http://localhost:1"}) is None
+    assert client_of({"type": "glue"}) == (True, "PyIceberg is installed with its extra “glue”", "")

@@ -4,13 +4,15 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import Act
+from bot.domain.diagnosis import Act, Mode
 from bot.domain.remedy import Remedy
 
 MODES = scan(bot.diagnosis)
 CODES = [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"]
-FAULTS = CODES[:25]
-ONE_WAY = {("F12", "F8"): "The cure of F8 gives the sink a new uid, which looks like F12 afterwards, never before."}
+LONGEST = 220
+"""Characters."""
+_NOTE = "It is a note that holds beside `healthy`; whoever reads of health finds the note under it."
+ONE_WAY = {("F19", "healthy"): _NOTE, ("F22", "healthy"): _NOTE, ("F24", "healthy"): _NOTE}
 """(mode, neighbour) -> why the neighbour does not lead back."""
 WITHOUT_FALSE_POSITIVES: dict[str, str] = {}
 """Code -> why nothing else looks like it."""
@@ -45,26 +47,37 @@ def test_a_mode_names_what_is_easily_taken_for_it(code: str) -> None:
 
 @codes
 def test_neighbours_are_other_modes(code: str) -> None:
-    """Each names at least one mode that it is told apart from, and neither itself nor one twice."""
+    """Each names at least one mode that it is told apart from, and not itself."""
     neighbours = MODES[code].mode.neighbours
 
     assert neighbours
     assert set(neighbours) <= set(CODES) - {code}
-    assert len(set(neighbours)) == len(neighbours)
 
 
 @codes
-def test_a_neighbour_of_a_fault_is_reached_from_both_sides(code: str) -> None:
-    """Whoever reads of one fault finds the way back from its neighbour, at once or by one that both have."""
-    mine = set(MODES[code].mode.neighbours)
+def test_a_mode_says_how_it_is_told_from_each_neighbour(code: str) -> None:
+    """Full sentences of its own, short enough to be read at night."""
+    told = list(MODES[code].mode.neighbours.values())
 
-    one_way = {
-        other
-        for other in mine & set(FAULTS)
-        if code not in MODES[other].mode.neighbours and not mine & set(MODES[other].mode.neighbours)
-    }
+    assert [how for how in told if not (how[:1].isupper() and how.endswith("."))] == []
+    assert [how for how in told if len(how) > LONGEST] == []
+    assert len(set(told)) == len(told)
 
-    assert {other for one, other in ONE_WAY if one == code} == one_way - (set() if code in FAULTS else one_way)
+
+@codes
+def test_a_neighbour_is_reached_from_both_sides(code: str) -> None:
+    """Whoever stands before one of two modes finds the other, or there is a reason why not."""
+    one_way = {other for other in MODES[code].mode.neighbours if code not in MODES[other].mode.neighbours}
+
+    assert {other for one, other in ONE_WAY if one == code} == one_way
+
+
+def test_a_diagnosis_that_recorded_codes_alone_is_still_read() -> None:
+    """Records and cases of older versions hold a list; nothing is said then, and nothing is lost."""
+    mode = MODES["F2"].mode
+    older = mode.model_dump(mode="json") | {"neighbours": ["F1", "F13"]}
+
+    assert {"F1": "", "F13": ""} == Mode.model_validate(older).neighbours
 
 
 @codes

@@ -14,7 +14,7 @@ from bot.domain.errors import BadConfiguration
 
 GOOD = """
 from bot.domain.diagnosis import Mode
-MODE = Mode(code={code!r}, name={name!r}, title="t", needs=(), false_positives=(), neighbours=())
+MODE = Mode(code={code!r}, name={name!r}, title="t", needs=(), false_positives=(), neighbours={{}})
 def examine(case):
     raise NotImplementedError
 """

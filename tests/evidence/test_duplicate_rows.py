@@ -3,6 +3,8 @@
 import random
 from collections import Counter
 
+import pytest
+
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicatesFinding
@@ -124,14 +126,14 @@ def test_redacted_keys_are_never_shown(orders: OrdersTable, asks: Asks) -> None:
 
 
 def test_the_answer_names_the_range_in_which_older_copies_were_looked_for(orders: OrdersTable, asks: Asks) -> None:
-    """A key of text narrows nothing, so older copies are looked for within the window's event times as well."""
+    """Nothing but the key bounds them: a copy may carry another event time."""
     before = orders.commits("a", 1, range(100))
     orders.commits("b", 1, range(90, 110))
     contract = TableContract(key=("customer",), event_time="event_time")
 
     answer = asks("duplicate_rows", orders.ask(before, contract=contract))
 
-    assert answer.sources[1] == "older rows with customer and event_time in the window's range"
+    assert answer.sources[1] == "older rows with customer in the window's range"
 
 
 def test_a_key_that_the_table_does_not_have_is_named(orders: OrdersTable, asks: Asks) -> None:
@@ -163,6 +165,24 @@ def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, 
             len(repeated),
             sum(repeated.values()) - len(repeated),
         )
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_compaction_is_passed_over_if_it_kept_all_rows(orders: OrdersTable, asks: Asks, keeps: bool) -> None:
+    """One that wrote more or fewer rows than it read is looked at: the copies may be its own."""
+    orders.commits("a", 1, range(20))
+    before = orders.commits("a", 2, range(20, 40))
+    first = orders.commits("a", 3, range(40, 60))
+    orders.compacts(rows([*range(60), *(() if keeps else (7, 45))]))
+    again = orders.commits("b", 3, range(55, 70))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert (duplicates_of(answer).keys, duplicates_of(answer).extra_rows) == ((5, 5) if keeps else (7, 7))
+    assert ("rows that the window appended" in answer.sources) == keeps
+    if keeps:
+        assert duplicates_of(answer).rows_checked == 35
+        assert pairs_of(answer) == {(first, again, 5)}
 
 
 def test_a_window_that_begins_at_a_rolled_back_commit_is_read_from_where_main_left_it(

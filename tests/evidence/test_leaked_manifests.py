@@ -291,3 +291,20 @@ def test_a_folder_that_could_not_be_listed_is_inconclusive(orders: OrdersTable, 
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.finding is None
+
+
+def test_a_manifest_below_which_another_run_took_over_is_given_up(orders: OrdersTable, asks: Asks) -> None:
+    """Flink has forgotten the restore; that the number was committed by the next run tells that it came from below,
+    and one above it tells nothing."""
+    before = orders.commits("a", 3, range(10))
+    orders.leaves_manifest("a", 4, {"four.parquet": range(10, 20)})
+    orders.leaves_manifest("a", 3, {"three.parquet": range(100, 110)}, operator=OperatorId("c" * 32))
+    orders.commits("b", 4, range(10, 20))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert sorted(told(answer)) == [(3, LeakStanding.LOST_STATE, 1, 10), (4, LeakStanding.GIVEN_UP, 1, 10)]
+    assert finding_of(answer).lost_rows == 10
+    (given_up,) = finding_of(answer).of(LeakStanding.GIVEN_UP)
+    assert "took over from below checkpoint 4" in given_up.reason

@@ -126,7 +126,7 @@ def test_sink_schema_spec_refs_and_delete_files_are_told(orders: OrdersTable, as
     cells = dict(zip(COLUMNS, answer.rows[-1], strict=True))
     assert (row.sink, row.schema_id, row.spec_ids, row.added_delete_files) == (Sink.FLINK_V1, 0, (0,), 2)
     assert (row.refs, cells["refs"]) == (("main", "waterline"), "waterline")
-    assert (cells["writer"], cells["files"], cells["positions"]) == ("FlinkSink", "+3", "3–5")
+    assert (cells["writer"], cells["files"], cells["deletes"], cells["positions"]) == ("FlinkSink", "+1", "+2", "3–5")
 
 
 def test_a_leaked_checkpoint_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:

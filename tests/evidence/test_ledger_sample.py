@@ -1,11 +1,12 @@
-"""Which ten commits of a long ledger are shown."""
+"""Which ten commits of a long ledger are shown, and in which cells."""
 
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.flink import CheckpointKind
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.ledger import LedgerRow
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.ledger import LedgerRow, Sink
 from spark_tasks._chain import telling
+from spark_tasks._ledger_cells import COLUMNS, lines_of
 from tests.tables import job
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -49,3 +50,59 @@ def test_a_short_ledger_is_shown_whole() -> None:
     rows = [commit(n, "a") for n in range(7)]
 
     assert telling(rows) == rows
+
+
+def cells_of(row: LedgerRow, *, readers_known: bool = True) -> dict[str, str]:
+    """The line of one commit, by column."""
+    [line] = lines_of([row], readers_known=readers_known, looked_at=NOON)
+    return dict(zip(COLUMNS, line, strict=True))
+
+
+def test_readers_that_nobody_could_ask_for_are_unknown() -> None:
+    """An empty cell would say that nobody read it."""
+    row = commit(4, "a")
+
+    assert ("", "unknown") == tuple(cells_of(row, readers_known=known)["read by"] for known in (True, False))
+
+
+def test_a_line_says_by_what_a_commit_was_written() -> None:
+    """Operator, subtasks, delete files, what it did and on which commit; within the twenty columns of Slack's table."""
+    row = commit(4, "a").model_copy(
+        update={
+            "operator_id": OperatorId("b0c4849fdea766ab199107cc0073124e"), "subtasks": (0, 3), "attempts": (1,),
+            "added_delete_files": 2, "removed_delete_files": 1, "operation": "overwrite", "sink": Sink.FLINK_V2,
+            "parent_id": SnapshotId(5130840912223377421), "schema_id": 1, "spec_ids": (0, 1),
+        }
+    )  # fmt: skip
+
+    told = cells_of(row)
+
+    assert ("b0c484", "0, 3", "1") == (told["operator"], told["subtasks"], told["attempts"])
+    assert ("+1", "+2 −1") == (told["files"], told["deletes"])
+    assert ("IcebergSink, overwrite", "…377421", "1, 0/1") == (told["writer"], told["parent"], told["schema, spec"])
+    assert len(COLUMNS) <= 20
+
+
+def test_what_a_phone_shows_first_comes_first() -> None:
+    """Which checkpoint of which run, when, whether it counts, what is missing before it, how much, and who read it."""
+    assert ("checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by") == COLUMNS[:7]
+
+
+def test_a_flink_commit_without_operator_says_so_and_sparks_has_none() -> None:
+    """Iceberg before 1.2 wrote no operator id."""
+    flinks = commit(4, "a")
+    sparks = flinks.model_copy(update={"job_id": None, "checkpoint_id": None, "engine": "spark"})
+
+    assert ("unknown", "") == (cells_of(flinks)["operator"], cells_of(sparks)["operator"])
+
+
+def test_the_day_is_told_where_not_all_is_of_the_day_of_the_look() -> None:
+    """A commit of last night is not one of this noon."""
+    rows = [commit(4, "a")]
+
+    said = [
+        lines_of(rows, readers_known=True, looked_at=at)[0][COLUMNS.index("committed")]
+        for at in (NOON, NOON + timedelta(days=1))
+    ]
+
+    assert ["12:00:04", "2026-11-03 12:00:04"] == said

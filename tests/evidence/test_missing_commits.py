@@ -1,6 +1,6 @@
 """Every checkpoint id without a commit on main is told with its reason, or as one that nothing explains."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -9,7 +9,9 @@ from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun
 from bot.domain.ids import DRAINED, CheckpointId
 from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen
-from spark_tasks._missing_commits import missing_after, missing_before
+from bot.domain.table import Snapshot
+from spark_tasks._missing_between import missing_before
+from spark_tasks._missing_commits import missing_after
 from spark_tasks._sinks import Sinks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
 from tests.tables import OrdersTable, unseen
@@ -213,3 +215,22 @@ def test_each_range_names_its_run_and_what_showed_it(orders: OrdersTable) -> Non
 
     assert (found.first, found.last, found.reason) == (CheckpointId(4), CheckpointId(4), SkipReason.LEAKED)
     assert (found.job_id, found.detail) == ("a" * 32, "its Flink manifest is still on storage")
+
+
+def test_main_is_walked_only_as_far_as_the_commit_before(orders: OrdersTable) -> None:
+    commits(orders, "a", 1, 2, 3, 4, 6)
+    world = orders.ask(None, jobs=[run("a")]).observation
+    looked_at: list[CheckpointId | None] = []
+
+    class Told(tuple[Snapshot, ...]):
+        def __iter__(self) -> Iterator[Snapshot]:
+            for snapshot in super().__iter__():
+                looked_at.append(snapshot.checkpoint_id)
+                yield snapshot
+
+    head, *below = world.table.chain
+    vars(world.table)["chain"] = Told((head, *below))
+    sinks = Sinks(world.jobs.values)
+    assert [words for found in missing_before(world, sinks, [head]).values() for words in told(found)] == ["5 empty"]
+    assert looked_at[:3] == [6, 4, 3]
+    assert 1 not in looked_at, "the table's history was read"

@@ -1,6 +1,12 @@
 """The commands of the terminal on a real table with a real Spark: what they print, and what a saved case keeps."""
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +57,36 @@ def test_one_task_answers_for_the_window_that_was_asked(config: str, orders: Ord
     assert first == answer["window"]["since"]
 
 
+def test_ctrl_c_at_a_terminal_ends_the_task_and_leaves_stdout_clean(config: str, orders: OrdersTable) -> None:
+    """A real process with a real terminal at stderr: progress there, nothing on stdout, exit code 130."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "bot.cli", "evidence", "duplicate_rows", ORDERS, "--json", "-c", config]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+
+    try:
+        while b"duplicate_rows" not in shown:
+            shown += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        shown += b"".join(_until_closed(ours))
+        answered = process.communicate()[0]
+    finally:
+        process.kill()
+        os.close(ours)
+
+    assert b"Looking at the table" in shown
+    assert b"Cancelled." in shown
+    assert (130, b"") == (process.returncode, answered)
+
+
+def _until_closed(terminal: int) -> Iterator[bytes]:
+    """What comes until the other side is closed."""
+    with contextlib.suppress(OSError):
+        while told := os.read(terminal, 4096):
+            yield told
+
+
 def test_an_unknown_task_is_refused_with_those_that_exist(config: str) -> None:
     """A typing error costs no Spark."""
     told = RUN.invoke(app, ["evidence", "duplicate_row", ORDERS, "-c", config])
@@ -77,6 +113,21 @@ def test_the_doctor_names_a_table_that_can_be_read_and_not_committed_to(config: 
     assert "commits to sales.orders" not in before
     assert "commits to sales.orders" in after.stdout
     assert 1 == after.exit_code
+
+
+def test_the_doctor_says_that_positions_are_taken_for_those_of_one_source_partition(config: str) -> None:
+    """Before anybody needs to know whether rows are missing."""
+    blind = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"}).stdout
+    content = YAML().load(Path(config))
+    content["tables"][str(ORDERS)]["contract"]["position_partition"] = "source_partition"
+    with Path(config).open("w") as file:
+        YAML().dump(content, file)
+
+    told = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"}).stdout
+
+    assert "source_position is compared as if the source had one partition" in blind
+    assert "`position_partition`" in blind
+    assert "as if the source had one partition" not in told
 
 
 def test_a_saved_case_is_diagnosed_the_same_without_any_source(config: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What an execution does when an effect is refused, or when nobody heard whether it happened."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ class Scene:
 
     def __init__(self, folder: Path, record: Store) -> None:
         self.damaged = Damaged.made_in(folder)
+        self.record = record
         self.store = IncidentStore(record.journal, SystemClock())
         self.incident = self.damaged.approved(self.store)
         self.before = len(self.damaged.flink.calls)
@@ -44,6 +46,15 @@ class Scene:
 
     def carries_on(self) -> None:
         self.executions.carry_on(self.incident, PROPOSAL)
+
+    def somebody_edits_the_record(self, old: str, new: str) -> None:
+        """By SQL, past the bot; what it has read is forgotten, as by a restart."""
+        with sqlite3.connect(self.damaged.folder / "journal.db") as database:
+            sql = "UPDATE journal SET body = replace(body, ?, ?) WHERE kind = 'proposal-made'"
+            assert database.execute(sql, (old, new)).rowcount == 1
+        database.close()
+        self.store = IncidentStore(self.record.journal, SystemClock())
+        assert new in self.view.proposal.model_dump_json()
 
     def backfill_commits(self) -> None:
         from tests.little_flink import open_catalog
@@ -70,6 +81,19 @@ def test_commits_of_the_run_that_is_to_be_stopped_do_not_stand_in_the_way(scene:
 
     assert scene.view.state is ProposalState.APPLIED
     assert scene.calls == ["stop", "start"]
+
+
+def test_what_was_changed_in_the_record_after_the_approval_is_not_carried_out(scene: Scene) -> None:
+    """Somebody writes to the database, and the bot starts again: the yes was to something else."""
+    scene.somebody_edits_the_record('"keep_head_as":"', '"keep_head_as":"elsewhere-')
+
+    with pytest.raises(Refused, match="is not what was approved: its record was changed since") as refused:
+        scene.begins()
+
+    assert "Nothing was carried out" in refused.value.found
+    assert "waterline record verify" in refused.value.remedy
+    assert scene.view.state is ProposalState.APPROVED
+    assert scene.calls == []
 
 
 def test_a_commit_of_another_writer_supersedes_before_anything_is_done(scene: Scene) -> None:

@@ -40,7 +40,7 @@ def fill(store: Store) -> None:
         if key == "wl-2/card":
             store.outbox.sent(key, 1, "1762160400.000100")
         elif key == "wl-2/failed":
-            store.outbox.failed(key, "channel_not_found")
+            store.outbox.failed(key, 1, "channel_not_found")
     store.outbox.postpone("wl-2/failed", NINE + timedelta(seconds=30), "429", whole_channel=True)
     store.cursor.set("slack", open_one.id, 5)
 

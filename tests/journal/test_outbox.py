@@ -42,6 +42,42 @@ def test_a_message_is_put_once(store: Store) -> None:
     assert store.outbox.claim(LATER) is None
 
 
+@pytest.mark.parametrize(("lost", "tries"), [(0, 1), (2, 3)])
+def test_what_was_refused_is_sent_again_only_when_it_is_asked_for(store: Store, lost: int, tries: int) -> None:
+    """The refused try left nothing behind and is not counted; those whose answer was lost are."""
+    store.outbox.put(_card())
+    for _ in range(lost):
+        store.outbox.claim(NINE)
+        store.outbox.postpone("wl-1/card", NINE, "internal_error", whole_channel=False)
+    store.outbox.claim(NINE)
+    store.outbox.failed("wl-1/card", 1, "not_in_channel")
+    before = store.outbox.claim(LATER)
+
+    store.outbox.again("wl-1/card")
+    store.outbox.again("wl-1/card")
+
+    post = store.outbox.claim(LATER)
+    assert before is None
+    assert post is not None
+    assert post.tries == tries
+    store.outbox.sent("wl-1/card", post.wanted, "1.1")
+    store.outbox.again("wl-1/card")
+    assert _state(store) == "sent"
+
+
+def test_what_is_wanted_again_while_its_refusal_is_written_is_not_lost(store: Store) -> None:
+    """The refusal is told before the post is marked: somebody may have asked for it once more in between."""
+    store.outbox.put(_card())
+    store.outbox.claim(NINE)
+    store.outbox.again("wl-1/card")
+
+    store.outbox.failed("wl-1/card", 1, "not_in_channel")
+
+    post = store.outbox.claim(LATER)
+    assert post is not None
+    assert post.tries == 1
+
+
 def test_touches_are_coalesced_to_the_newest_revision(store: Store) -> None:
     """Five changes while a message waits are one update."""
     store.outbox.put(_card())
@@ -156,7 +192,7 @@ def test_a_reply_whose_thread_will_never_begin_goes_out_alone(store: Store, root
     if root == "failed":
         store.outbox.put(_card())
         store.outbox.claim(NINE)
-        store.outbox.failed("wl-1/card", "invalid_blocks")
+        store.outbox.failed("wl-1/card", 1, "invalid_blocks")
 
     claimed = store.outbox.claim(NINE)
 
@@ -169,7 +205,7 @@ def test_a_refused_message_is_not_repeated(store: Store) -> None:
     store.outbox.put(_card())
     store.outbox.claim(NINE)
 
-    store.outbox.failed("wl-1/card", "channel_not_found")
+    store.outbox.failed("wl-1/card", 1, "channel_not_found")
     store.outbox.touch("wl-1/card")
 
     post = store.outbox.find("wl-1/card")

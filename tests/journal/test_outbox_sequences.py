@@ -91,8 +91,18 @@ class OutboxMachine(RuleBasedStateMachine):
         """Slack will never take it."""
         post = self.expected.get(key)
         if post and post.state == "sending":
-            self.outbox.failed(key, "invalid_blocks")
-            post.state = "failed"
+            self.outbox.failed(key, post.claimed, "invalid_blocks")
+            post.state = "queued" if post.wanted > post.claimed else "failed"
+
+    @rule(key=KEYS)
+    def again(self, key: str) -> None:
+        """What was refused is wanted once more; nothing else moves."""
+        post = self.expected.get(key)
+        self.outbox.again(key)
+        if post and post.state == "failed":
+            post.state = "queued"
+        elif post and post.state == "sending":
+            post.wanted += 1
 
     @rule()
     def dies_and_starts(self) -> None:

@@ -1,7 +1,8 @@
 """Runs the matrix: every story on a real lab, and what the bot says of it. `python -m tests.matrix [NAME…]`.
 
 With names (of runs or of stories) only these are run. `--again` runs nothing and has the saved cases diagnosed anew,
-after a change of the bot. Ends with 1 when an answer does not agree.
+after a change of the bot; `--page` only writes the page from the kept answers. Ends with 1 when an answer does not
+agree.
 """
 
 import sys
@@ -14,7 +15,7 @@ from bot.lab.errors import LabError
 from bot.lab.lab import Lab
 from tests.matrix.asking import CASES, asked, asked_again
 from tests.matrix.plan import RUNS, Run
-from tests.matrix.told import Told, keep, kept
+from tests.matrix.told import Told, keep, kept, write_page
 
 HOME = Path(tempfile.gettempdir()) / "waterline-matrix"
 """Not below the project: cases hold the paths of what they were read from."""
@@ -33,6 +34,9 @@ def main(names: list[str]) -> int:
     """One lab for each kind of Flink; each run has a new table, a new job and a Flink that lists no other."""
     if names == ["--again"]:
         return again()
+    if names == ["--page"]:
+        write_page(kept())
+        return 0
     wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
     disagreeing = []
     for (version, taskmanagers, wired), runs in groupby(

@@ -1,8 +1,10 @@
 """The page of the matrix says what was kept, and the matrix leaves no story out."""
 
+import pytest
+
 from bot.lab.stories import stories
-from tests.matrix.plan import RUNS, Run
-from tests.matrix.told import PAGE, Told, kept, page
+from tests.matrix.plan import NOT_PRODUCED, RUNS, Run
+from tests.matrix.told import CODES, PAGE, Told, kept, page
 
 
 def told_of(run: Run, *codes: str) -> Told:
@@ -27,6 +29,31 @@ def test_every_story_is_run_and_no_run_is_there_twice() -> None:
 
     assert set(stories()) == told
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_mode_is_expected_of_a_run_or_listed_with_the_reason(code: str) -> None:
+    """A mode that nobody has produced, and nobody says so, looks like one that is proven."""
+    reasons = [why for what, why in NOT_PRODUCED if what == code]
+
+    assert any(code in run.expected for run in RUNS) or reasons
+    assert all(why.endswith(".") for why in reasons)
+
+
+def test_the_index_names_the_runs_of_a_mode() -> None:
+    """Those that were made for it first and in bold, others that showed it after them; and what was not run yet."""
+    fork = next(run for run in RUNS if run.expected == ("F13",))
+    other = next(run for run in RUNS if run.expected == ("F6",))
+    by_hand = next(run for run in RUNS if run.made == "constructed" and run.expected == ("F1",))
+    answers = {
+        run.name: told_of(run, *codes) for run, codes in ((other, ("F6", "F13")), (fork, ("F13",)), (by_hand, ("F1",)))
+    }
+
+    written = page(answers)
+
+    assert f"| F13 | **{fork.name}**, {other.name} |" in written
+    assert f"| F1 | **{by_hand.name}**\\* |" in written
+    assert "| F9 | planned and not run yet: data-file-removed-v2 |" in written
 
 
 def test_a_code_too_many_does_not_agree() -> None:

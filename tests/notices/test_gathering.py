@@ -1,18 +1,25 @@
 """What a consumer can be told: only what was seen, and never 'nothing' where nobody looked."""
 
+import html
+from collections.abc import Mapping
 from datetime import timedelta
+
+import pytest
 
 from bot.domain.evidence import Verdict
 from bot.domain.findings import DuplicatesFinding
-from bot.domain.ids import JobId, SnapshotId
+from bot.domain.ids import SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.pins import pins_for
+from bot.domain.promises import LAST_WORDS
 from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.table import HeadMove, Ref, TableState
-from bot.notices import NoticeFacts, facts_for
-from bot.notices.facts import NotObserved, ReadAbove, ReadersUnknown
+from bot.domain.table import HeadMove, TableState
+from bot.notices import NoticeFacts, NoticeTemplate, facts_for, render
+from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, HEAD_AFTER
 from tests.incidents import Story
+from tests.published import table_rewound
 
 NOBODY_FAR: Seen[FarRead] = Seen(source="lineage events", values=())
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1", owner="team revenue")
@@ -23,35 +30,19 @@ def _read(snapshot: int | None, *, consumer: str = "revenue_daily", run: str = "
     return ReadRun(consumer=consumer, run_id=run, at=at, snapshot_id=None if snapshot is None else SnapshotId(snapshot))
 
 
-def _facts(story: Story, *reads: ReadRun, table: TableState | None = None) -> NoticeFacts:
+def _facts(story: Story, *reads: ReadRun, table: TableState | None = None, kind: str = "update") -> NoticeFacts:
     seen: Seen[ReadRun] | NotSeen = Seen(source="lineage events", values=reads)
     state = table or orders.table_state()
-    return facts_for(story.incident, REVENUE, state, seen, NOBODY_FAR, now=orders.NINE, next_update_minutes=30)
-
-
-def _rewound() -> TableState:
-    """Main is back at run A's last commit; run C's first commit is proven, and its second came after the proof."""
-    state = orders.table_state()
-    good = next(s for s in state.snapshots if s.snapshot_id == orders.GOOD)
-    moves = [*state.head_moves, HeadMove(at=orders.NINE + timedelta(minutes=18), snapshot_id=orders.GOOD)]
-    snapshots = [*state.snapshots]
-    for checkpoint, snapshot_id in ((11, HEAD_AFTER), (12, SnapshotId(HEAD_AFTER + 1000))):
-        commit = {
-            "snapshot_id": snapshot_id,
-            "parent_id": moves[-1].snapshot_id,
-            "sequence_number": checkpoint - 1,
-            "committed_at": orders.NINE + timedelta(minutes=9 + checkpoint),
-            "summary": {"flink.job-id": JobId(orders.RUN_C), "flink.max-committed-checkpoint-id": str(checkpoint)},
-        }
-        snapshots.append(good.model_copy(update=commit))
-        moves.append(HeadMove(at=snapshots[-1].committed_at, snapshot_id=snapshot_id))
-    return state.model_copy(
-        update={
-            "head": moves[-1].snapshot_id,
-            "snapshots": tuple(snapshots),
-            "head_moves": tuple(moves),
-            "refs": (Ref(name="waterline", kind="tag", snapshot_id=HEAD_AFTER),),
-        }
+    return facts_for(
+        story.incident,
+        REVENUE,
+        state,
+        seen,
+        NOBODY_FAR,
+        kind=kind,
+        contract=orders.contract(),
+        now=orders.NINE,
+        next_update_minutes=30,
     )
 
 
@@ -79,6 +70,36 @@ def test_the_trusted_snapshot_says_whether_the_tag_stands_on_it(story: Story) ->
     assert plain is not None
     assert (tagged.snapshot_id, tagged.checkpoint_id, tagged.by_tag) == (orders.GOOD, 10, True)
     assert (plain.snapshot_id, plain.by_tag) == (orders.GOOD, False)
+
+
+@pytest.mark.parametrize("name", ["sales.orders", "sales.order-lines", "it's.*_all_*"])
+def test_every_engine_is_shown_how_to_read_it_as_the_trust_page_does(
+    story: Story, templates: Mapping[str, NoticeTemplate], name: str
+) -> None:
+    """To the letter: what is copied is run, so that no character may be made harmless."""
+    story.opens()
+    table = orders.table_state().model_copy(update={"name": TableName(name)})
+
+    text = html.unescape(render(templates["first_warning"], _facts(story, table=table)))
+
+    pins = pins_for(table, orders.GOOD)
+    assert [pin.engine for pin in pins if f" {pin.engine}\n{pin.following or pin.exact}\n" in text] == [
+        "Spark", "Trino", "Flink", "PyIceberg", "DuckDB",
+    ]  # fmt: skip
+
+
+def test_what_the_metadata_does_not_list_any_more_is_not_offered(
+    story: Story, templates: Mapping[str, NoticeTemplate]
+) -> None:
+    """An expired snapshot cannot be read."""
+    story.opens()
+    state = orders.table_state()
+    kept = tuple(s for s in state.snapshots if s.snapshot_id != orders.GOOD)
+
+    text = render(templates["first_warning"], _facts(story, table=state.model_copy(update={"snapshots": kept})))
+
+    assert "VERSION AS OF" not in text
+    assert "it cannot be read any more" in text
 
 
 def test_without_a_trusted_snapshot_nothing_is_offered(story: Story) -> None:
@@ -120,7 +141,15 @@ def test_lineage_that_is_down_is_not_nobody(story: Story) -> None:
     down = orders.not_seen("lineage events")
 
     facts = facts_for(
-        story.incident, REVENUE, orders.table_state(), down, down, now=orders.NINE, next_update_minutes=30
+        story.incident,
+        REVENUE,
+        orders.table_state(),
+        down,
+        down,
+        kind="update",
+        contract=orders.contract(),
+        now=orders.NINE,
+        next_update_minutes=30,
     )
 
     assert facts.reading == ReadersUnknown(source="lineage events", reason="lineage events refused the connection.")
@@ -147,7 +176,7 @@ def test_after_the_rewind_only_what_was_taken_back_is_affected(story: Story) -> 
     """New commits on the proven table are not under review; who read the old ones is told so."""
     story.opens().proposes().approves().rewinds().verifies()
 
-    facts = _facts(story, _read(orders.HEAD, run="wrong"), _read(HEAD_AFTER, run="right"), table=_rewound())
+    facts = _facts(story, _read(orders.HEAD, run="wrong"), _read(HEAD_AFTER, run="right"), table=table_rewound())
 
     assert facts.affected is not None
     assert facts.affected.taken_back
@@ -207,3 +236,11 @@ def test_the_next_word_is_promised_while_the_incident_is_open(story: Story) -> N
     assert while_open.next_word_at == orders.NINE + timedelta(minutes=30)
     assert (while_open.channel, while_open.responder, while_open.owner) == (CHANNEL, ANA, "team revenue")
     assert _facts(story).next_word_at is None
+
+
+@pytest.mark.parametrize("kind", sorted(LAST_WORDS))
+def test_the_last_notice_promises_no_further_one(story: Story, kind: str) -> None:
+    """Neither people nor programs wait for a word that the timers do not remind anybody of."""
+    story.opens()
+
+    assert _facts(story, kind=kind).next_word_at is None

@@ -26,7 +26,9 @@ def test_a_good_message_has_no_problem(tmp_path: Path) -> None:
     [
         ("Hello\n{{ nobody }}\n", 7, "There is no fact nobody"),
         ("Hello\n\n{% if stage == 'no such' %}\n{{ hidden }}\n{% endif %}\n", 9, "There is no fact hidden"),
-        ("Hello\n{{ trusted.nothing }}\n", 7, "no attribute 'nothing'"),
+        ("Hello\n{{ trusted.nothing }}\n", 7, "There is no fact trusted.nothing"),
+        ("Hello\n{% for r in reading.runs[:3] %}\n{{ r.gone }}\n{% endfor %}\n", 8, "reading.runs[].gone"),
+        ("Hello\n{% if stage == 'none' %}{{ affected.ranges[0].lost }}{% endif %}\n", 7, "affected.ranges[].lost"),
         ("Hello\n{% if %}\n", 7, "This is not a template"),
         ("{{ table | upside_down }}\n", 6, "No filter named 'upside_down'"),
         ('Hello\n{% include "_gone.md.j2" %}\n', 7, "_gone.md.j2"),

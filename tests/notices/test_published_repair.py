@@ -10,8 +10,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, observed_readers, render
-from bot.notices.facts import NotObserved, ReadAbove
-from bot.notices.gather import affected_commits
+from bot.notices.affecting import affected_commits
+from bot.notices.reading import NotObserved, ReadAbove
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.incidents import Story
@@ -29,8 +29,8 @@ def _reads(snapshot: SnapshotId) -> Seen[ReadRun]:
 
 def _facts(story: Story, snapshot: SnapshotId) -> NoticeFacts:
     return facts_for(
-        story.incident, REVENUE, table_published(), _reads(snapshot), NOBODY_FAR, now=orders.NINE,
-        next_update_minutes=30,
+        story.incident, REVENUE, table_published(), _reads(snapshot), NOBODY_FAR, kind="recovered",
+        contract=orders.contract(), now=orders.NINE, next_update_minutes=30,
     )  # fmt: skip
 
 

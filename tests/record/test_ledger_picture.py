@@ -89,6 +89,8 @@ def test_what_is_left_out_is_counted() -> None:
     told = drawn(ledger(*rows))
 
     assert told.left_out == 100 - MOST
+    assert "70 older commits are not drawn" in texts(told)
+    assert ". 70 older commits are not drawn. " in told.alt
     assert str(100) in texts(told)
     assert str(100 - MOST) not in texts(told)
 
@@ -129,6 +131,14 @@ def test_missing_checkpoints_and_readers_are_written_beside_their_commits() -> N
     assert not [text for text in shown if "empty" in text or "pending" in text]
 
 
+def test_readers_that_nobody_could_ask_for_are_not_told_as_none() -> None:
+    """That no reader is drawn means nothing then, and the words say so."""
+    known, unknown = (drawn(Ledger(rows=(commit(1),), readers_known=known)) for known in (True, False))
+
+    assert "unknown" not in known.alt
+    assert "Who read them is unknown." in unknown.alt
+
+
 def test_everything_is_inside_the_picture() -> None:
     """Many writers, long names and long ids reach no edge."""
     reads = tuple(
@@ -157,10 +167,34 @@ def test_the_picture_says_itself_in_words() -> None:
     alt = drawn(ledger(*rows, trailing=(gap(4, 5, SkipReason.SKIPPED),))).alt
 
     assert alt == (
-        "3 commits from 09:00:01 to 09:00:03 UTC. Run aaaaaa committed checkpoints 1 to 2. Run bbbbbb committed "
-        "checkpoint 3. 1 of them no longer in the table. Checkpoints 4–5 skipped. Revenue_daily read …1. No snapshot "
-        "is trusted."
+        "3 commits from 3 Nov 2026, 09:00:01 UTC to 09:00:03 UTC. Run aaaaaa committed checkpoints 1 to 2. Run bbbbbb "
+        "committed checkpoint 3. 1 of them no longer in the table. Checkpoints 4–5 skipped. Revenue_daily read …1. No "
+        "snapshot is trusted."
     )
+
+
+def test_the_day_is_said_where_another_one_begins() -> None:
+    """Above the newest mark, and on a line of its own above the first of each older day; in words too."""
+    night = timedelta(hours=-10)
+    rows = (*(commit(n, committed_at=orders.NINE + night) for n in (1, 2)), commit(3), commit(4))
+
+    told = drawn(ledger(*rows, trailing=(gap(5, 5, SkipReason.SKIPPED),)))
+
+    days = {label.text: label.y for label in told.labels if "2026" in label.text}
+    times = [label.y for label in told.labels if label.text in ("09:00:04", "09:00:03", "23:00:00")]
+    assert ["3 Nov 2026", "2 Nov 2026"] == list(days)
+    assert days["3 Nov 2026"] < min(times)
+    assert times[1] < days["2 Nov 2026"] < times[2]
+    assert told.alt.startswith("4 commits from 2 Nov 2026, 23:00:00 UTC to 3 Nov, 09:00:04 UTC. ")
+
+
+def test_one_day_is_said_once_and_takes_no_room() -> None:
+    """Beside the names of the lanes: a phone shows as many commits as before."""
+    told = drawn(ledger(commit(1), commit(2)))
+
+    [day] = [label for label in told.labels if "2026" in label.text]
+    assert ("3 Nov 2026", True) == (day.text, day.y < 42)
+    assert told.height == 42 + 2 * 22 + 12
 
 
 def test_the_png_shows_lanes_in_their_colours_and_the_water() -> None:

@@ -39,7 +39,7 @@ def test_every_finding_says_what_was_seen_and_what_to_do(story: Story) -> None:
     findings = review(story.opens().incident, orders.observation(), orders.contract())
 
     contracts = [finding.contract for finding in findings]
-    assert contracts == ["state"] * 3 + ["checkpoint"] * 4 + ["table"] * 3
+    assert contracts == ["state"] * 5 + ["checkpoint"] * 5 + ["table"] * 3
     assert all(finding.observed and finding.action for finding in findings)
 
 

@@ -63,7 +63,7 @@ class RepairScene:
             name=ORDERS,
             job=JOB,
             contract=CONTRACT,
-            consumers=(),
+            consumers=setup.pop("consumers", ()),
             policies={"default": policy},
             next_update_minutes=30,
             warn_after_minutes=600,

@@ -1,11 +1,15 @@
 """A repair is made on a branch, proven there, and published by a second approval; until then main is untouched."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
+from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from tests.repairs.conftest import Positions
-from tests.repairs.scene import RUN, RepairScene
+from tests.repairs.scene import ANA, RUN, RepairScene
 
 PROOF = ("ledger", "duplicate_commits", "duplicate_files", "duplicate_rows")
 LEAKS = ("ledger", "leaked_manifests", "missing_positions")
@@ -81,6 +85,44 @@ def test_a_repair_is_not_published_over_a_commit_on_main(scene: RepairScene, pos
         scene.proposes("publish_repair")
 
 
+def test_a_repair_that_nobody_has_verified_is_not_published(scene: RepairScene) -> None:
+    """Carried out is not proven: people may ask for the publication by hand, and are told what is missing."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    rehearsal = scene.carries_out(scene.proposes("drop_duplicated_commit"))
+
+    with pytest.raises(Refused, match="is not proven, so it cannot be published") as refused:
+        scene.proposes("publish_repair")
+
+    assert "it was not verified" in refused.value.found
+    assert "drop_repair_branch" in refused.value.remedy
+    scene.proves(rehearsal)
+    assert scene.proposes("publish_repair").state is ProposalState.PROPOSED
+
+
+def test_a_repair_whose_verification_failed_is_not_published_and_can_be_given_up(
+    scene: RepairScene, positions: Positions
+) -> None:
+    """The branch still holds a row twice: what failed is said, main stays, and the way out is open."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.orders.appends(scene.orders.live().slice(0, 1))
+    scene.commits_again(3)
+    again = scene.commits_again(3)
+    scene.opens(*PROOF, remedy="drop-duplicated-commit")
+    rehearsal = scene.carries_out(scene.proposes("drop_duplicated_commit"))
+    proof = scene.proves(rehearsal)
+    assert not proof.passed
+
+    with pytest.raises(Refused, match="the verification did not pass") as refused:
+        scene.proposes("publish_repair")
+
+    assert "No row is there twice: " in refused.value.found
+    assert "Verify again" in refused.value.remedy
+    assert scene.table.head == again
+    assert scene.carries_out(scene.proposes("drop_repair_branch")).state is ProposalState.APPLIED
+
+
 def test_a_repair_that_is_given_up_leaves_main_and_the_job_as_they_were(
     scene: RepairScene, positions: Positions
 ) -> None:
@@ -97,3 +139,85 @@ def test_a_repair_that_is_given_up_leaves_main_and_the_job_as_they_were(
     assert again in scene.table.chain_ids
     assert len(scene.alive) == 1
     assert [s.checkpoint_id for s in scene.table.chain[:3]] == [5, 4, 3]
+
+
+def test_an_undone_publication_has_the_job_go_on_from_the_rehearsals_stop(
+    scene: RepairScene, positions: Positions
+) -> None:
+    """Main is where the branch began, fault and all, and what the new run had read is read again."""
+    scene.flink.checkpoints(RUN, 3)
+    again = scene.commits_again(3)
+    scene.opens(*PROOF)
+    _published(scene)
+
+    undo = scene.carries_out(scene.view(scene.services.proposals.undo(scene.incident, None, "No.", by=ANA)))
+
+    assert undo.state is ProposalState.APPLIED, undo.result
+    assert again in scene.table.chain_ids
+    assert len(scene.alive) == 1
+    assert [s.checkpoint_id for s in scene.table.chain[:3]] == [5, 4, 3]
+    assert positions(scene, "main") == sorted([*range(50), *range(20, 30)])
+
+
+def test_an_undone_publication_without_that_state_says_what_to_start_by_hand(
+    scene: RepairScene, positions: Positions
+) -> None:
+    """Main goes back nevertheless; nothing is started that would lose or repeat rows."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    _published(scene)
+    [taken] = [each for each in scene.flink.savepoints.glob(f"savepoint-{RUN[:6]}-*") if each.is_dir()]
+    shutil.rmtree(taken)
+
+    proposed = scene.view(scene.services.proposals.undo(scene.incident, None, "No.", by=ANA))
+    undo = scene.carries_out(proposed)
+
+    [said] = [each for each in proposed.proposal.preview.sentences if each.startswith("Start no run")]
+    assert taken.name in said
+    assert "Start the job by hand once main is back" in said
+    assert "none was alive" not in said
+    assert undo.state is ProposalState.APPLIED, undo.result
+    assert scene.alive == []
+    assert positions(scene, "main") == sorted([*range(30), *range(20, 30)])
+
+
+def test_a_repair_that_was_given_up_says_that_it_cannot_be_undone_before_and_after(scene: RepairScene) -> None:
+    """Its job goes on, and its branch is gone: taking the job off again would bring nothing back."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    scene.carries_out(scene.proposes("drop_duplicated_commit"))
+    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
+
+    with pytest.raises(Refused, match=r"cannot be undone\. It gave a repair up"):
+        scene.services.proposals.undo(scene.incident, given_up.proposal.id, "No.", by=ANA)
+
+    assert given_up.proposal.undo.startswith("It cannot be undone")
+
+
+def test_by_policy_the_branch_of_a_published_repair_stays(
+    tmp_path: Path, runner: SparkEvidenceRunner, positions: Positions
+) -> None:
+    """`keep_repair_branch: true`: what was proven can still be read by its name."""
+    scene = RepairScene(tmp_path, runner, keep_repair_branch=True)
+    try:
+        scene.flink.checkpoints(RUN, 3)
+        scene.commits_again(3)
+        scene.opens(*PROOF)
+        _published(scene)
+        branch = f"recovery-{scene.incident}"
+        view = list(scene.store.get(scene.incident).proposals.values())[-1]
+
+        assert "The branch stays, by policy." in " ".join(view.proposal.preview.sentences)
+        assert positions(scene, branch) == list(range(30))
+        assert positions(scene, "main") == list(range(50))
+    finally:
+        scene.close()
+
+
+def _published(scene: RepairScene) -> None:
+    """The repair is rehearsed, proven, and main."""
+    scene.proves(scene.carries_out(scene.proposes("drop_duplicated_commit")))
+    done = scene.carries_out(scene.proposes("publish_repair"))
+    assert done.state is ProposalState.APPLIED, done.result

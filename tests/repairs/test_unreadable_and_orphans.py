@@ -1,17 +1,31 @@
 """Files that are gone from storage, files that nothing names, and commits that were taken off main."""
 
 import os
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_server import SparkServer
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
-from tests.little_flink import JOB
+from bot.domain.ids import SnapshotId, short
+from tests.little_flink import JOB, open_catalog
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
-from tests.tables import job, of_flink, rows
+from tests.tables import ORDERS, job, of_flink, rows
+
+
+@pytest.fixture
+def writer(server: SparkServer) -> Iterator[SparkSession]:
+    """A session of its own: Spark remembers a catalog as it first knew it."""
+    session = SparkSession.builder.remote(server.url).create()
+    yield session
+    session.stop()
 
 
 def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: RepairScene, positions: Positions) -> None:
@@ -31,6 +45,46 @@ def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: Repa
     assert scene.table.head == lost
     scene.carries_out(scene.proposes("publish_repair"))
     assert positions(scene, "main") == list(range(40))
+
+
+def test_what_a_compaction_replaced_is_put_back_where_its_own_files_are_lost(
+    scene: RepairScene, writer: SparkSession, positions: Positions
+) -> None:
+    """The old files are still whole, so no row is lost; the repair is proven, published, and the job goes on."""
+    scene.flink.checkpoints(RUN, 2)
+    compacted = _compacts(scene, writer)
+    for file in _added_by(scene, compacted):
+        file.unlink()
+    scene.opens("ledger", "unreadable_files")
+
+    proposed = scene.proposes("repair_unreadable_files")
+    proof = scene.proves(scene.carries_out(proposed))
+    done = scene.carries_out(scene.proposes("publish_repair"))
+
+    assert proposed.proposal.title == f"Repair unreadable files: undo compaction {short(compacted)}"
+    said = " ".join(proposed.proposal.preview.sentences)
+    assert "put 2 files with 20 rows back" in said
+    assert "No row is lost." in said
+    assert proof.passed, proof.checks
+    assert scene.proves(done).passed
+    assert positions(scene, "main") == list(range(40))
+
+
+def test_a_compaction_whose_old_files_are_gone_too_is_repaired_by_dropping(
+    scene: RepairScene, writer: SparkSession, positions: Positions
+) -> None:
+    """What was replaced cannot be put back in part: the loss is stated instead."""
+    scene.flink.checkpoints(RUN, 2)
+    before = [Path(file) for file in scene.orders.data_folder.iterdir() if file.suffix == ".parquet"]
+    compacted = _compacts(scene, writer)
+    for file in (*_added_by(scene, compacted), before[0]):
+        file.unlink()
+    scene.opens("ledger", "unreadable_files")
+
+    proposed = scene.proposes("repair_unreadable_files")
+
+    assert "drop" in proposed.proposal.title
+    assert "These rows are lost to the table" in " ".join(proposed.proposal.preview.sentences)
 
 
 def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(scene: RepairScene) -> None:
@@ -65,17 +119,25 @@ def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, 
     scene.flink.checkpoints(RUN, 2)
     scene.flink.stop(JOB, RUN)
     scene.orders.rolls_back_to(target)
-    scene.orders.appends(rows(range(100, 105)), {"engine-name": "spark", "spark.app.id": "local-17"})
+    scene.orders.appends(rows(range(40, 45)), {"engine-name": "spark", "spark.app.id": "local-17"})
     scene.opens("ledger", "checkpoint_pairing", remedy="restore-lost-commits")
 
     rehearsal = scene.carries_out(scene.proposes("restore_lost_commits"))
 
     branch = rehearsal.proposal.rehearses_on
     assert branch is not None
-    assert positions(scene, branch) == [*range(40), *range(100, 105)]
+    assert positions(scene, branch) == list(range(45))
     head = scene.table.by_id[scene.table.ref(branch)]  # type: ignore[index]
     assert of_flink("a", 4).items() >= {k: v for k, v in head.summary.items() if k.startswith("flink.")}.items()
     assert (head.job_id, head.checkpoint_id) == (job("a"), 4)
+    proof = scene.proves(rehearsal)
+    assert proof.passed, proof.checks
+    assert proof.branch == branch
+    published = scene.carries_out(scene.proposes("publish_repair"))
+    assert published.state is ProposalState.APPLIED, published.result
+    assert scene.proves(published).passed
+    assert positions(scene, "main") == list(range(45))
+    assert scene.table.ref(branch) is None
 
 
 def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: RepairScene, positions: Positions) -> None:
@@ -94,6 +156,28 @@ def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: Repa
     assert proof.passed, proof.checks
     assert leaf in scene.table.chain_ids
     assert positions(scene, "main") == list(range(60))
+
+
+def _compacts(scene: RepairScene, writer: SparkSession) -> SnapshotId:
+    """Spark rewrites every data file, as maintenance does: a `replace` commit."""
+    lake = {"type": "sql", "uri": f"sqlite:///{scene.folder}/catalog.db", "warehouse": f"file://{scene.folder}/lake"}
+    for key, value in spark_catalog("lake", lake, {}).conf.items():
+        writer.conf.set(key, value)
+    writer.sql(
+        f"CALL lake.system.rewrite_data_files(table => '{ORDERS}', options => map('rewrite-all', 'true'))"
+    ).collect()
+    table = scene.table
+    assert table.head is not None
+    assert table.by_id[table.head].operation == "replace"
+    return table.head
+
+
+def _added_by(scene: RepairScene, commit: SnapshotId) -> list[Path]:
+    """The data files that this commit added."""
+    with closing(open_catalog(scene.folder)) as catalog:
+        files = catalog.load_table(ORDERS).inspect.entries(commit).to_pylist()
+    added = [each["data_file"]["file_path"] for each in files if each["snapshot_id"] == commit and each["status"] == 1]
+    return [Path(path.removeprefix("file://").removeprefix("file:")) for path in added]
 
 
 def _stray(path: Path, age: timedelta) -> Path:

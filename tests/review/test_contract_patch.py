@@ -73,6 +73,17 @@ def test_no_other_line_is_touched(file: Path) -> None:
     assert '+  - {name: amount, physicalType: "decimal(12, 2)"}   # gross' in diff.splitlines()
 
 
+def test_a_team_in_the_standards_own_words_stands_in_nobodys_way(file: Path) -> None:
+    """Days without quotes are days to YAML and text to the standard; a member that is odd is none of the patch's."""
+    team = "team:\n  name: Orders\n  members:\n  - {username: dana, role: Owner, dateIn: 2022-08-02}\n  - ana\n"
+    file.write_text(CONTRACT + team, encoding="utf-8")
+
+    after = applied(file, proposed(file, *CHANGES), "git", "apply", "-")
+
+    assert after.commit_every == 2 * MINUTE
+    assert team in file.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("ending", ["\r\n", "\n"], ids=["crlf", "no last line feed"])
 def test_line_ends_are_kept(file: Path, ending: str) -> None:
     """A file that was written elsewhere gets a patch that fits it."""

@@ -1,18 +1,20 @@
 """The review beside its incident: how long it took, what broke before, who mends it until when."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import ContractColumn
 from bot.domain.entries import Finding, FindingAssigned, FindingSettled, ReviewOpened
+from bot.domain.ids import UserId
 from bot.domain.review import charged, review
 from bot.domain.review_changes import contract_changes
 from bot.domain.review_comparison import comparison, earlier_of_the_same_mode
 from bot.domain.review_items import open_items, review_items
 from bot.domain.review_metrics import metrics, span
 from bot.domain.setup import TableSetup
+from bot.domain.team import Team, TeamMember
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
@@ -50,7 +52,8 @@ def test_every_span_is_between_two_entries(stories: list[Story]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (59.6, "1 min"), (250, "4 min 10 s"), (90_000, "1 d 1 h"), (3600, "1 h")]
+    ("seconds", "words"),
+    [(0, "0 s"), (0.5, "0.5 s"), (59.6, "1 min"), (250, "4 min 10 s"), (90_000, "1 d 1 h"), (3600, "1 h")],
 )
 def test_a_span_is_told_in_its_two_largest_units(seconds: float, words: str) -> None:
     """Short enough to be read aloud."""
@@ -67,6 +70,21 @@ def test_what_did_not_hold_has_an_owner_and_a_day(stories: list[Story]) -> None:
     assert items["state"].due == story.now - MINUTE + SETUP.review_due
     assert untold
     assert all(item.owner is None and not item.is_open for item in untold)
+
+
+def test_who_answers_for_the_table_mends_it_before_the_responder(stories: list[Story]) -> None:
+    """By the contract's team, on the day of the review; the configuration counts more, and approval is no matter of
+    the table's team."""
+    dana = TeamMember(name="Dana", role="Owner", slack=UserId("U0DANA0004"), since=date(2026, 1, 1))
+    left = TeamMember(name="Gil", role="Owner", slack=UserId("U0GIL00007"), until=date(2026, 11, 3))
+    setup = SETUP.model_copy(update={"team": Team(members=(left, dana))})
+    told(stories[0]).proposes().breaks_the_glass("Revenue pays out at four.")
+    findings = review(stories[0].incident, orders.observation(), orders.contract())
+
+    owners = {each.contract: each.owner for each in charged(findings, stories[0].incident, setup, at=stories[0].now)
+              if each.holds is False}  # fmt: skip
+
+    assert owners == {"state": "U0DANA0004", "checkpoint": "U0DANA0004", "table": EVE, "approval": ANA}
 
 
 def test_a_term_is_open_until_it_is_settled_and_again_when_handed_on(stories: list[Story]) -> None:

@@ -11,6 +11,7 @@ from bot.diagnosis._scan import scan as scan_modes
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
     ASKED_FOR,
+    END,
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -156,12 +157,15 @@ def test_what_the_first_repair_left_is_proposed_and_proven_as_well(path: Path) -
 
 @every_fault
 def test_a_repair_by_hand_is_proven_before_anybody_is_told(path: Path) -> None:
-    """After `follow-the-remedy` comes evidence, and only what it rules out leads to the good news."""
+    """After `follow-the-remedy` comes the proof and then evidence; only what it rules out leads to the good news."""
     book = read(path)
     by_hand = book.step("follow-the-remedy")
+    proof = book.step(by_hand.next or END)
 
     assert isinstance(by_hand, ManualStep)
-    assert isinstance(book.step(by_hand.next or ""), EvidenceStep)
+    assert isinstance(proof, ActionStep)
+    assert (proof.action, proof.branches["applied"]) == ("trust_present_state", proof.next)
+    assert isinstance(book.step(proof.next or END), EvidenceStep)
 
 
 def test_a_savepoint_that_does_not_pair_is_never_started_from() -> None:

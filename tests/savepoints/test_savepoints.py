@@ -1,6 +1,6 @@
 """Planned savepoints: which one counts, for which code, for whom, and the question before another one is restored."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -8,6 +8,7 @@ from bot.actions import undo_proposal
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.timeline import sentence
+from bot.service.savepoints import SavepointOffer
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from tests.rewound import ANA, BEN
 from tests.savepoints.world import WEEK, World
@@ -64,6 +65,39 @@ def test_the_savepoint_itself_is_restored_without_a_question_by_whom_the_plan_na
         world.savepoints.explain(world.scene.incident, "Because.", by=ANA)
 
 
+def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World) -> None:
+    """A reason makes nobody of them: the newer one names Ben, the one that is started from names Ana."""
+    world.plans(ANA)
+    world.takes_it()
+    plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
+    world.takes_a_newer_one(BEN)
+    proposal = world.proposes(undo_proposal.propose(plan), plan)
+    world.savepoints.explain(world.scene.incident, "The new code wrote wrong prices.", by=BEN)
+    world.ben_approves(proposal)
+
+    kept, counts = world.savepoints.catalogue(ORDERS)
+
+    assert (len(kept), counts) == (2, kept[0])
+    assert kept[0].path == "file:///newer"
+    with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
+        world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
+    world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
+
+
+def test_whom_a_plan_names_holds_after_its_day(world: World) -> None:
+    """Nothing has to be explained any more; the files are there, and so are the names."""
+    world.plans(ANA)
+    world.takes_it()
+    plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
+    world.looks_after(WEEK + timedelta(seconds=1))
+    proposal = world.proposes(undo_proposal.propose(plan), plan)
+    world.ben_approves(proposal)
+
+    with pytest.raises(Refused, match="not yours to restore"):
+        world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
+    world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
+
+
 def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
     """It is still in the catalogue, and counts no more."""
     world.plans()
@@ -94,3 +128,33 @@ def test_the_form_shows_what_runs_now(world: World) -> None:
     assert "newest checkpoint 5" in str(form["blocks"][0])
     assert form["private_metadata"] == "sales.orders/C0ORDERS01"
     assert [b["element"].get("initial_value") for b in form["blocks"] if b.get("block_id") == "before"] == ["test"]
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "groups"),
+    [
+        (1, "checkboxes", []),
+        (10, "checkboxes", []),
+        (11, "multi_static_select", []),
+        (100, "multi_static_select", []),
+        (101, "multi_static_select", ["1 to 100", "101 to 101"]),
+        (10_001, "multi_static_select", ["1 to 100", "9901 to 10000"]),
+    ],
+)
+def test_every_consumer_can_be_ticked(count: int, kind: str, groups: list[str]) -> None:
+    """As many as are declared, each under its place in the configuration; what does not fit is said."""
+    offer = SavepointOffer(
+        table=ORDERS, job="orders", head=None, checkpoint="none", code="", until=datetime(2026, 11, 10, tzinfo=UTC),
+        keeps="", consumers=tuple(f"reader-{n}" for n in range(count)),
+    )  # fmt: skip
+
+    form = savepoint_form(offer, "C0ORDERS01").to_dict()
+
+    [told] = [block["element"] for block in form["blocks"] if block.get("block_id") == "told"]
+    parts = told.get("option_groups") or []
+    options = told.get("options") or [option for part in parts for option in part["options"]]
+    labels = [part["label"]["text"] for part in parts]
+    assert told["type"] == kind
+    assert [option["value"] for option in options] == [str(n) for n in range(min(count, 10_000))]
+    assert [*labels[:1], *labels[1:][-1:]] == groups
+    assert ("1 more do not fit" in str(form)) is (count > 10_000)

@@ -12,9 +12,9 @@ from bot.bootstrap import CONTENT, assemble
 from bot.cli.nobody import NobodyThere
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import IncidentClosed, ProposalMade
+from bot.domain.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
 from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, UserId
+from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.evidence import Collector, find_tasks
 from bot.ports import Journal
@@ -81,6 +81,26 @@ class World:
         """The approved savepoint is taken."""
         proposal, plan = self.savepoint()
         assert self.scene.carries_out(proposal, plan).state is ProposalState.APPLIED
+
+    def takes_a_newer_one(self, *restorers: UserId) -> None:
+        """The record tells of one more that was kept for the job, at another path, with such a plan."""
+        taken = self.scene.store.get(self.scene.incident).current_proposal
+        assert taken is not None
+        effects = tuple(
+            e.model_copy(update={"plan": e.plan.model_copy(update={"may_restore": restorers})})
+            if isinstance(e, KeepSavepoint) and e.plan is not None
+            else e
+            for e in taken.proposal.effects
+        )
+        newer = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
+        again = taken.proposal.model_copy(update={"id": newer, "effects": effects})
+        ends = [
+            ended.model_copy(update={"proposal": newer, "result": {**ended.result, "savepoint": "file:///newer"}})
+            for _index, ended in sorted(taken.done.items())
+        ]
+        made: list[Body] = [ProposalMade(step=None, proposal=again), ExecutionStarted(proposal=newer), *ends]
+        made.append(ExecutionEnded(proposal=newer, outcome="applied", sentence="It was kept."))
+        self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: made)
 
     def takes_it_as_earlier_versions_did(self) -> Proposal:
         """The yes was to a preview without terms, and to a tag that stays until somebody removes it."""

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.entries import HandedOver
+from bot.domain.entries import HandedOver, RoomLost
+from bot.domain.handovers import Handover
 from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
@@ -27,13 +28,36 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         incident_id=incident.id, seq=99, at=NINE, by=ANA, body=HandedOver(to=BEN, note=attack), prev_hash="", hash=""
     )
     return {
-        "handover_message": {"then": [incident], "entry": [handed], "next_word": [NINE, None]},
+        "handover_message": {
+            "then": [incident],
+            "entry": [handed],
+            "next_word": [NINE, None],
+            "handed": [Handover(seq=99, at=NINE, by=ANA, to=BEN, ended=end) for end in (None, handed)],
+        },
         "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
         "held_reminder_message": {"view": _held(incident, attack)},
+        "lost_room_message": {"lost": [_lost(why, attack) for why in ("is_archived", "not_in_channel")]},
+        "sending_view": _texts(incident, attack),
+        "reading_view": _texts(incident, attack),
         "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
     }
+
+
+def _lost(problem: str, attack: str) -> RoomLost:
+    return poisoned_record(RoomLost(channel="C0ORDERS01", problem="p", told=(ANA,)), attack).model_copy(
+        update={"problem": problem}
+    )
+
+
+def _texts(incident: Incident, attack: str) -> dict[str, list[Any]]:
+    """Pages of the notices of a preview; their text is the bot's own, rendered."""
+    notices = [view.notice.model_copy(update={"text": "Recovered."}) for view in incident.notices.values()]
+    if not notices:
+        return {"ids": [], "notices": [], "page": []}
+    others = [each.model_copy(update={"consumer": f"{attack}{n}"}) for n, each in enumerate(notices * 20)]
+    return {"ids": [(incident.id, "", "held", "C0X")], "notices": [notices, others], "page": [0, 1]}
 
 
 def _sights(incident: Incident, attack: str) -> list[Sight]:

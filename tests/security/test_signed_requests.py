@@ -17,6 +17,7 @@ from bot.adapters.journal_sql import Store, open_store
 from bot.domain.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app
+from bot.slack.form_opener import FormOpener
 from bot.slack.http import http_app
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -40,17 +41,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def post(store: Store) -> Iterator[Post]:
     """Sends one request and says how it was answered."""
     woken = threading.Event()
+    client = WebClient("xoxb-1", base_url="http://127.0.0.1:9/")
     app = build_app(
-        WebClient("xoxb-1", base_url="http://127.0.0.1:9/"),
-        inbox=store.inbox, clock=SystemClock(), is_for_us=lambda _body: True, on_stored=woken.set,
+        client,
+        forms=FormOpener(client, store.outbox, SystemClock()),
+        inbox=store.inbox,
+        clock=SystemClock(),
+        is_for_us=lambda _body: True,
+        on_stored=woken.set,
         signing_secret=SECRET,
-    )  # fmt: skip
-    with TestClient(http_app(app, lambda: True)) as client:
+    )
+    with TestClient(http_app(app, lambda: True)) as server:
 
         def send(body: str = BODY, **headers: str) -> int:
             sent = {"Content-Type": "application/x-www-form-urlencoded"}
             sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-            return client.post("/slack/events", content=body, headers=sent).status_code
+            return server.post("/slack/events", content=body, headers=sent).status_code
 
         yield send
 

@@ -24,7 +24,8 @@ from bot.evidence import find_tasks
 from bot.notices import render as render_notice
 from bot.notices import scan
 from bot.notices.samples import samples
-from bot.service.home import HomeFacts, OwnTable, Promise
+from bot.service.home import HomeFacts, Promise
+from bot.service.home_tables import OwnTable
 from bot.slack import blocks as builders
 from bot.slack.blocks.parts import button, confirm, context, header, section
 from bot.slack.forms import opened_form, placeholder, problem_form
@@ -88,6 +89,7 @@ def home_of(incident: Incident, attack: str) -> HomeFacts:
     )  # fmt: skip
     return HomeFacts(
         waiting=tuple((incident, view) for view in incident.proposals.values()),
+        held=tuple((incident, view) for view in own_facts(incident, attack)["held_message"]["view"]),
         groups_unknown=True,
         mine=(incident,),
         other_open=(incident,),

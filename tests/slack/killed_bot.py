@@ -1,7 +1,9 @@
 """A bot of its own process that kills itself with SIGKILL at a named moment, as a power cut would.
 
 `python -m tests.slack.killed_bot FOLDER API_URL BOT_TOKEN APP_TOKEN MOMENT`, where the moment is `claimed` (a click
-is taken from the inbox and not yet worked on) or `posted` (Slack has taken a proposal and the outbox does not know).
+is taken from the inbox and not yet worked on), `posted` (Slack has taken a proposal and the outbox does not know),
+`notice-claimed` (a notice is about to be sent), `notice-taken` (Slack has taken it, which nobody has written down),
+`notice-posted` (the journal says so, and the outbox does not know) or `exported` (as `posted`, of the record's files).
 """
 
 import dataclasses
@@ -9,13 +11,17 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.store import Store
-from bot.ports import Delivery
+from bot.domain.entries import Body, NoticeEnded
+from bot.domain.ids import IncidentId
+from bot.domain.journal import Entry
+from bot.ports import Delivery, Journal, Post
 from tests.slack.little_bot import LittleBot
 
 
@@ -29,18 +35,63 @@ class _InboxCut(SqlInbox):
 
 
 class _OutboxCut(SqlOutbox):
+    of = "/proposal/"
+
     def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
-        """Die instead of writing that a proposal was sent."""
-        if "/proposal/" in key:
+        """Die instead of writing that it was sent."""
+        if self.of in key:
             os.kill(os.getpid(), signal.SIGKILL)
         super().sent(key, revision, ts, pause_until=pause_until)
+
+
+class _Exported(_OutboxCut):
+    of = "/record/"
+
+
+class _NoticePosted(_OutboxCut):
+    of = "/notice/"
+
+
+class _NoticeClaimed(SqlOutbox):
+    def claim(self, now: datetime) -> Post | None:
+        """Take a notice, and die."""
+        post = super().claim(now)
+        if post is not None and "/notice/" in post.key:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return post
+
+
+class _NoticeTaken:
+    """A journal that dies instead of saying that a notice was delivered."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """See the port."""
+        if any(isinstance(body, NoticeEnded) for body in bodies):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._journal.append(incident, after_seq, bodies, by=by, at=at)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
 
 
 def cut(store: Store, moment: str) -> Store:
     """The record with a cut before one of its ports."""
     if moment == "claimed":
         return dataclasses.replace(store, inbox=_InboxCut(store.engine, store.presence))
-    return dataclasses.replace(store, outbox=_OutboxCut(store.engine, store.presence))
+    if moment == "notice-taken":
+        return dataclasses.replace(store, journal=_NoticeTaken(store.journal))  # type: ignore[arg-type]
+    outbox = {
+        "posted": _OutboxCut,
+        "exported": _Exported,
+        "notice-claimed": _NoticeClaimed,
+        "notice-posted": _NoticePosted,
+    }[moment]
+    return dataclasses.replace(store, outbox=outbox(store.engine, store.presence))
 
 
 if __name__ == "__main__":

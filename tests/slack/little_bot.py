@@ -126,7 +126,7 @@ class LittleBot:
             self.services = services = self._services(store, client)
             closing.callback(services.background.close)
             closing.callback(services.desk.close)
-            door = FrontDoor(client, store.inbox, services.clock, signing_secret=None)
+            door = FrontDoor(client, store.inbox, store.outbox, services.clock, signing_secret=None)
             surface = SlackSurface(
                 client,
                 door=door,

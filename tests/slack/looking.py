@@ -31,6 +31,11 @@ class ArrowRunner:
         self.runs = 0
         """How many tasks have begun."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no task runs."""
+        return not self._running
+
     def slow(self) -> None:
         """Tasks that begin from now on wait until `quick`, or until they are cancelled."""
         self._go.clear()

@@ -80,6 +80,13 @@ class Orders:
         self.table.append(rows(range(1000, 1010)), snapshot_properties=summary)
         return self.head
 
+    def somebody_mends(self) -> SnapshotId:
+        """Every second copy of a row is taken out by hand, in one commit."""
+        found = self.table.scan().to_arrow()
+        places = {position: place for place, position in enumerate(found["source_position"].to_pylist())}
+        self.table.overwrite(found.take(sorted(places.values())), snapshot_properties={"engine-name": "spark"})
+        return self.head
+
     def somebody_rolls_back(self) -> None:
         """Main goes back by one commit, without a new one."""
         table = self.table

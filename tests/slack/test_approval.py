@@ -132,7 +132,8 @@ def test_an_approval_of_another_content_is_refused(
 ) -> None:
     """The button carries the digest of what was shown; a message that shows something else does not approve."""
     blocks = json.loads(json.dumps(proposed.blocks))
-    button = blocks[-1]["elements"][0]
+    rows = [block["elements"] for block in blocks if block["type"] == "actions"]
+    button = next(each for row in rows for each in row if each["text"]["text"] == "Approve")
     button["value"] = button["value"].rsplit("/", 1)[0] + "/" + "0" * 64
     client = WebClient(slack.bot_token, base_url=slack.api_url)
     client.chat_update(channel=proposed.channel, ts=proposed.ts, blocks=blocks, text="Less will happen")

@@ -5,12 +5,15 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
-from bot.domain.entries import OwnersPaged
+from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.domain.entries import Diagnosed, OwnersPaged
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, UserId
+from bot.domain.journal import WATERLINE
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
+from tests.tables import job
 
 BEN, CLEO, FINN = UserId("U0BEN00002"), UserId("U0CLEO0003"), UserId("U0FINN0006")
 OWNERS = "C0REVENUE2"
@@ -53,6 +56,31 @@ def test_two_people_of_one_team_are_not_two_teams(
     assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
 
 
+@pytest.mark.parametrize("policy", [ApprovalPolicy(teams=TEAMS, expires_after=HOUR)])
+def test_what_is_destructive_waits_for_a_second_team(
+    collected: SeenMessage, ana: Responder, ben: Responder, cleo: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """The policy says no number: a rewind needs one yes, the stop of one of two writers the yes of two teams."""
+    bot.flink.submit(job("a"), at_checkpoint=6)
+    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    fork = Matches(
+        headline="Two runs write.", reasons=(), rows=(), last_good=None, wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK
+    )
+    told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
+    bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
+
+    ana.types("/waterline propose resolve_fork", "orders-oncall")
+    asked = ana.sees_on_proposal("Approve")
+    ben.clicks("Approve", asked)
+    same = cleo.answer_to(lambda: cleo.clicks("Approve", asked))
+    finn.clicks("Approve", asked)
+    shown = ana.sees_on_proposal("Execute")
+
+    assert "Needs 2 approvals, from 2 different teams, not the proposer's." in asked.plain
+    assert "It needs 1 more approval, from another team." in same
+    assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
+
+
 @pytest.mark.parametrize("policy", [HELD])
 def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
     proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
@@ -65,7 +93,7 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
     released = ana.sees_on_proposal("Execute")
 
     assert "It is held until" in approved
-    assert ("Reject…", "Veto…") == held.buttons
+    assert ("Reject…", "Veto…", "Tell consumers…") == held.buttons
     assert "may veto it until it is carried out." in held.plain
     assert "Once approved, it waits 5 minutes for that." in proposed.plain
     assert "Approved, not yet carried out" in released.plain

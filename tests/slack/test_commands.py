@@ -2,6 +2,8 @@
 
 import pytest
 
+from bot.domain.ids import UserId
+from bot.domain.team import Team, TeamMember
 from bot.slack.commands import VERBS
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import Cluster, LittleBot
@@ -76,11 +78,27 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
     status, ledger, timeline = ana.asks("status"), ana.asks("ledger"), ana.asks("timeline")
 
     assert "wl-1 sales.orders (sev2)" in status
-    assert f"Trusted: …{good % 1_000_000:06d} (under-review). Responder: @Ana Ribeiro." in status
+    assert f"Trusted: …{good % 1_000_000:06d} (under review). Responder: @Ana Ribeiro." in status
     assert "Propose what the diagnosis asks for" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]
     assert "F2" in timeline
+
+
+def test_status_says_whose_table_it_is(ana: Responder, bot: LittleBot) -> None:
+    """Beside the trust of a table, and beside its open incident; a name from the contract formats nothing."""
+    setup = next(iter(bot.services.observer.tables.values()))
+    dana = TeamMember(name="Dana", role="Owner", slack=UserId("U0DANA0004"))
+    team = Team(name="Orders *team*", members=(TeamMember(name="Gil"), dana))
+    bot.services.observer.tables = {setup.name: setup.model_copy(update={"team": team})}
+
+    quiet = ana.asks("status")
+    ana.opens()
+    of_incident = ana.asks("status")
+
+    says = "Owned by Orders ∗team∗: @Dana Lind (Owner), Gil."
+    assert quiet.count(says) == of_incident.count(says) == 1
+    assert of_incident.splitlines()[0].endswith(says)
 
 
 def test_a_note_and_an_assignment_are_in_the_record(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:

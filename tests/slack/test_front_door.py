@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
+from bot.ports import Post
 from bot.slack.front_door import FrontDoor
 from bot.slack.http import http_app
 from tests.slack.people import eventually
@@ -39,7 +40,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def door(store: Store) -> FrontDoor:
     """One that leads nowhere yet."""
     return FrontDoor(
-        WebClient("xoxb-1", base_url="http://127.0.0.1:9/"), store.inbox, SystemClock(), signing_secret=None
+        WebClient("xoxb-1", base_url="http://127.0.0.1:9/"),
+        store.inbox,
+        store.outbox,
+        SystemClock(),
+        signing_secret=None,
     )
 
 
@@ -60,6 +65,27 @@ def test_a_click_is_kept_before_anybody_can_work_on_it(door: FrontDoor, store: S
     """Slack brings a click once."""
     assert answered(door, CLICK) == 200
     assert stored(store) == 1
+
+
+def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(door: FrontDoor, store: Store) -> None:
+    """The network is away at that moment: the answer waits in the outbox until it is back."""
+    [action] = CLICK["actions"]  # type: ignore[misc]
+    note = {**CLICK, "actions": [{**action, "action_id": "add-note", "value": "wl-1"}]}
+
+    answered(door, note)
+    answered(door, note)
+
+    told: list[Post] = []
+    eventually(lambda: bool(told) or _claims(store, told))
+    assert "That form could not be opened. Slack could not be reached" in (told[0].text or "")
+    assert (told[0].user, told[0].channel) == ("U0ANA00001", "C0ONCALL01")
+    assert not _claims(store, told), "one answer for one click"
+
+
+def _claims(store: Store, told: list[Post]) -> bool:
+    post = store.outbox.claim(SystemClock().now())
+    told += [post] if post is not None else []
+    return post is not None
 
 
 def test_what_people_say_is_not_kept_before_it_is_known_whether_it_concerns_us(door: FrontDoor, store: Store) -> None:

@@ -3,8 +3,10 @@
 from contextlib import closing
 from pathlib import Path
 
+from bot.domain.approval import ApprovalPolicy
 from bot.workspace import SeenMessage
 from tests.little_flink import open_catalog
+from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder
 
 
@@ -45,3 +47,27 @@ def test_a_table_that_cannot_be_read_is_not_shown_as_trusted(ana: Responder, fol
     assert "sales.orders unknown. It could not be told." in home.replace("`", "")
     assert "sales.orders: unknown. It could not be told." in status
     assert "trusted." not in home + status
+
+
+def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
+    ana: Responder, ben: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """By their user group in Slack; when they have agreed, nothing waits any more."""
+    setup = next(iter(bot.services.observer.tables.values()))
+    policies = {**setup.policies, "notice:first_warning": ApprovalPolicy(groups=("S0APPROVE1",))}
+    bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+    waiting = ben.sees("asks to send this")
+
+    before, outsider = ben.home().plain, finn.home().plain
+    ben.clicks("Approve and send", waiting)
+    ben.sees("Approved and sent")
+    after = ben.home().plain
+
+    assert "Waiting for your approval\n• wl-1 sales.orders: the notice “first warning” for" in before.replace("`", "")
+    assert "(you decide about it)" in before
+    assert "Waiting for your approval" not in outsider + after
+    assert "you decide about it" not in outsider

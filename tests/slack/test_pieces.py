@@ -1,19 +1,28 @@
 """The small pieces that messages are made of."""
 
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+import bot.diagnosis
 from bot.adapters.journal_sql import open_store
+from bot.diagnosis._scan import scan
+from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
+from bot.service.ledger_picture import picture
+from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import folded
 from bot.slack.blocks.parts import counted, measures, sign
 from bot.slack.blocks.review import review_message
+from bot.slack.commits import last_commits
 from bot.slack.names import users_in
 from bot.slack.pages import pages
+from bot.slack.pictures import comment_on
 from bot.slack.text import as_sentence, short_paths
+from tests import orders_table as orders
 from tests.incidents import Story
 
 
@@ -52,6 +61,51 @@ def test_measures_leave_out_what_says_nothing() -> None:
     )
 
     assert told == "missing positions *0* · job runs *2* · rolled back *1,200* commits · paired *1* restore point"
+
+
+def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
+    """A neighbour that nobody can exclude: then people must know by what it differs. Others need no such line."""
+    modes = scan(bot.diagnosis)
+    match = Matches(headline="it began too far back.", reasons=(), rows=(), last_good=None, wrong_run=None,
+                    remedy=Remedy.REWIND_TABLE_AND_JOB)  # fmt: skip
+    results = {
+        "F2": match,
+        "F13": CannotTell(missing=("Flink.",)),
+        "F5": CannotTell(missing=("Flink.",)),
+        "F1": Excluded(reason="No commit repeats another."),
+    }
+    told = Diagnosis(results=tuple(ModeResult(mode=modes[code].mode, examined=e) for code, e in results.items()))
+
+    said = str([block.to_dict() for block in diagnosis_message(told)[1]])
+
+    assert "*F2* from *F13*: There the older run commits on" in said
+    assert "from *F1*" not in said
+    assert "from *F5*" not in said
+
+
+def test_a_picture_is_posted_with_what_it_does_not_show() -> None:
+    """Older commits that found no room, and readers that nobody could ask for; neither where there is none."""
+    whole = picture(orders.ledger(), line_at=None, label="", taken_back=frozenset())
+    part = picture(orders.ledger(readers_known=False), line_at=None, label="", taken_back=frozenset())
+    part = part.model_copy(update={"left_out": 12})
+
+    told = [comment_on(each, may_be_twice=False) for each in (whole, part)]
+
+    assert "older" not in told[0]
+    assert "unknown" not in told[0]
+    assert "12 older commits are not drawn." in told[1]
+    assert "Who read which commit is unknown" in told[1]
+
+
+def test_the_last_commits_of_a_table_say_their_day_where_not_all_is_of_one() -> None:
+    """Nobody takes a commit of last night for one of this morning."""
+    table = orders.table_state()
+
+    today = last_commits(table)
+    later = last_commits(table.model_copy(update={"read_at": orders.NINE + timedelta(days=1)}))
+
+    assert "\n08:58:00 …209903 append" in today
+    assert "\n2026-11-03 08:58:00 …209903 append" in later
 
 
 @pytest.mark.parametrize(
@@ -109,4 +163,6 @@ def test_code_that_is_cut_between_two_parts_is_code_in_both() -> None:
     assert len(parts) > 1
     assert all(part.count("```") % 2 == 0 for part in parts)
     assert parts[-1].endswith("```\nAfter.")
-    assert [part.count("`") % 2 for part in cut] == [0]
+    assert len(cut) > 1
+    assert all(part.count("`") % 2 == 0 for part in cut)
+    assert all(f"{number:019d}" in "".join(cut) for number in range(300))

@@ -2,27 +2,26 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bot.domain.entries import NoticeEnded
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
 WL = IncidentId("wl-1")
+REVENUE, FRAUD = "revenue-analytics", "fraud-ml"
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("moment", ["claimed", "posted"])
-def test_a_bot_that_was_killed_goes_on_where_it_was(
-    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace, moment: str
-) -> None:
-    """A click that was stored is worked on after the start; a message that Slack has taken is found, not repeated."""
-    bot.close()
+def killed_at(slack: Workspace, bot: LittleBot, moment: str, do: Callable[[], object]) -> int:
+    """Another process works on the folder until it is killed at this moment of what `do` begins; how it ended."""
     eventually(lambda: slack.connected == 0)
-    killed = subprocess.Popen(
+    process = subprocess.Popen(
         [
             sys.executable, "-m", "tests.slack.killed_bot", str(bot.folder), slack.api_url,
             slack.bot_token, slack.app_token, moment,
@@ -31,12 +30,22 @@ def test_a_bot_that_was_killed_goes_on_where_it_was(
     )  # fmt: skip
     try:
         eventually(lambda: slack.connected == 1, 90)
-        ana.clicks("Propose", ana.card)
-        code = killed.wait(timeout=30)
+        do()
+        code = process.wait(timeout=30)
     finally:
-        killed.kill()
-        killed.wait()
+        process.kill()
+        process.wait()
     eventually(lambda: slack.connected == 0)
+    return code
+
+
+@pytest.mark.parametrize("moment", ["claimed", "posted"])
+def test_a_bot_that_was_killed_goes_on_where_it_was(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace, moment: str
+) -> None:
+    """A click that was stored is worked on after the start; a message that Slack has taken is found, not repeated."""
+    bot.close()
+    code = killed_at(slack, bot, moment, lambda: ana.clicks("Propose", ana.card))
     asked = len(bot.services.store.get(WL).proposals)
 
     bot.start()
@@ -48,6 +57,43 @@ def test_a_bot_that_was_killed_goes_on_where_it_was(
     assert "Approved." in answer
     assert len(bot.services.store.get(WL).proposals) == 1
     assert sum("What will happen" in m.plain for m in ana.messages()) == 1
+
+
+@pytest.mark.parametrize("can_look", [True, False])
+@pytest.mark.parametrize("moment", ["notice-claimed", "notice-taken", "notice-posted"])
+def test_a_bot_that_was_killed_tells_each_consumer_once(
+    slack: Workspace, ana: Responder, dana: Responder, eli: Responder, bot: LittleBot, moment: str, can_look: bool
+) -> None:
+    """A notice is looked for in its channel before it is sent again; where the bot may not look there, what may be
+    there twice says so of itself. Each is on record as delivered, once."""
+    ana.opens()
+    bot.close()
+
+    def do() -> None:
+        ana.opens_form("tell update")
+        ana.submits()
+
+    code = killed_at(slack, bot, moment, do)
+    if not can_look:
+        slack.faults.fails("conversations.history", "missing_scope", times=100)
+
+    bot.start()
+
+    dana.sees("under review", REVENUE)
+    eli.sees("under review", FRAUD)
+    eventually(lambda: ends(bot) == ["delivered"] * 2)
+    ana.asks("status")
+    told = [*dana.messages(REVENUE), *eli.messages(FRAUD)]
+    repeated = ["may be here twice" in message.plain for message in told]
+    is_there = moment != "notice-claimed"
+    assert code == -9
+    assert (len(told), sum(repeated)) == (2 if can_look or not is_there else 3, 0 if can_look else 1)
+
+
+def ends(bot: LittleBot) -> list[str]:
+    """How each notice ended, as the record has it."""
+    bodies = (entry.body for entry in bot.services.store.get(WL).entries)
+    return [body.how for body in bodies if isinstance(body, NoticeEnded)]
 
 
 def test_a_restart_repeats_nothing(

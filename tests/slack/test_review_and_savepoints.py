@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.ids import IncidentId
+from bot.domain.reads import Consumer
 from bot.domain.review_items import open_items
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
@@ -73,3 +74,20 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     assert "A savepoint is planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
     assert "was kept yet" in listed
     assert bot.flink.calls == told
+
+
+def test_the_form_of_a_savepoint_takes_more_consumers_than_boxes(
+    collected: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """Slack takes the list, and whoever is chosen in it is on record as told."""
+    setup = next(iter(bot.services.observer.tables.values()))
+    many = tuple(Consumer(name=f"reader-{n}", channel="C0REVENUE2") for n in range(120))
+    bot.services.observer.tables = {setup.name: setup.model_copy(update={"consumers": many})}
+
+    ana.opens_form("savepoint sales.orders")
+    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "told": ["reader-0", "reader-119"]})
+    ana.answer_to(ana.submits)
+
+    plan = bot.services.store.get(WL).plan
+    assert plan is not None
+    assert plan.told == ("reader-0", "reader-119")

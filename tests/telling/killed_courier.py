@@ -5,12 +5,16 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from bot.adapters.journal_sql import open_store
+from bot.adapters.notice_files import NoticeFiles
 from bot.adapters.smtp import Smtp
+from bot.adapters.webhook import Webhook
 from bot.domain.ids import IncidentId
 from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
 from tests.power_cut import PowerCut
+
+SECRET = b"z" * 32
 
 
 class _Still:
@@ -22,7 +26,8 @@ class _Still:
 
 
 def deliver_and_die(url: str, port: int, incident: str, at: datetime, cut: int) -> int | None:
-    """Delivers what is due until the power is cut at append `cut`; returns how the process ended."""
+    """Delivers what is due until the power is cut at append `cut`; returns how the process ended. `port`: of the mail
+    server."""
     process = multiprocessing.get_context("spawn").Process(target=_deliver, args=(url, port, incident, at, cut))
     process.start()
     process.join(60)
@@ -33,5 +38,6 @@ def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None
     clock = _Still(at)
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
-    courier = Courier(store, Answering(store), {"email": smtp}, clock, lambda _name: nullcontext(True))
+    carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
+    courier = Courier(store, Answering(store), carriers, clock, lambda _name: nullcontext(True))
     courier.deliver_due(IncidentId(incident))

@@ -11,8 +11,8 @@ from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.lineage import OpenLineageFile
 from bot.domain.looked import Seen
 from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.notices.facts import ReadThrough
-from bot.notices.gather import affected_commits
+from bot.notices.affecting import affected_commits
+from bot.notices.reading import ReadThrough
 from bot.notices.readings import observed_readers, reading_of
 from tests import orders_table as orders
 from tests.telling.conftest import Scene

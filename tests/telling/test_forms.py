@@ -34,3 +34,13 @@ def test_whatever_people_write_stays_text_in_every_form(kind: str, facts: object
     assert page.count("<pre") == text.count("```") // 2
     assert as_plain(text).strip()
     assert as_markdown(text).count("```") == text.count("```")
+
+
+def test_what_is_to_be_copied_stays_as_it_is_in_every_form() -> None:
+    """A query with two stars, and lines of a patch, are neither bold nor a list."""
+    lines = "SELECT * FROM a.b /*+ OPTIONS('tag'='w') */\n- physicalType: long\n+ physicalType: &lt;any&gt;"
+    shown = lines.replace("&lt;", "<").replace("&gt;", ">")
+    text = f"*All* is well.\n\n```\n{lines}\n```\n• and *so* on"
+
+    assert f"All is well.\n\n{shown}\n- and so on\n" == as_plain(text)
+    assert f"```\n{shown}\n```\n" in as_markdown(text)

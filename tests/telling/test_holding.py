@@ -8,10 +8,10 @@ import pytest
 
 from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import IncidentClosed, NoticesExpired, NoticesHeld, NoticesPreviewed
+from bot.domain.entries import IncidentClosed, NoticesExpired, NoticesHeld, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.held_times import expires_at, next_due_at
-from bot.domain.ids import UserId
+from bot.domain.ids import SnapshotId, UserId
 from bot.domain.notice import Notice
 from bot.service.background import Background
 from bot.service.held_timers import HeldTimers
@@ -36,6 +36,7 @@ def holding(scene: Scene) -> Holding:
     """One notice is held: Ben by name, or anybody of a group, may approve it."""
     notice = Notice(kind="recovered", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Recovered.")
     policy = ApprovalPolicy(users=(BEN,), groups=("S0APPROVE1",))
+    scene.story.says(WaterlineMoved(snapshot=SnapshotId(7), status="trusted"))
     scene.story.says(NoticesPreviewed(name="seen", notices=(notice,)))
     scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
     scene.clock.at = scene.story.now

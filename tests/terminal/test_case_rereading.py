@@ -2,10 +2,12 @@
 
 import json
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 from typer.testing import CliRunner
 
 from bot.adapters.case_file import raw_of, read_case, write_case
@@ -15,7 +17,9 @@ from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.adapters.lineage_kept import kept_events
+from bot.bootstrap import build
 from bot.cli import app
+from bot.cli.nobody import NobodyThere
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import FlinkManifest, StoredCheckpoint
@@ -24,7 +28,11 @@ from bot.domain.looked import Seen
 from bot.domain.masking import Masking
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
+from bot.settings import Settings
 from tests.adapters.lake import ORDERS, Lake
+from tests.adapters.serving import served
+from tests.adapters.test_lineage import event, scanned
+from tests.adapters.test_lineage_marquez import LittleMarquez
 from tests.cases import NOON, Tale
 
 RUN = CliRunner()
@@ -76,6 +84,18 @@ def test_the_terminal_says_what_is_read_otherwise_and_what_would_follow(tmp_path
     assert ["F2"] == as_json["codes"]
     assert 1 == len(as_json["read_again"]["differences"])
     assert "codes" in as_json["read_again"]
+
+
+def test_a_match_is_told_from_its_neighbours() -> None:
+    """What it is easily taken for, and by what the two differ; not from one that holds beside it."""
+    late = CASES / "restored-from-older-savepoint-v1.zip"
+
+    one, two = (RUN.invoke(app, ["diagnose", "--case", str(case)]).stdout for case in (REAL, late))
+
+    assert "   Told from F3: There commits stay out" in one
+    assert "   Told from F13: There the older run commits on" in one
+    assert "Told from F3" not in two
+    assert "Told from F2:" not in two
 
 
 def _is_of_a_living_run(address: str, body: bytes) -> bool:
@@ -204,6 +224,40 @@ def _event(read: ReadRun, dataset: str) -> bytes:
         "inputs": [{"namespace": "lake", "name": dataset, "inputFacets": scan}],
     }
     return json.dumps(told).encode()
+
+
+def test_what_marquez_told_is_kept_with_the_case(tmp_path: Path) -> None:
+    """Who read what is read again from the file on a machine that reaches no Marquez."""
+    lake, little = Lake(tmp_path), LittleMarquez()
+    lake.append(1, 2, 3)
+    scan = scanned({"namespace": "lake", "name": str(ORDERS)}, 7)
+    little.is_sent(json.dumps({**json.loads(event(scan)), "eventTime": datetime.now(UTC).isoformat()}))
+    tape: dict[str, bytes] = {}
+    with served(Starlette(routes=[Route("/api/v1/events/lineage", little.answer)])) as url:
+        settings = Settings.load(_configured(tmp_path, lake, url))
+        with build(settings, NobodyThere(), keep_record=False, tape=tape) as built:
+            world = built.services.observer.observe(ORDERS)
+    lake.close()
+    case = Tale().commits("a", 1).looked_at().model_copy(update={"observation": world})
+
+    again = read_again(case, sources_of(case, tape, with_values=False).raw)
+
+    assert [7] == [read.snapshot_id for read in world.reads.values]
+    assert "1 read" in again.read
+    assert [] == again.differences
+
+
+def _configured(folder: Path, lake: Lake, marquez: str) -> Path:
+    content = {
+        "home": str(folder / "home"),
+        "catalog": {"name": "lake", "properties": dict(lake.properties)},
+        "lineage": {"marquez": marquez},
+        "tables": {
+            str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+        },
+    }
+    (folder / "waterline.yaml").write_text(json.dumps(content))
+    return folder / "waterline.yaml"
 
 
 def test_manifests_are_held_against_what_spark_had_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
+from tests.orders_table import JOB
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Terminal:
     """A host with a record in which Ana has proposed a rewind; the login of the tests is bound to somebody."""
 
     folder: Path
+    story: Story
     is_somebody: UserId | None = BEN
 
     def types(self, *arguments: str) -> Result:
@@ -35,10 +38,11 @@ class Terminal:
         login = pwd.getpwuid(os.getuid()).pw_name
         people = {login: self.is_somebody} if self.is_somebody else {}
         catalog = {"type": "sql", "uri": f"sqlite:///{self.folder}/c.db", "warehouse": f"file://{self.folder}/lake"}
-        table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": [BEN]}}}
+        table = {"contract": {"key": ["order_id"]}, "job": JOB, "policies": {"default": {"users": [BEN]}}}
         content = {
             "home": "home",
             "catalog": {"name": "lake", "properties": catalog},
+            "jobs": {JOB: {"flink": "http://127.0.0.1:9"}},
             "tables": {"sales.orders": table},
             "terminal": {"people": people},
         }
@@ -63,15 +67,13 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     """No Slack token: user groups cannot be read, and the policy names people."""
     monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
-    here = Terminal(tmp_path)
     (tmp_path / "home").mkdir()
-    store = open_store(here.url)
-    Story(store.journal, start=datetime.now(UTC)).opens().proposes()
+    store = open_store(f"sqlite:///{tmp_path}/home/journal.db")
+    yield Terminal(tmp_path, Story(store.journal, start=datetime.now(UTC)).opens().proposes())
     store.close()
-    return here
 
 
 def told(result: Result) -> str:
@@ -139,3 +141,20 @@ def test_a_rejection_is_in_the_record_under_the_slack_user_id(terminal: Terminal
     assert "Rejected: Rewind table and job" in first.output
     assert (ProposalState.REJECTED, BEN) == (view.state, view.ended_by)
     assert f"was rejected by <@{BEN}> at" in again
+
+
+def test_an_unknown_outcome_is_settled_by_the_same_rule(terminal: Terminal) -> None:
+    """Flink cannot be asked from here, so nobody else could tell either: the word of an approver ends it."""
+    terminal.story.approves().loses_the_answer_to_its_stop()
+    shown = terminal.types("show", "wl-1").output
+    terminal.is_somebody = ANA
+    own = told(terminal.types("settle", "wl-1", "--did-not-happen", "--reason", "It still writes."))
+    terminal.is_somebody = BEN
+
+    settled = terminal.types("settle", "wl-1", "--did-not-happen", "--reason", "It still writes.")
+
+    view = next(iter(terminal.incident.proposals.values()))
+    assert "waterline proposal settle" in shown
+    assert "somebody else must settle" in own
+    assert "Settled: it did not happen." in settled.output
+    assert (ProposalState.REFUSED, BEN, "terminal") == (view.state, view.settled[0].by, view.settled[0].via)

@@ -1,5 +1,7 @@
 """`waterline ledger` in the terminal: one line a commit, and every checkpoint id that has none."""
 
+from datetime import timedelta
+
 from rich.console import Console
 from rich.table import Table
 
@@ -35,7 +37,7 @@ def test_missing_checkpoints_stand_beside_their_commit_and_by_themselves() -> No
     """With the reason, with what showed it, and with the run; refs are named."""
     ledger = with_gaps()
 
-    rows, missing = printed(ledger_grid(ledger)), printed(missing_grid(ledger))
+    rows, missing = printed(ledger_grid(ledger, orders.NINE)), printed(missing_grid(ledger))
 
     assert "8 leaked" in rows
     assert "main, wl-1-left" in rows
@@ -48,12 +50,31 @@ def test_a_chain_without_gaps_has_no_second_table() -> None:
     ledger = orders.ledger()
 
     assert missing_grid(ledger) is None
-    assert "no commit before" not in printed(ledger_grid(ledger))
+    assert "no commit before" not in printed(ledger_grid(ledger, orders.NINE))
 
 
 def test_readers_that_nobody_could_ask_for_are_not_told_as_none() -> None:
     """A question mark is not an empty cell."""
-    assert "?" in _cells(printed(ledger_grid(orders.ledger(readers_known=False))), "377421")[-1]
+    assert "?" in _cells(printed(ledger_grid(orders.ledger(readers_known=False), orders.NINE)), "377421")[-1]
+
+
+def test_the_operator_that_wrote_is_named() -> None:
+    """Two operators of one job share its run: only their ids tell them apart."""
+    assert "b0c484" in _cells(printed(ledger_grid(orders.ledger(), orders.NINE)), "377421")
+
+
+def test_times_carry_their_day_where_not_all_are_of_one() -> None:
+    """Of the commits and of the look; a range of event time always does."""
+    ledger = orders.ledger()
+    last = ledger.rows[-1].model_copy(
+        update={"event_from": orders.NINE - timedelta(hours=10), "event_until": orders.NINE - timedelta(hours=9)}
+    )
+    ledger = ledger.model_copy(update={"rows": (*ledger.rows[:-1], last)})
+
+    same, later = (printed(ledger_grid(ledger, at)) for at in (orders.NINE, orders.NINE + timedelta(days=1)))
+
+    assert ("08:50:00", "2026-11-03 08:50:00") == (_cells(same, "377421")[0], _cells(later, "377421")[0])
+    assert "2026-11-02 23:00:00 – 2026-11-03 00:00:00" in _cells(same, "209903")
 
 
 def _cells(table: str, holding: str) -> list[str]:

@@ -27,6 +27,7 @@ from tests.web.conftest import CONTENT
 from tests.web.scene import Scene
 
 PAYLOADS = Path(__file__).parent / "payloads"
+"""`alertmanager_v4.json` was sent by Alertmanager 0.25.0 (see `real_alertmanager.py`)."""
 TOKEN, SECRET = "alerts-come-here-42", "signed-by-pagerduty-42"
 SETUP = TableSetup(
     name=ORDERS,
@@ -88,7 +89,7 @@ def test_alerts_are_told_once_and_what_names_no_table_is_said(web: httpx.Client,
     told = [each.sign for each in sightings.memory(ORDERS).lasting]
 
     assert (first.json()["told"], again.json()["told"], again.json()["known"]) == (2, 0, 2)
-    assert first.json()["passed_over"][0]["fingerprint"] == "94b9f6a1ecb2d8b5"
+    assert first.json()["passed_over"][0]["fingerprint"] == "b3839b5e2b922ca4"
     assert told[0].headline == "FlinkCheckpointsFailing: Checkpoints of orders-to-iceberg fail"
     assert (told[0].severity, told[0].runbook) == ("sev1", "failed-checkpoints")
     assert told[1].headline == "TableStale"

@@ -11,10 +11,11 @@ from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
-from bot.domain.ids import IncidentId, SnapshotId, TableName
+from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
+from bot.domain.team import Team, TeamMember
 from bot.domain.trust import Trust
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
@@ -26,6 +27,7 @@ from tests.tables import CONTRACT, ORDERS, OrdersTable, job
 
 REFUNDS = TableName("sales.refunds")
 """Watched, and not in the catalog."""
+TEAM = Team(name="Orders", members=(TeamMember(name="Dana <b>Weiss</b>", role="Owner", slack=UserId("U0DANA0004")),))
 
 
 class StandingClock:
@@ -165,4 +167,5 @@ def _setup(name: TableName) -> TableSetup:
         consumers=(Consumer(name="revenue_daily", channel="C0REVENUE2", owner="U0DANA0004"),),
         policies={"default": ApprovalPolicy(users=(BEN,))},
         next_update_minutes=30,
+        team=TEAM if name == ORDERS else None,
     )

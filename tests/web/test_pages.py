@@ -54,6 +54,14 @@ def test_the_page_of_a_table_says_what_to_read_and_draws_the_waterline(scene: Sc
     assert "Questioned: incident wl-1 was opened." in text
 
 
+def test_the_page_of_a_table_says_whose_it_is(web: httpx.Client) -> None:
+    """As its contract does; nothing where it says nothing."""
+    orders, refunds = web.get(f"/tables/{ORDERS}").text, web.get("/tables/sales.refunds").text
+
+    assert "<dt>Owned by</dt><dd>Orders: Dana &lt;b&gt;Weiss&lt;/b&gt; (Owner)</dd>" in orders
+    assert "Owned by" not in refunds
+
+
 def test_commits_that_were_rolled_back_are_drawn_hollow(scene: Scene, web: httpx.Client) -> None:
     """After the recovery, the page shows what left the table and where the waterline stands now."""
     scene.opens().verifies().closes()

@@ -110,10 +110,15 @@ def perform(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Did:
 
 
 def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
-    """Whether an effect whose end nobody saw did happen, from the world alone."""
+    """Whether an effect whose end nobody saw did happen, from the world alone; where nobody knows, what can be seen."""
     effect = proposal.effects[intent.index]
+    kind = kind_of(effect)
     try:
-        return kind_of(effect).verify(effect, intent, hands)
+        looked = kind.verify(effect, intent, hands)
+        if looked.happened != "unknown":
+            return looked
+        seen = kind.on_table(effect, hands.catalog.load(proposal.table))
+        return looked.model_copy(update={"sentence": f"{looked.sentence} {seen}".rstrip()})
     except CouldNotLook as error:
         return Looked(happened="unknown", sentence=f"{error.happened} {error.found}")
 

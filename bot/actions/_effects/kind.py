@@ -95,6 +95,10 @@ class Kind(ABC, Generic[E]):
     def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
 
+    def on_table(self, effect: E, table: TableState) -> str:  # noqa: ARG002 - most ask the table anyway
+        """What the table's commits tell a person of an effect of which nobody else knows; empty: nothing."""
+        return ""
+
     def awaits(
         self,
         effect: E,  # noqa: ARG002

@@ -8,6 +8,7 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import short_job
 from bot.domain.requirements import Requirement, RunIsCurrent
+from bot.domain.table import TableState
 
 _ALONE = StoppingJob()
 
@@ -32,6 +33,10 @@ class StoppingFork(Kind[StopFork]):
     def verify(self, effect: StopFork, intent: EffectStarted, hands: Hands) -> Looked:
         """By the run's state."""
         return _ALONE.verify(StopJob(job=effect.job, job_id=effect.job_id), intent, hands)
+
+    def on_table(self, effect: StopFork, table: TableState) -> str:
+        """See Kind."""
+        return _ALONE.on_table(StopJob(job=effect.job, job_id=effect.job_id), table)
 
     def checks(self, effect: StopFork, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
         """The one has ended, the other lives."""

@@ -1,10 +1,12 @@
 """Stop a run for good, keeping its last state."""
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.domain.clock_time import clock_time
 from bot.domain.effects import StopJob
 from bot.domain.entries import EffectStarted
 from bot.domain.ids import short_job
 from bot.domain.requirements import NobodyWrites, Requirement
+from bot.domain.table import TableState
 
 
 class StoppingJob(Kind[StopJob]):
@@ -26,9 +28,27 @@ class StoppingJob(Kind[StopJob]):
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
     def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
-        """By the run's state."""
-        run = hands.jobs[effect.job].flink.run(effect.job_id)
+        """By the run's state, as the cluster tells it, else as the history server remembers it."""
+        ports, short = hands.jobs[effect.job], short_job(effect.job_id)
+        run = ports.flink.run(effect.job_id)
+        if run is not None:
+            return Looked(happened="yes" if run.is_terminal else "no", sentence=f"Run {short} is {run.state}.")
+        past = ports.history.past_run(effect.job_id) if ports.history is not None else None
+        if past is not None and past.is_terminal:
+            return Looked(happened="yes", sentence=f"Run {short} is {past.state}, as the history server tells.")
+        alive = [short_job(each.job_id) for each in ports.flink.runs(effect.job) if not each.is_terminal]
+        history = "nor does its history server" if ports.history is not None else "and no history server is configured"
+        return Looked(
+            happened="unknown",
+            sentence=f"Flink does not know run {short} any more, {history}. Alive under the name {effect.job}: "
+            f"{', '.join(alive) or 'no run'}.",
+        )
+
+    def on_table(self, effect: StopJob, table: TableState) -> str:
+        """When it committed last: a run that was not stopped would go on."""
         name = f"Run {short_job(effect.job_id)}"
-        if run is None:
-            return Looked(happened="unknown", sentence=f"Flink does not know {name[0].lower()}{name[1:]} any more.")
-        return Looked(happened="yes" if run.is_terminal else "no", sentence=f"{name} is {run.state}.")
+        last = next((snapshot for snapshot in table.chain if snapshot.job_id == effect.job_id), None)
+        if last is None:
+            return f"{name} has no commit on main."
+        at = clock_time(last.committed_at, table.read_at, seconds=True)
+        return f"{name} committed last at {at} (checkpoint {last.checkpoint_id}), and nothing since."

@@ -9,6 +9,7 @@ from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
 
 from bot.adapters.iceberg.change import commit_of
+from bot.adapters.iceberg.clients import how_to_install, missing_extra
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
@@ -191,6 +192,7 @@ class PyIcebergCatalog:
     def _catalog(self, purpose: _Purpose) -> Catalog:
         with self._lock:
             if purpose not in self._made:
+                self._must_be_installed()
                 properties = lean(self._properties) if purpose == "read" else self._properties
                 if purpose == "point":
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
@@ -204,6 +206,17 @@ class PyIcebergCatalog:
                         "Check `catalog` in the configuration file, and that the catalog runs.",
                     ) from error
             return self._made[purpose]
+
+    def _must_be_installed(self) -> None:
+        """Raises CouldNotLook where the kind of catalog needs a library that is not there."""
+        extra = missing_extra(self._properties)
+        if extra is not None:
+            kind = self._properties.get("type", extra)
+            raise CouldNotLook(
+                f"The catalog {self.name} could not be opened: what it needs is not installed.",
+                f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",
+                how_to_install(extra),
+            )
 
 
 def _tries_of_aws(properties: Mapping[str, str], again: int) -> dict[str, str]:

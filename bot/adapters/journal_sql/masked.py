@@ -81,6 +81,6 @@ class MaskedOutbox(SqlOutbox):
         """See the port."""
         super().postpone(key, until, self._masking.text(problem), whole_channel=whole_channel)
 
-    def failed(self, key: str, problem: str) -> None:
+    def failed(self, key: str, revision: int, problem: str) -> None:
         """See the port."""
-        super().failed(key, self._masking.text(problem))
+        super().failed(key, revision, self._masking.text(problem))

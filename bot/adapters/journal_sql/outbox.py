@@ -20,6 +20,9 @@ LONGEST_WAIT = timedelta(minutes=15)
 _ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
 """Of two replicas that look for the next post at once, the second one sees what the first has taken."""
 
+_WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
+"""A try that was refused left nothing behind; those before it may have."""
+
 
 class SqlOutbox:
     """The port `Outbox` on a SQL database."""
@@ -117,10 +120,33 @@ class SqlOutbox:
                 .values(state="queued", due_at=until, problem=problem)
             )
 
-    def failed(self, key: str, problem: str) -> None:
-        """Slack will never accept it; kept with its problem, not repeated."""
+    def failed(self, key: str, revision: int, problem: str) -> None:
+        """Slack does not accept this revision; kept with its problem, and queued if it is wanted again by now."""
+        is_wanted = OUTBOX.c.wanted > revision
         with writing(self._engine) as connection:
-            connection.execute(update(OUTBOX).where(OUTBOX.c.key == key).values(state="failed", problem=problem))
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key)
+                .values(
+                    state=case((is_wanted, "queued"), else_="failed"),
+                    tries=case((is_wanted, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
+                    problem=problem,
+                )
+            )
+
+    def again(self, key: str) -> None:
+        """Queue what has failed; where its failure is only about to be written, it is queued by that."""
+        with writing(self._engine) as connection:
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending")
+                .values(wanted=OUTBOX.c.wanted + 1)
+            )
+            connection.execute(
+                update(OUTBOX)
+                .where(OUTBOX.c.key == key, OUTBOX.c.state == "failed")
+                .values(state="queued", tries=_WITHOUT_THE_LAST, due_at=None)
+            )
 
     def find(self, key: str) -> Post | None:
         """One post."""

@@ -40,6 +40,8 @@ class LeakStanding(StrEnum):
     """Its checkpoint is at or below what the table has of its run: the sink will skip it for ever."""
     LOST_STATE = "lost-state"
     """Its run is over, or its operator is no longer the table's: nothing remembers it."""
+    GIVEN_UP = "given-up"
+    """The job went back to below its checkpoint, after it was written: its rows were read again."""
     LEFT_OVER = "left-over"
     """All its files are in the table: only its deletion failed."""
 

@@ -70,6 +70,8 @@ class Term(Record):
     observed: str
     holds: bool | None
     """None when it could not be observed."""
+    action: str = ""
+    """What to do about it; empty where it holds."""
 
 
 class ContractAgreementFinding(Record):

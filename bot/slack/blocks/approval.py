@@ -57,6 +57,13 @@ def stamps(view: ProposalView) -> list[Block]:
         lines.append(f"{view.ended.how.capitalize()}{who} at {clock(view.ended_at)}: {mrkdwn(view.ended.reason)}")
     if view.execution_started_at is not None:
         lines.append(f":arrow_forward: Started by {person(view.executed_by)} at {clock(view.execution_started_at)}")
+    for said in view.settled:
+        where = " in a terminal" if said.via == "terminal" else ""
+        what = "happened" if said.happened else "did not happen"
+        lines.append(
+            f":speech_balloon: Step {said.index + 1} {what}, as {person(said.by)} settled{where} at {clock(said.at)}: "
+            f"{mrkdwn(as_sentence(said.reason))}"
+        )
     return [section("\n".join(lines))] if lines else []
 
 

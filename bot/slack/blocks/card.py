@@ -2,13 +2,14 @@
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
+from bot.domain.doubt import standing
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import ProposalState
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
 from bot.service.walking import current_step, walk_of
-from bot.slack.blocks.notice import told_lines
+from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.parts import (
     actions,
     button,
@@ -22,8 +23,8 @@ from bot.slack.blocks.parts import (
     sign,
     size,
 )
+from bot.slack.blocks.told import told_blocks
 from bot.slack.ids import Click
-from bot.slack.pages import pages
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
@@ -36,9 +37,7 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
     blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
     if walk.passed:
         blocks.append(context(*_path(incident)))
-    told = told_lines(incident)
-    if told:
-        blocks += [section(part) for part in pages("\n".join(["*Who was told*", *told]))]
+    blocks += told_blocks(incident)
     blocks.append(DividerBlock())
     if not incident.is_open:
         blocks.append(
@@ -61,13 +60,8 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
 
 def _facts(incident: Incident) -> SectionBlock:
     responder = person(incident.responder) if incident.responder else "nobody yet"
-    match incident.waterline.status if incident.waterline else None:
-        case "trusted":
-            status = "trusted"
-        case "under-review":
-            status = "newer rows: under review"
-        case _:
-            status = "not marked yet"
+    status = standing(incident)
+    status = "newer rows: under review" if status == "under review" else status
     return SectionBlock(
         fields=[
             written(f"*Table*\n{code(incident.opened.table)}"),
@@ -113,6 +107,10 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
 
 
 def _run_line(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:
+    return _how_it_stands(run, task, progress) + (f"\n_{RUN_AGAIN}._" if run.is_again else "")
+
+
+def _how_it_stands(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:
     if run.evidence is not None:
         told = measures(run.evidence.measures)
         verdict = run.evidence.verdict

@@ -10,6 +10,7 @@ from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
 _ROWS_SHOWN = 3
 _REASONS_SHOWN = 6
 _UNDECIDED_SHOWN = 6
+_APART_SHOWN = 4
 _MISSING = 300
 _WHY_NOT = 220
 
@@ -34,6 +35,8 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
         blocks += _match(mode, match)
     if diagnosis.undecided:
         blocks.append(section(_undecided(diagnosis.undecided)))
+        if apart := _told_apart(diagnosis):
+            blocks.append(section(apart))
     if diagnosis.excluded:
         blocks += [DividerBlock(), section(_excluded(diagnosis))]
     return text, blocks
@@ -74,6 +77,18 @@ def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
     left = len(lines) - _UNDECIDED_SHOWN
     lines = lines[:_UNDECIDED_SHOWN] + ([f"_{left} more in the record._"] if left > 0 else [])
     return "*Cannot tell yet, because this is missing*\n" + "\n".join(lines)
+
+
+def _told_apart(diagnosis: Diagnosis) -> str:
+    """How people can tell what matches from a neighbour that could not be looked at; empty without such a one."""
+    open_ones = {mode.code for mode, _told in diagnosis.undecided}
+    told = [
+        f"• *{mrkdwn(mode.code)}* from *{mrkdwn(code)}*: {mrkdwn(how)}"
+        for mode, _match in diagnosis.to_act_on
+        for code, how in diagnosis.told_apart(mode)
+        if code in open_ones
+    ]
+    return "*How to tell them apart*\n" + "\n".join(told[:_APART_SHOWN]) if told else ""
 
 
 def _excluded(diagnosis: Diagnosis) -> str:

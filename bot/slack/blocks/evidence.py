@@ -15,18 +15,25 @@ _CELL = 200
 _WRAPPED_FROM = 40
 
 
+RUN_AGAIN = "Spark ended; run again by itself"
+
+
 def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
     """(notification text, blocks)."""
     if run.ended is not None:
         word = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
         text = f"{task.title} {word}"
-        return text, [section(f":no_entry: *{mrkdwn(text)}*\n{mrkdwn(run.ended.message)}")]
+        return text, [section(f":no_entry: *{mrkdwn(text)}*\n{mrkdwn(run.ended.message)}{_again(run)}")]
     if run.evidence is None:
         return f"{task.title} is running", [section(f":hourglass_flowing_sand: *{mrkdwn(task.title)}* is running")]
-    return _answered(run.evidence, task)
+    return _answered(run, run.evidence, task)
 
 
-def _answered(evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
+def _again(run: EvidenceRun) -> str:
+    return " It was run again by itself before, and Spark ended then, too." if run.is_again else ""
+
+
+def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
     verdict = said(evidence.verdict)
     blocks: list[Block] = [
         section(
@@ -42,6 +49,7 @@ def _answered(evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
     columns, rows, same = folded(evidence.columns, shown)
     more = len(evidence.rows) - len(shown)
     small_print = [
+        *([RUN_AGAIN] if run.is_again else []),
         *([f"The same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
         f"Pinned to head {short(evidence.head)} · window after {short(evidence.window.since)} · "

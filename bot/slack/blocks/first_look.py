@@ -6,6 +6,7 @@ from slack_sdk.models.blocks import Block
 
 from bot.domain.evidence import Evidence, Task, Verdict
 from bot.domain.incident import EvidenceRun, Incident
+from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.parts import clock, context, counted, section, sign
 from bot.slack.text import clipped, mrkdwn, short_paths
 
@@ -26,6 +27,7 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     small = [f":large_green_circle: Looked at and found well: {mrkdwn(', '.join(well))}"] if well else []
     small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
               if run.ended is not None]  # fmt: skip
+    small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
     newest = max((evidence.at for _task, evidence in answered), default=None)
     if newest is not None:
         small.append(f"As of {clock(newest)}; each diagnosis looks again. Rows are read only when somebody asks")

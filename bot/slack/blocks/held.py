@@ -8,31 +8,40 @@ from bot.domain.held_times import expires_at
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice_fold import HeldView
-from bot.slack.blocks.parts import actions, button, confirm, context, section
-from bot.slack.forms import place
+from bot.slack.blocks.parts import actions, button, confirm, context, counted, section
+from bot.slack.blocks.texts import audience, fitting, words_of
 from bot.slack.ids import Click
-from bot.slack.pages import pages
 from bot.slack.text import addressed, mrkdwn, person
+
+_TEXT_BLOCKS, _TEXT = 36, 6000
+"""Of the message that asks for approval, for whole texts; the rest of it always has room."""
 
 
 def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
     """What waits for approval, as it would be sent."""
     notices = incident.previews[view.name]
-    told = ", ".join(notice.consumer for notice in notices)
+    told = audience(notices)
     kind = notices[0].title or notices[0].kind
     asked = "Waterline" if view.asked_by == WATERLINE else person(view.asked_by)
     head = f":lock: *{mrkdwn(kind)}* for {mrkdwn(told)}: {asked} asks to send this."
-    blocks: list[Block] = [section(head)]
-    for notice in notices:
-        blocks.append(context(f"*To {mrkdwn(notice.consumer)}* {', '.join(place(d) for d in notice.addresses)}"))
-        blocks += [section(part) for part in pages(notice.text)]
+    shown, left = fitting(words_of(notices), blocks=_TEXT_BLOCKS, text=_TEXT)
+    blocks: list[Block] = [section(head), *shown]
+    if left:
+        untold = sum(len(each.notices) for each in left)
+        blocks.append(
+            section(
+                f":warning: *{counted(len(left), 'more text')} for {counted(untold, 'consumer')} "
+                "have no room here.* Read all of them before you approve."
+            )
+        )
+    read = button("Read all…", Click.READ_NOTICES, incident.id, view.name)
     yes = ", ".join(person(each) for each in view.said_yes)
     if view.decided is not None:
         how = "Approved and sent" if view.decided.yes else f"Turned down: {mrkdwn(view.decided.reason)}"
-        blocks.append(section(f"{how}, {person(view.decided_by)}"))
+        blocks += [section(f"{how}, {person(view.decided_by)}"), actions([read])]
         return f"{incident.id}: {kind} was decided", blocks
     if view.expired is not None:
-        blocks.append(section(f"Nobody approved it until {_end(view)}: it was not sent."))
+        blocks += [section(f"Nobody approved it until {_end(view)}: it was not sent."), actions([read])]
         return f"{incident.id}: {kind} was not sent", blocks
     blocks.append(
         context(
@@ -44,6 +53,7 @@ def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
         actions(
             [
                 button("Approve and send", Click.APPROVE_NOTICE, incident.id, view.name, style="primary", confirm=sure),
+                read,
                 button("Turn down…", Click.REJECT_NOTICE, incident.id, view.name),
             ]
         )
@@ -87,7 +97,7 @@ def held_expired_message(incident: Incident, view: HeldView, needs_words: bool) 
 
 def _what(incident: Incident, view: HeldView) -> str:
     notices = incident.previews[view.name]
-    return f"“{notices[0].title or notices[0].kind}” for {', '.join(notice.consumer for notice in notices)}"
+    return f"“{notices[0].title or notices[0].kind}” for {audience(notices)}"
 
 
 def _end(view: HeldView) -> str:

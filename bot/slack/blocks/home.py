@@ -7,8 +7,10 @@ from slack_sdk.models.views import View
 
 from bot.domain.ids import short
 from bot.domain.incident import Incident
+from bot.domain.notice_fold import HeldView
 from bot.domain.trust import Basis, Trust, TrustState
-from bot.service.home import HomeFacts, OwnTable, Promise
+from bot.service.home import HomeFacts, Promise
+from bot.service.home_tables import OwnTable
 from bot.service.walking import current_step
 from bot.slack.blocks.parts import context, header, section
 from bot.slack.limits import SECTION_TEXT
@@ -27,9 +29,13 @@ _LINE = 400
 def home_view(facts: HomeFacts) -> View:
     """Everything that one person should see first, the most urgent on top."""
     blocks: list[Block] = [header("Waterline"), context("Which state of a table can its consumers trust?")]
-    blocks += _part("Waiting for your approval", [_waiting(i, view.proposal.title) for i, view in facts.waiting])
+    waiting = [_waiting(i, view.proposal.title) for i, view in facts.waiting]
+    waiting += [_waiting(i, _notices(i, view)) for i, view in facts.held]
+    blocks += _part("Waiting for your approval", waiting)
     if facts.groups_unknown:
-        blocks.append(context("A user group of approvers could not be read: more may wait for you than is named here."))
+        blocks.append(
+            context("A user group of approvers could not be read: more may wait for you, or be yours, than is named.")
+        )
     blocks += _part("Your incidents", [_incident(i) for i in facts.mine])
     blocks += _part("Due next", [_promise(each, facts) for each in facts.promises])
     blocks += _part(
@@ -72,6 +78,14 @@ def _part(title: str, lines: Sequence[str]) -> list[Block]:
 
 def _waiting(incident: Incident, title: str) -> str:
     return f"• *{incident.id}* {code(incident.opened.table)}: {mrkdwn(title)}, in {room(incident.opened.channel)}"
+
+
+def _notices(incident: Incident, view: HeldView) -> str:
+    """The notices that were previewed: what they are, and for whom."""
+    notices = incident.previews[view.name]
+    kinds = " and ".join(dict.fromkeys(notice.kind.replace("_", " ") for notice in notices))
+    to = notices[0].consumer if len(notices) == 1 else f"{len(notices)} consumers"
+    return f"the notice “{kinds}” for {to}"
 
 
 def _incident(incident: Incident) -> str:

@@ -1,25 +1,20 @@
-"""Reminders of what was promised, and what a new responder is told."""
-
-from datetime import datetime, timedelta
+"""Reminders of what was promised to consumers, and of what a review said would be mended."""
 
 from slack_sdk.models.blocks import Block
 
 from bot.domain.clock_time import clock_time
-from bot.domain.entries import HandedOver, NoticeQueued, PromiseReminded, PromiseSnoozed
-from bot.domain.execution import ProposalState
-from bot.domain.ids import short
+from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.review_items import review_items
-from bot.domain.timeline import sentence
-from bot.service.walking import current_step
+from bot.slack.blocks.freezes import reminder_of_freeze
+from bot.slack.blocks.handovers import question_of_handover
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
-from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, person, room
+from bot.slack.text import as_sentence, mrkdwn, person
 
 SNOOZE_MINUTES = 15
-_LINES, _TERMS = 5, 5
-_UNDECIDED = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
+_TERMS = 5
 
 
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
@@ -27,7 +22,15 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
     body = entry.body
     assert isinstance(body, PromiseReminded)
     who = " ".join(person(user) for user in body.people)
-    return _of_review(incident, body, who) if body.what == "review" else _of_next_word(incident, entry, body, who)
+    match body.what:
+        case "review":
+            return _of_review(incident, body, who)
+        case "handover":
+            return question_of_handover(incident, entry)
+        case "next-update":
+            return _of_next_word(incident, entry, body, who)
+        case "thaw":
+            return reminder_of_freeze(incident, entry, body, who)
 
 
 def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
@@ -72,41 +75,3 @@ def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str
         section("\n".join([told, *lines])),
         context("Settle it, or set another day, from the review's message."),
     ]
-
-
-def handover_message(then: Incident, entry: Entry, next_word: datetime | None) -> tuple[str, list[Block]]:
-    """Where the incident stood when it was handed over: `then` is the incident up to this entry."""
-    body = entry.body
-    assert isinstance(body, HandedOver)
-    step = current_step(then)
-    lines = [f"*Step:* {mrkdwn(step.title) if step is not None else 'the runbook is at its end'}"]
-    status = "not marked yet" if then.waterline is None else then.waterline.status.replace("-", " ")
-    lines.append(f"*Trusted:* {short(then.trusted)}; the table is {status}")
-    decisive = then.diagnosis.decisive if then.diagnosis is not None else None
-    lines.append(f"*Diagnosis:* {mrkdwn(f'{decisive[0].code}: {decisive[1].headline}') if decisive else 'none yet'}")
-    view = then.current_proposal
-    if view is not None:
-        waits = ", and waits" if view.state in _UNDECIDED else ""
-        lines.append(f"*Proposal:* “{mrkdwn(view.proposal.title)}” is {view.state.value}{waits}")
-    running = [run.task.replace("_", " ") for run in then.runs.values() if run.is_running]
-    if running:
-        lines.append(f"*Running now:* {mrkdwn(', '.join(running))}")
-    if next_word is not None:
-        lines.append(f"*Promised:* consumers expect word by {clock_time(next_word, entry.at)}")
-    if then.is_frozen:
-        lines.append("*Maintenance* of the table is frozen until the incident ends")
-    age = _age(entry.at - then.opened_at)
-    head = (
-        f":handshake: {person(body.to)}, {then.id} on {mrkdwn(then.opened.table)} is yours now; "
-        f"{person(entry.by)} handed it over. It has been open for {age}, in {room(then.opened.channel)}."
-    )
-    note = [section(f"> {mrkdwn(as_sentence(body.note))}")] if body.note else []
-    newest = then.entries[:-1][-_LINES:]
-    last = "\n".join(f"{each.at:%H:%M} {addressed(clipped(sentence(each), 160), set())}" for each in newest)
-    text = f"{then.id} was handed over"
-    return text, [section(head), *note, section("\n".join(lines)), context(f"*Last entries*\n{last}")]
-
-
-def _age(span: timedelta) -> str:
-    minutes = int(span.total_seconds() // 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

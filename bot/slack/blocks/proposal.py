@@ -3,10 +3,11 @@
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
-from bot.domain.effects import KeepSavepoint
+from bot.domain.effects import KeepSavepoint, ReplayRows
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import short
 from bot.domain.incident import Incident
+from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, counted, header, section
 from bot.slack.ids import Click
@@ -40,6 +41,7 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
         *([] if view.state in _OVER else [section(f"*What will happen*\n{_steps(view)}")]),
         *([section(_recorded(view))] if view.proposal.preview.recorded else []),
         *([] if view.state in _NOTHING_DONE else [section(_affected(view)), section(_undo(view))]),
+        *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
@@ -48,6 +50,8 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     buttons = _buttons(incident, view)
     if buttons:
         blocks.append(actions(buttons))
+    if incident.is_open and view.state in _WAITING:
+        blocks.append(actions(_telling(incident, view)))
     return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
 
 
@@ -75,6 +79,11 @@ def _recorded(view: ProposalView) -> str:
     named = {user for plan in plans if plan is not None for user in plan.may_restore}
     lines = (f"• *{mrkdwn(t.name)}:* {addressed(short_paths(t.says), named)}" for t in view.proposal.preview.recorded)
     return "\n".join(["*What goes on record*", *lines])
+
+
+def _not_known(view: ProposalView) -> str:
+    said = mrkdwn(short_paths(view.result.sentence)) if view.result is not None else ""
+    return f"*What is not known*\n{said}\n{mrkdwn(HOW_TO_SETTLE)}"
 
 
 def _undo(view: ProposalView) -> str:
@@ -130,12 +139,39 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
             )
             execute = button("Execute", Click.EXECUTE, incident.id, proposal.id, style="danger", confirm=sure)
             return [execute, button("Reject…", Click.REJECT, incident.id, proposal.id), *veto]
+        case ProposalState.UNKNOWN:
+            return _settle_buttons(incident, view)
         case ProposalState.APPLIED if view.verified is not None and not view.verified.passed:
             return [button("Verify again", Click.VERIFY, incident.id, proposal.id), *_undo_button(incident, view)]
         case ProposalState.APPLIED | ProposalState.REFUSED:
             return _undo_button(incident, view)
         case _:
             return []
+
+
+def _settle_buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
+    """A person's word where nobody else knows; a step of which later ones need more can only be said not to have
+    happened."""
+    index = unknown_effect(view)
+    if index is None:
+        return []
+    step = f"Step {index + 1} ({describe(view.proposal.effects[index])})"
+    about = (incident.id, view.proposal.id, str(index))
+    yes = confirm("It happened?", f"{step} happened: the execution goes on with the next step.", "It happened")
+    no = confirm("It did not happen?", f"{step} did not happen: the execution ends here.", "It did not happen")
+    happened = [button("Settle: it happened…", Click.SETTLE_HAPPENED, *about, confirm=yes)]
+    return [
+        *(happened if may_be_said_to_have_happened(view, index) else []),
+        button("Settle: it did not happen…", Click.SETTLE_NOT, *about, confirm=no),
+    ]
+
+
+def _telling(incident: Incident, view: ProposalView) -> list[ButtonElement]:
+    """Consumers hear of it before it is carried out, and of rows that come again with their times."""
+    tell = button("Tell consumers…", Click.PREVIEW_NOTICE, incident.id, "recovery_proposed", "")
+    if not any(isinstance(effect, ReplayRows) for effect in view.proposal.effects):
+        return [tell]
+    return [tell, button("Announce the backfill…", Click.TELL_IN_WORDS, incident.id, "backfill_coming", "")]
 
 
 def _undo_button(incident: Incident, view: ProposalView) -> list[ButtonElement]:

@@ -19,7 +19,7 @@ from bot.domain.incident import Incident
 from bot.domain.review_comparison import comparison
 from bot.domain.review_items import ReviewItem, review_items
 from bot.domain.review_metrics import metrics
-from bot.slack.blocks.parts import button, context, counted, section
+from bot.slack.blocks.parts import actions, button, context, counted, section
 from bot.slack.ids import Click, Form
 from bot.slack.text import as_sentence, clipped, code, mrkdwn, person, short_paths, written
 
@@ -40,7 +40,8 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     if untold:
         blocks.append(section("*Could not be told*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
     if incident.patch is not None:
-        blocks.append(section(_patch(incident)))
+        tell = button("Tell consumers…", Click.TELL_IN_WORDS, incident.id, "contract_change", "")
+        blocks += [section(_patch(incident)), actions([tell])]
     told = comparison(incident)
     if told:
         blocks.append(section("*Beside earlier incidents*\n" + "\n".join(f"• {mrkdwn(line)}" for line in told)))
@@ -49,6 +50,8 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
     small = [f"{counted(holding, 'term')} held. The record has all of them.{more}"]
     blocks.append(context(*([f":stopwatch: {took}"] if took else []), *small))
+    publish = button("Tell consumers what was found…", Click.PREVIEW_NOTICE, incident.id, "review_published", "")
+    blocks.append(actions([publish]))
     return text, blocks
 
 

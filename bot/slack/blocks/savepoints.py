@@ -7,8 +7,11 @@ from slack_sdk.models.blocks import (
     CheckboxesElement,
     DatePickerElement,
     InputBlock,
+    InputInteractiveElement,
     Option,
+    OptionGroup,
     PlainTextInputElement,
+    StaticMultiSelectElement,
     UserMultiSelectElement,
 )
 from slack_sdk.models.views import View
@@ -22,8 +25,8 @@ from bot.slack.ids import Form
 from bot.slack.text import code, mrkdwn, plain
 
 _SHOWN = 10
-_OPTIONS = 10
-"""Slack takes so many checkboxes."""
+_BOXES, _OPTIONS, _GROUPS = 10, 100, 100
+"""Slack takes so many checkboxes; options of a select, or of one of its groups; and groups."""
 
 
 def savepoint_form(offer: SavepointOffer, channel: str) -> View:
@@ -98,9 +101,26 @@ def _tag(kept: KeptSavepoint) -> str:
 def _told(consumers: Sequence[str]) -> list[Block]:
     if not consumers:
         return [context("No consumer is declared: nobody has to be told.")]
-    options = [Option(value=str(n), text=plain(name, 70)) for n, name in enumerate(consumers[:_OPTIONS])]
-    element = CheckboxesElement(action_id="told", options=options)
-    return [InputBlock(block_id="told", label="Which consumers were told of it?", optional=True, element=element)]
+    options = [Option(value=str(n), text=plain(name, 70)) for n, name in enumerate(consumers)]
+    block = InputBlock(
+        block_id="told", label="Which consumers were told of it?", optional=True, element=_choice(options)
+    )  # fmt: skip
+    beyond = len(options) - _OPTIONS * _GROUPS
+    return [block, context(f"{beyond} more do not fit into this form.")] if beyond > 0 else [block]
+
+
+def _choice(options: Sequence[Option]) -> InputInteractiveElement:
+    """Boxes while they fit; else a list to choose from, in groups where one list is too short."""
+    if len(options) <= _BOXES:
+        return CheckboxesElement(action_id="told", options=options)
+    if len(options) <= _OPTIONS:
+        return StaticMultiSelectElement(action_id="told", options=options)
+    cut = [options[start : start + _OPTIONS] for start in range(0, len(options), _OPTIONS)][:_GROUPS]
+    groups = [
+        OptionGroup(label=f"{number * _OPTIONS + 1} to {number * _OPTIONS + len(part)}", options=part)
+        for number, part in enumerate(cut)
+    ]
+    return StaticMultiSelectElement(action_id="told", option_groups=groups)
 
 
 def _line(name: str, label: str, value: str) -> InputBlock:

@@ -1,0 +1,72 @@
+"""Trust the table as it is: what was mended by hand is proven like any recovery, and approved by somebody else.
+
+Nothing is changed but a tag on the state that is looked at. The proof that follows asks the same evidence as after a
+recovery of Waterline's own; only when it passes may consumers be told that the table recovered.
+"""
+
+from bot.actions._draft import alone, drafted, live_run, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import MarkTable
+from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
+from bot.domain.flink import JobRun
+from bot.domain.ids import short
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import HeadDescends, Requirement, TableIs
+
+ACTION = Action(
+    name="trust_present_state",
+    title="Trust the table as it is",
+    promise="What was mended by hand is proven at the head, and the waterline stands there.",
+    needs=("duplicate_rows", "missing_positions"),
+    looks=("duplicate_rows", "missing_positions"),
+    proofs=(("duplicate_rows", "each key lives once"), ("missing_positions", "no source position is missing")),
+    on_request=True,
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused while evidence counts wrong rows, or two runs write; CouldNotLook when Flink was not seen."""
+    table, job = plan.case.observation.table, plan.case.job_name
+    head = table.head
+    if head is None:
+        raise Refused("There is nothing to trust yet.", f"Table {table.name} has no snapshot.", "Look at the job.")
+    _must_count_nothing(plan)
+    live = live_run(plan) if job is not None else None
+    tag = f"proven-{plan.incident}-{plan.at:%Y%m%d-%H%M%S}"
+    return drafted(
+        plan,
+        ACTION,
+        title=f"{ACTION.title}: {short(head)} and what follows it",
+        effects=(MarkTable(table=table.name, why="Tag the state that is to be proven", new_tags={tag: head}),),
+        requirements=(TableIs(uuid=table.uuid), *_as_it_was_shown(job, live, head)),
+        preview=untouched(
+            (
+                f"Tag {short(head)} as {tag}. Neither main nor the job is touched.",
+                "Verify at the head of that moment: each key once, and no source position missing.",
+                "If that passes, the waterline moves to that head, and consumers can be told that the table recovered. "
+                "If it does not, nothing changes for them.",
+                "Read in the thread what was done by hand: the yes is for that, too.",
+            ),
+            sure="The table is called trusted only if the proof passes.",
+        ),
+        undo="`/waterline undo` removes the tag. The trust goes back when main is changed once more, or a new incident "
+        "is opened.",
+    )
+
+
+def _must_count_nothing(plan: Plan) -> None:
+    named = {task for task, _ in ACTION.proofs}
+    wrong = [each for each in plan.case.evidence if each.task in named and each.verdict is Verdict.CONFIRMED]
+    if wrong:
+        raise Refused(
+            "The table cannot be trusted as it is.",
+            f"The newest evidence says: {wrong[0].headline}",
+            "Mend that first. If it is mended already, run this evidence again, then propose once more.",
+        )
+
+
+def _as_it_was_shown(job: str | None, live: JobRun | None, head: int) -> tuple[Requirement, ...]:
+    """That nobody but the job goes on writing."""
+    grown = HeadDescends(head=head, job_id=live.job_id if live else None)
+    return (grown,) if job is None else (alone(job, live), grown)

@@ -1,0 +1,26 @@
+"""Libraries that only some kinds of catalog need, and whether they are installed here."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+_NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "google", "rest-sigv4": "boto3"}
+"""PyIceberg's extra -> a package that it brings."""
+
+
+def extra_for(properties: Mapping[str, str]) -> str | None:
+    """The extra of PyIceberg that this catalog needs beside what Waterline itself brings; None: none."""
+    kind = properties.get("type", "")
+    if properties.get("rest.sigv4-enabled", "").lower() == "true":
+        return "rest-sigv4"
+    return kind if kind in _NEEDS else None
+
+
+def missing_extra(properties: Mapping[str, str]) -> str | None:
+    """The extra that this catalog needs and that is not installed; None where nothing is missing."""
+    extra = extra_for(properties)
+    return extra if extra is not None and find_spec(_NEEDS[extra]) is None else None
+
+
+def how_to_install(extra: str) -> str:
+    """What to do about it."""
+    return f"Install it beside Waterline (pip install 'pyiceberg[{extra}]'), then start Waterline again."

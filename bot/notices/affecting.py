@@ -1,0 +1,109 @@
+"""Which commits are not, or no longer, to be relied on, and what they brought. Pure."""
+
+from bot.domain.contract import TableContract
+from bot.domain.effects import MoveTable, PublishBranch
+from bot.domain.entries import EffectEnded, EvidenceRecorded
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.ids import SnapshotId
+from bot.domain.incident import Incident
+from bot.domain.table import Snapshot, TableState, Window
+from bot.notices.condensing import ranges_of
+from bot.notices.facts import Affected
+from bot.notices.whereabouts import events_of, ledger_rows, partitions_of
+
+
+def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:
+    """Commits of this incident whose readers have read what is not, or was not, to be relied on; oldest first.
+
+    While the table is under review that is everything above the waterline, what was rolled back since
+    included. Once it is proven, it is what was taken back, and what a repair stands on: where the rows are mended on
+    top, the wrong commits stay ancestors of main. Newer commits are no longer under review.
+    """
+    if table.head is None:
+        return ()
+    commits = Window(since=incident.window.since, until=table.head).of(table)
+    contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
+    if incident.waterline is None or incident.waterline.status != "trusted":
+        return tuple(s for s in commits if s.snapshot_id not in contained)
+    mended = _mended_on_top(incident, table) | _mended_by_others(incident, table)
+    return tuple(
+        s
+        for s in commits
+        if s.snapshot_id in mended or (s.snapshot_id not in contained and s.snapshot_id not in table.chain_ids)
+    )
+
+
+def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
+    """What main held, above what was trusted when the incident opened, until a repair was published on top of it.
+
+    A branch's head gets on main only by being published, and leaves it by an undo: main itself tells which repairs
+    count, however their proposals have ended. An earlier repair below a later one counts too: it was not enough.
+    """
+    published = [
+        effect
+        for view in incident.proposals.values()
+        for effect in view.proposal.effects
+        if isinstance(effect, PublishBranch) and effect.head != effect.base and effect.head in table.chain_ids
+    ]
+    if not published:
+        return frozenset()
+    held = {s.snapshot_id for effect in published for s in table.ancestors(effect.base)}
+    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
+
+
+def _mended_by_others(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
+    """What main held while evidence counted wrong rows, until it counted none, though Waterline did not move main
+    meanwhile: people mended it, or the job brought by itself what was missing.
+
+    Between the last look that counted and the first that did not, nobody knows since when it is right: those are
+    told, too.
+    """
+    held: set[SnapshotId] = set()
+    for task in ("duplicate_rows", "missing_positions"):
+        wrong: Evidence | None = None
+        for entry in incident.entries:
+            match entry.body:
+                case EvidenceRecorded(evidence=evidence) if evidence.task == task and _is_of_main(incident, evidence):
+                    if evidence.verdict is Verdict.CONFIRMED:
+                        wrong = evidence
+                    elif evidence.verdict is Verdict.RULED_OUT and wrong is not None:
+                        held |= {s.snapshot_id for s in table.ancestors(wrong.head)}
+                        held |= {s.snapshot_id for s in table.ancestors(evidence.head)} - {evidence.head}
+                        wrong = None
+                case EffectEnded(how="done") as ended if _moves_main(incident, ended):
+                    wrong = None
+    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
+
+
+def _is_of_main(incident: Incident, evidence: Evidence) -> bool:
+    run = incident.runs.get(evidence.id)
+    return run is None or run.branch is None
+
+
+def _moves_main(incident: Incident, ended: EffectEnded) -> bool:
+    effect = incident.proposals[ended.proposal].proposal.effects[ended.index]
+    return isinstance(effect, MoveTable | PublishBranch)
+
+
+def affected_of(
+    incident: Incident, commits: tuple[Snapshot, ...], table: TableState, contract: TableContract
+) -> Affected | None:
+    """What is told of these commits; None without any."""
+    if not commits:
+        return None
+    rows = ledger_rows(incident, commits)
+    events = events_of(commits, rows)
+    partitions = partitions_of(table, rows.values(), contract, events)
+    return Affected(
+        snapshots=tuple(s.snapshot_id for s in commits),
+        ranges=ranges_of(commits),
+        first_at=min(s.committed_at for s in commits),
+        last_at=max(s.committed_at for s in commits),
+        rows=sum(s.counted("added-records") for s in commits if s.operation != "replace"),
+        event_from=events.since,
+        event_until=events.until,
+        events_untold=events.untold,
+        partitions=partitions.known,
+        partitions_untold=partitions.untold,
+        taken_back=not any(s.snapshot_id in table.chain_ids for s in commits),
+    )

@@ -1,0 +1,65 @@
+"""One telling sample for each kind of notice, its lists short: what the reference shows."""
+
+from datetime import timedelta
+
+from bot.notices.extent import KeysChanged
+from bot.notices.facts import NoticeFacts, Stage
+from bot.notices.reading import ReadThrough
+from bot.notices.samples import BROKEN, CONTRACT, NOON, ids, rerun_for, row, samples
+
+_EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
+    "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
+    "update": ("read through others", "trusted by tag", "under review", "executing"),
+    "recovery_proposed": ("not observed", "trusted by tag", "under review", "diagnosed"),
+    "recovered": ("read above", "trusted by tag", "taken back", "proven"),
+    "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
+    "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
+    "review_published": ("not observed", "trusted by tag", "nothing affected", "proven"),
+}
+
+
+_WORDS = {
+    "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
+    "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
+    "contract_change": "From 1 December on, snapshots are kept for 7 days instead of 5.",
+}
+
+
+_KEYS_OF_ONE_COLUMN = KeysChanged(
+    columns=("order_id",), repeated=200, changed=None, gone=None, differing=(), sample=("4711", "4712", "4713"),
+    is_hidden=False,
+)  # fmt: skip
+_FEW = {
+    "snapshots": ids(1, 2, 3), "ranges": (row(1, 3),), "last_at": NOON + timedelta(minutes=3), "rows": 300,
+    "event_from": NOON - timedelta(minutes=2), "event_until": NOON + timedelta(minutes=3), "events_untold": 0,
+    "partitions": ("day(event_time) 2026-11-03",), "partitions_untold": (),
+}  # fmt: skip
+
+
+def example(kind: str) -> NoticeFacts:
+    """One telling sample for this kind of notice, its lists short."""
+    reading, trusted, affected, stage = _EXAMPLES.get(
+        kind, ("not observed", "trusted by tag", "under review", "diagnosed")
+    )
+    facts = dict(samples())[f"{reading}, {trusted}, {affected}, {stage}"]
+    seen = facts.reading
+    if isinstance(seen, ReadThrough):
+        seen = seen.model_copy(update={"runs": seen.runs[:2]})
+    few = facts.affected
+    if few is not None:
+        few = few.model_copy(update=_FEW)
+    return facts.model_copy(
+        update={
+            "summary": "Revenue is too high since 09:00.",
+            "words": _WORDS.get(kind, ""),
+            "severity_before": "sev3" if kind == "update" else None,
+            "reading": seen,
+            "affected": few,
+            "damage": facts.damage.model_copy(update={"keys": _KEYS_OF_ONE_COLUMN})
+            if facts.damage.keys
+            else facts.damage,
+            "rerun": rerun_for(seen, few, facts.stage),
+            "contract": CONTRACT.model_copy(update={"changes": CONTRACT.changes[:2], "lines": CONTRACT.lines[:3]}),
+            "review": facts.review.model_copy(update={"broken": BROKEN[:2]}) if facts.review else None,
+        }
+    )

@@ -1,0 +1,173 @@
+"""Takes up what had failed: exactly that way of exactly that notice, once the reason why it failed is mended."""
+
+from datetime import datetime, timedelta
+
+from bot.domain.entries import Body, NoticeRetried
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import Address
+from bot.domain.told import DeliveryView, NoticeView, healed_after
+from bot.domain.waterline import last_taken_back
+from bot.ports import Clock
+from bot.service.answering import notice_of
+from bot.service.incident_store import IncidentStore
+from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
+
+RETRYING = "Trying again to reach consumers"
+"""What is done when time alone lets a failed notice be tried again."""
+_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
+"""Kinds that say how it stands; whatever is said of the table later says it better."""
+_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction"}
+
+
+class Retrying:
+    """Arms failed deliveries anew; Slack's outbox and the courier send them, at most once for each time."""
+
+    def __init__(self, store: IncidentStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def retry(self, incident_id: IncidentId, seq: int, way: int, *, by: UserId) -> Address:
+        """Send the notice that entry `seq` queued once more by its way number `way`; returns that way. Raises Refused
+        when it arrived, is on its way, or does not hold any more."""
+        to = ""
+
+        def decide(incident: Incident) -> list[Body]:
+            nonlocal to
+            view = notice_of(incident, seq)
+            delivery = _way(view, way)
+            to = delivery.address.key
+            _refuse_done(view, delivery)
+            refuse_outdated(incident, view)
+            return [_retried(view, delivery)]
+
+        after = self._store.write(incident_id, by=by, decide=decide)
+        return notice_of(after, seq).deliveries[to].address
+
+    def retry_all(
+        self, incident_id: IncidentId, consumer: str, *, by: UserId
+    ) -> tuple[list[NoticeView], dict[str, Refused]]:
+        """(notices that are sent once more by each way that had failed; consumer -> why it is not told): of `consumer`,
+        or of everybody where it is empty. Raises Refused where nothing had failed."""
+        found: list[NoticeView] = []
+        refused: dict[str, Refused] = {}
+
+        def decide(incident: Incident) -> list[Body]:
+            found.clear()
+            refused.clear()
+            bodies: list[Body] = []
+            for view in incident.notices.values():
+                if not view.unreached or (consumer and view.notice.consumer != consumer):
+                    continue
+                try:
+                    refuse_outdated(incident, view)
+                except Refused as error:
+                    refused[view.notice.consumer] = error
+                    continue
+                found.append(view)
+                bodies += [_retried(view, delivery) for delivery in view.unreached]
+            if not found and not refused:
+                raise Refused(
+                    "There is nothing to be tried again.",
+                    "No notice has failed" + (f" to reach {consumer}" if consumer else "") + ", or it is under way.",
+                    "The card says who was told.",
+                )
+            return bodies
+
+        self._store.write(incident_id, by=by, decide=decide)
+        told = {view.notice.consumer for view in found}
+        return found, {name: error for name, error in refused.items() if name not in told}
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """Take up what is to be tried again by itself now. Safe to call at any time, any number of times."""
+        self._store.write(incident_id, by=WATERLINE, decide=self.due)
+
+    def due(self, incident: Incident) -> list[Body]:
+        """What is to be tried again by itself now, as far as it still holds."""
+        now = self._clock.now()
+        return [
+            _retried(view, delivery)
+            for view in incident.notices.values()
+            for delivery in view.unreached
+            if delivery.ended is not None
+            and delivery.ended.again_at is not None
+            and delivery.ended.again_at <= now
+            and may_retry(incident, view)
+        ]
+
+
+def tried_again_at(delivery: DeliveryView, now: datetime) -> datetime | None:
+    """When a way that fails now, for a reason that may mend, is tried again by itself; None: it was often enough."""
+    wait: timedelta | None = healed_after(delivery.retried.count(WATERLINE))
+    return None if wait is None else now + wait
+
+
+def may_retry(incident: Incident, view: NoticeView) -> bool:
+    """Whether the text of a notice still holds."""
+    try:
+        refuse_outdated(incident, view)
+    except Refused:
+        return False
+    return True
+
+
+def refuse_outdated(incident: Incident, view: NoticeView) -> None:
+    """Raises Refused where something newer was said, the incident has ended, or an all-clear was taken back."""
+    notice = view.notice
+    newer = [
+        each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
+    ]
+    said = next((each for each in reversed(newer) if _overtakes(each.notice.kind, notice.kind)), None)
+    if said is not None:
+        raise Refused(
+            f"{notice.consumer} was sent something newer than this notice.",
+            f"“{said.notice.title or said.notice.kind}” followed, so this one would say what is not so any more.",
+            "Try the newer one again if it did not arrive. Nothing was sent.",
+        )
+    if notice.kind in _FOR_NOW and not incident.is_open:
+        raise Refused(
+            f"Incident {incident.id} is closed.",
+            "This notice says how it stood while it was open.",
+            "Send “Correction” if there is something to be said. Nothing was sent.",
+        )
+    refuse_false_comfort(incident, notice.kind)
+    again = last_taken_back(incident)
+    if notice.kind in ALL_CLEAR and again is not None and view.seq < again.seq:
+        raise Refused(
+            "This all-clear is out of date.",
+            "It was written before the table came under review again.",
+            f"Preview it again: /waterline tell {notice.kind}. Nothing was sent.",
+        )
+
+
+def _overtakes(newer: str, older: str) -> bool:
+    """Whether nobody needs to hear the older kind after the newer one."""
+    if newer == older:
+        return True
+    of_the_table = newer in _OF_THE_TABLE and older in _OF_THE_TABLE
+    return of_the_table and (older in _FOR_NOW or newer not in _FOR_NOW)
+
+
+def _way(view: NoticeView, way: int) -> DeliveryView:
+    ways = list(view.deliveries.values())
+    if not 0 <= way < len(ways):
+        raise Refused("This notice has no such way.", "", "Use the buttons of the newest card.")
+    return ways[way]
+
+
+def _refuse_done(view: NoticeView, delivery: DeliveryView) -> None:
+    if delivery.has_failed:
+        return
+    if delivery.ended is not None:
+        raise Refused(f"{view.notice.consumer} has this notice already.", "It was delivered.", "Nothing was sent.")
+    who = delivery.retried[-1] if delivery.retried else WATERLINE
+    asked = "Waterline tries it" if who == WATERLINE else f"<@{who}> asked for it"
+    raise Refused(
+        "This notice is on its way already.", f"{asked}.", "The card says how it goes. Nothing more is needed."
+    )
+
+
+def _retried(view: NoticeView, delivery: DeliveryView) -> NoticeRetried:
+    return NoticeRetried(key=view.key, to=delivery.address.key, number=len(delivery.retried) + 1)

@@ -1,0 +1,26 @@
+"""What one person alone is told, where they asked."""
+
+from bot.ports import Delivery, Post
+from bot.slack.heard import Heard
+from bot.slack.requests import Clicked, Command, Request, Submitted
+
+
+def answer_post(delivery: Delivery, request: Request, text: str) -> Post | None:
+    """One answer a delivery, whoever gives it first; None where there is no channel to answer in (App Home)."""
+    channel = answer_channel(request)
+    if not channel:
+        return None
+    return Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
+
+
+def answer_channel(request: Request) -> str:
+    """Where the person can be answered: the channel they are in; a form carries it as its last id."""
+    match request:
+        case Command() | Clicked():
+            return request.channel
+        case Heard():  # who did not ask hears nothing, also not that something went wrong
+            return request.channel if request.is_asked and request.user else ""
+        case Submitted():
+            return request.about.split("/")[-1] if request.about else ""
+        case _:
+            return ""

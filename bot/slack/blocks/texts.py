@@ -1,0 +1,168 @@
+"""The very texts that are sent, for whoever sends or approves them: every one, on as many pages as it takes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
+from slack_sdk.models.views import View
+
+from bot.domain.notice import WAYS, Address, Notice
+from bot.slack.blocks.parts import actions, button, context, counted
+from bot.slack.forms import PREVIEW_TITLE
+from bot.slack.ids import Click, Form
+from bot.slack.limits import is_cut, text_size
+from bot.slack.pages import pages
+from bot.slack.text import code, mrkdwn, room, written
+
+READ_TITLE = "Read the notices"
+_PAGE_BLOCKS, _PAGE_TEXT = 60, 9000
+"""Of one page of a modal, beside its head and its buttons: well within Slack's 100 blocks and 250 kB, and within the
+12,000 characters that it allows a message without saying so."""
+_NAMED = 5
+Ids = tuple[str, str, str, str]
+"""Incident, step, name of the preview, channel."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """One text, and who gets it: the same words for all of them, each with their own name."""
+
+    notices: tuple[Notice, ...]
+
+    @property
+    def first(self) -> Notice:
+        """Whose text is shown."""
+        return self.notices[0]
+
+
+def words_of(notices: Sequence[Notice]) -> list[Words]:
+    """The notices, those together that differ by nothing but the consumer's name, in the order in which they came."""
+    found: dict[tuple[str, str], list[Notice]] = {}
+    for notice in notices:
+        nameless = notice.text.replace(mrkdwn(notice.consumer), "\0")
+        found.setdefault((nameless, as_json(notice)), []).append(notice)
+    return [Words(tuple(each)) for each in found.values()]
+
+
+def as_json(notice: Notice) -> str:
+    """The `data` that goes along by webhook, as JSON that shows every character; empty where there is none."""
+    if notice.data is None or all(way.by != "webhook" for way in notice.ways):
+        return ""
+    text = json.dumps(notice.data.model_dump(mode="json"), indent=2)
+    return text.replace("`", "\\u0060")
+
+
+def words_blocks(words: Words, *, with_data: bool) -> list[Block]:
+    """To whom, the text, and with `with_data` what goes along by webhook; nothing is cut."""
+    lines = [
+        f"*To {mrkdwn(each.consumer)}* {', '.join(place(way) for way in each.addresses)}" for each in words.notices
+    ]
+    if len(lines) > 1:
+        has_names = any(mrkdwn(each.consumer) in each.text for each in words.notices)
+        same = f"; each reads their own name in the place of {code(words.first.consumer)}" if has_names else ""
+        lines = [f"*To {len(lines)} consumers, the same words*{same}", *(f"• {line}" for line in lines)]
+    blocks: list[Block] = [_whole(part) for part in pages("\n".join(lines))]
+    body: list[Block] = [_whole(part) for part in pages(words.first.text)]
+    blocks += body
+    if words.first.channel and is_cut(body):
+        blocks.append(context(":warning: *This is too long for one message in Slack: it is cut there.*"))
+    data = as_json(words.first) if with_data else ""
+    if data:
+        shown = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        blocks.append(context("By webhook these facts go along, as `data`:"))
+        blocks += [_whole(part) for part in pages(f"```\n{shown}\n```")]
+    return blocks
+
+
+def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0) -> View:
+    """What submitting sends; `page` counts from 0."""
+    return View(
+        type="modal",
+        callback_id=Form.NOTICE,
+        title=PREVIEW_TITLE,
+        submit=f"Send to {counted(len(notices), 'consumer')}",
+        close="Not yet",
+        private_metadata="/".join(ids),
+        blocks=_page(ids, notices, page, Form.NOTICE),
+    )
+
+
+def reading_view(ids: Ids, notices: Sequence[Notice], page: int = 0) -> View:
+    """The same, only to be read."""
+    return View(
+        type="modal",
+        title=READ_TITLE,
+        close="Close",
+        private_metadata="/".join(ids),
+        blocks=_page(ids, notices, page, "read"),
+    )
+
+
+def fitting(all_words: Sequence[Words], *, blocks: int, text: int) -> tuple[list[Block], list[Words]]:
+    """(blocks of as many whole texts as have room, the others), for a message."""
+    found: list[Block] = []
+    for position, words in enumerate(all_words):
+        more = words_blocks(words, with_data=False)
+        if len(found) + len(more) > blocks or _size([*found, *more]) > text:
+            return found, list(all_words[position:])
+        found += more
+    return found, []
+
+
+def audience(notices: Sequence[Notice]) -> str:
+    """Their names, as far as one can take them in."""
+    names = [notice.consumer for notice in notices]
+    rest = len(names) - _NAMED
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_NAMED])} and {rest} more"
+
+
+def place(address: Address) -> str:
+    """Where somebody is told, escaped."""
+    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
+
+
+def _page(ids: Ids, notices: Sequence[Notice], page: int, form: str) -> list[Block]:
+    all_words = words_of(notices)
+    made = _pages(all_words)
+    page = max(0, min(page, len(made) - 1))
+    if len(made) == 1:
+        return made[0]
+    incident, step, name, _channel = ids
+    told = f"{counted(len(notices), 'consumer')}, {counted(len(all_words), 'text')}"
+    turn = [
+        button(label, Click.TURN_PAGE, incident, name, step, form, str(to))
+        for label, to in (("Previous page", page - 1), ("Next page", page + 1))
+        if 0 <= to < len(made)
+    ]
+    where = context(f"*Page {page + 1} of {len(made)}*: {told}")
+    return [where, actions(turn), DividerBlock(), *made[page], DividerBlock(), actions(turn)]
+
+
+def _pages(all_words: Sequence[Words]) -> list[list[Block]]:
+    """A text begins on a page of its own where it would not fit any more; one that is longer than a page goes on."""
+    made: list[list[Block]] = [[]]
+    for words in all_words:
+        blocks = words_blocks(words, with_data=True)
+        if made[-1] and not _fits([*made[-1], DividerBlock(), *blocks]):
+            made.append([])
+        elif made[-1]:
+            made[-1].append(DividerBlock())
+        for block in blocks:
+            if not _fits([*made[-1], block]):
+                made.append([])
+            made[-1].append(block)
+    return made
+
+
+def _fits(blocks: Sequence[Block]) -> bool:
+    return len(blocks) <= _PAGE_BLOCKS and _size(blocks) <= _PAGE_TEXT
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    return sum(text_size(block.to_dict()) for block in blocks)
+
+
+def _whole(part: str) -> SectionBlock:
+    """A part that fits: it is not to be cut."""
+    return SectionBlock(text=written(part))

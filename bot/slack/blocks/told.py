@@ -1,0 +1,102 @@
+"""Who was told, on the incident's card: what did not arrive first, with the button that tries it again."""
+
+from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
+
+from bot.domain.incident import Incident
+from bot.domain.notice import WAYS
+from bot.domain.notice_entries import ObservedReader
+from bot.domain.told import DeliveryView, NoticeView
+from bot.service.retrying import may_retry
+from bot.slack.blocks.notice import answered
+from bot.slack.blocks.parts import actions, button, clock, section
+from bot.slack.ids import Click
+from bot.slack.pages import pages
+from bot.slack.text import clipped, code, mrkdwn, room, written
+
+_SHOWN = 12
+_LINE = 600
+
+
+def told_blocks(incident: Incident) -> list[Block]:
+    """What each consumer was told last, by which ways it went, whether it arrived and was answered; and whatever else
+    did not reach them and still holds. Then who was seen reading without being declared. Empty: nobody was told."""
+    views = _shown(incident)
+    lost = [view for view in views if view.unreached and may_retry(incident, view)][:_SHOWN]
+    others = [view for view in views if view not in lost]
+    rest = [clipped(_told(view), _LINE) for view in others[: _SHOWN - len(lost)]]
+    hidden = len(views) - len(lost) - len(rest)
+    if hidden > 0:
+        rest.append(f"and {hidden} more consumers; the record has them all")
+    rest += _readers(incident)
+    blocks: list[Block] = []
+    for view in lost:
+        blocks += _lost(incident, view)
+    blocks += [section(part) for part in pages("\n".join(rest))]
+    return [section("*Who was told*"), *blocks] if blocks else []
+
+
+def _shown(incident: Incident) -> list[NoticeView]:
+    """The newest of each consumer, and before it those that failed and that nothing newer has overtaken."""
+    newest = {view.notice.consumer: view for view in incident.notices.values()}
+    return [
+        view
+        for view in incident.notices.values()
+        if newest[view.notice.consumer] is view or (view.unreached and may_retry(incident, view))
+    ]
+
+
+def _lost(incident: Incident, view: NoticeView) -> list[Block]:
+    """One way that failed: the button stands beside its line. More of them: one button each, below."""
+    ways = list(view.deliveries.values())
+    found = [(number, delivery) for number, delivery in enumerate(ways) if delivery.has_failed]
+    text = written(clipped(_told(view), _LINE))
+    if len(found) == 1:
+        return [SectionBlock(text=text, accessory=_again(incident, view, found[0][0], "Try again"))]
+    buttons = [_again(incident, view, number, f"Try again {WAYS[each.address.by]}") for number, each in found]
+    return [SectionBlock(text=text), actions(buttons[:10])]
+
+
+def _again(incident: Incident, view: NoticeView, way: int, label: str) -> ButtonElement:
+    return button(label, Click.TELL_AGAIN, incident.id, str(view.seq), str(way))
+
+
+def _readers(incident: Incident) -> list[str]:
+    if incident.readers is None:
+        return []
+    lines = []
+    strangers = [each for each in incident.readers.observed if not each.is_declared]
+    if strangers:
+        names = ", ".join(_stranger(each) for each in strangers[:8])
+        more = f" and {len(strangers) - 8} more" if len(strangers) > 8 else ""
+        lines.append(f":warning: Seen reading, but not declared, so nobody told them: {names}{more}")
+    if incident.readers.unknown:
+        lines.append(f":grey_question: Others may have read unseen. {mrkdwn(clipped(incident.readers.unknown, 300))}")
+    return lines
+
+
+def _told(view: NoticeView) -> str:
+    deliveries = list(view.deliveries.values())
+    failed = view.unreached
+    is_sent = all(each.ended is not None for each in deliveries)
+    mark = ":x:" if failed else (":white_check_mark:" if is_sent else ":hourglass_flowing_sand:")
+    title = mrkdwn((view.notice.title or view.notice.kind.replace("_", " ")).lower())
+    line = f"{mark} {code(view.notice.consumer)} {title}: {', '.join(_delivery(each) for each in deliveries)}"
+    answers = "; ".join(answered(each) for each in view.answers[-3:])
+    return f"{line}. {answers or 'Not acknowledged yet'}"
+
+
+def _delivery(delivery: DeliveryView) -> str:
+    where = room(delivery.address.to) if delivery.address.by == "slack" else WAYS[delivery.address.by]
+    if delivery.ended is not None and delivery.ended_at is not None:
+        if delivery.ended.how == "delivered":
+            return f"{where} {clock(delivery.ended_at)}"
+        again = f", again by itself at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
+        return f"{where} *could not be reached, call them*{again} ({mrkdwn(clipped(delivery.ended.detail, 160))})"
+    if delivery.delayed is not None:
+        count = delivery.delayed.number - delivery.tries_before
+        return f"{where} failed {count} times, again at {clock(delivery.delayed.again_at)}"
+    return f"{where} on its way{' once more' if delivery.retried else ''}"
+
+
+def _stranger(each: ObservedReader) -> str:
+    return code(each.consumer) if each.distance == 1 else f"{code(each.consumer)} ({each.distance} runs away)"

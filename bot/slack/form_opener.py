@@ -1,0 +1,109 @@
+"""Opens the form that a click asks for while its trigger lives, and tells the person where that did not work.
+
+A trigger lives for three seconds, so the form is opened by the process that took the click, and not by the worker. The
+worker asks here for clicks that another process took: one that was killed opens nothing any more, and tells nobody.
+"""
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.domain.errors import CouldNotKeep
+from bot.ports import Clock, Delivery, Outbox
+from bot.slack.answers import answer_post
+from bot.slack.forms import form_for
+from bot.slack.requests import Request, parse
+
+log = structlog.get_logger(__name__)
+_TRIGGER_LIVES = timedelta(seconds=3)
+_REMEMBERED = 4096
+_IS_OPEN = "exchanged_trigger_id"
+"""Slack brought the click twice, and its form is there since the first time."""
+
+MAY_BE_LOST = (
+    "I was restarted, or very busy, when this click came. Slack waits three seconds for a form. "
+    "If none has opened, nothing was done: click again."
+)
+
+
+class FormOpener:
+    """Of one process. Safe to ask for the same click any number of times."""
+
+    def __init__(self, client: WebClient, outbox: Outbox, clock: Clock) -> None:
+        self._client = client
+        self._outbox = outbox
+        self._clock = clock
+        self._since = clock.now()
+        self._taken: OrderedDict[str, bool] = OrderedDict()
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="forms")
+
+    def takes(self, delivery: Delivery) -> None:
+        """This process acknowledges it, and answers for its form. To be said before a worker can see it."""
+        with self._lock:
+            self._taken.setdefault(delivery.key, False)
+            while len(self._taken) > _REMEMBERED:
+                self._taken.popitem(last=False)
+
+    def opens(self, delivery: Delivery, trigger: str) -> None:
+        """Soon, in a thread of its own, once."""
+        with self._lock:
+            if self._taken.get(delivery.key):
+                return
+            self._taken[delivery.key] = True
+        self._threads.submit(self._open, delivery, trigger)
+
+    def may_be_lost(self, delivery: Delivery) -> bool:
+        """Whether perhaps nobody opens its form: another process took it, before this one began, or long ago."""
+        with self._lock:
+            if delivery.key in self._taken:
+                return False
+        is_late = self._clock.now() - delivery.received_at > _TRIGGER_LIVES
+        return is_late or delivery.received_at < self._since
+
+    def tells(self, body: dict[str, Any], text: str) -> None:
+        """Past the outbox, soon: for a click that could not be stored, because the outbox is in the same record."""
+        self._threads.submit(self._tell, body, text)
+
+    def _open(self, delivery: Delivery, trigger: str) -> None:
+        request = parse(delivery)
+        view = form_for(request) if request is not None else None
+        if request is None or view is None:
+            return
+        try:
+            self._client.views_open(trigger_id=trigger, view=view)
+        except SlackApiError as error:
+            code = str(error.response.get("error"))
+            if code != _IS_OPEN:
+                self._failed(delivery, request, f"Slack said {code}")
+        except (SlackClientError, OSError) as error:
+            log.warning("form not opened", error=repr(error))
+            self._failed(delivery, request, "Slack could not be reached")
+
+    def _failed(self, delivery: Delivery, request: Request, found: str) -> None:
+        log.warning("form not opened", found=found)
+        text = (
+            f"That form could not be opened. {found}; it waits three seconds for a form. "
+            "Nothing was done: click again, or type the command again."
+        )
+        post = answer_post(delivery, request, text)
+        if post is None:
+            return
+        try:
+            self._outbox.put(post)
+        except CouldNotKeep as away:
+            log.warning("not told", problem=str(away))
+
+    def _tell(self, body: dict[str, Any], text: str) -> None:
+        channel = (body.get("channel") or {}).get("id")
+        try:
+            if channel:
+                self._client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=text)
+        except (SlackClientError, OSError) as error:
+            log.warning("not told", error=repr(error))

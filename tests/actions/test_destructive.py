@@ -1,0 +1,49 @@
+"""Which actions take away what their undo does not bring back: those are approved by two teams."""
+
+from pathlib import Path
+
+from bot import actions
+from bot.actions._scan import scan
+
+ON_A_BRANCH = "made on a branch; given up, nothing of main has changed, and its publication has an undo of its own"
+A_RUN = "the job alone: its state stays on storage, and the undo starts it again from there"
+DESTRUCTIVE = {
+    "drop_repair_branch": "the branch and its commits go, and no undo makes them again",
+    "resolve_fork": "one of two writers is stopped for good: Waterline starts no second writer, also not as an undo",
+}
+"""Action -> what it takes away."""
+NOT_DESTRUCTIVE = {
+    "change_operator_uid": "it changes nothing: it says what people do",
+    "deduplicate_rows": ON_A_BRANCH,
+    "drop_duplicated_commit": ON_A_BRANCH,
+    "forward_job": A_RUN,
+    "free_checkpoint_folder": A_RUN,
+    "protect_last_commit": "it adds tags",
+    "publish_repair": "the head that is left stays under a tag, to which the undo moves main back",
+    "recover_leaked_manifests": ON_A_BRANCH,
+    "remove_orphan_files": "files are moved aside with their list, and the undo moves them back",
+    "repair_unreadable_files": "what it drops was lost on storage before; the references stay under the tag",
+    "replay_source_range": ON_A_BRANCH,
+    "restart_from_stop_savepoint": A_RUN,
+    "restart_with_new_job_id": A_RUN,
+    "restore_job_only": A_RUN,
+    "restore_lost_commits": ON_A_BRANCH,
+    "rewind_table_and_job": "the commits that leave main stay under a tag, to which the undo moves it back",
+    "take_savepoint": "the undo starts the job from this very savepoint",
+    "undo_proposal": "it can be undone as well: what it leaves behind stays under a tag",
+}
+"""Action -> why its undo brings everything back."""
+
+
+def test_of_every_action_it_is_said_whether_it_is_destructive_and_why() -> None:
+    """Who adds an action decides it, and says so here; a proposal then asks for two teams, or does not."""
+    found = {name: module.action.is_destructive for name, module in scan(actions, ()).items()}
+
+    assert {**dict.fromkeys(DESTRUCTIVE, True), **dict.fromkeys(NOT_DESTRUCTIVE, False)} == found
+
+
+def test_the_page_about_approval_names_them() -> None:
+    """Whoever writes a policy `destructive` reads there what it is about."""
+    page = (Path(__file__).parents[2] / "docs" / "approval.md").read_text()
+
+    assert all(f"`{name}`" in page for name in DESTRUCTIVE)

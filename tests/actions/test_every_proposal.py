@@ -1,0 +1,177 @@
+"""What holds for every proposal that any action makes of a table: the package's, and those that `WATERLINE_ACTIONS`
+names. Each is carried out through real effects on a real catalog, with a power cut at every boundary, and undone.
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot import actions
+from bot.actions._completing import completed
+from bot.actions._effects import KINDS
+from bot.actions._requirements import World, check_all
+from bot.actions._scan import scan
+from bot.domain.action import Plan
+from bot.domain.errors import CouldNotLook, Refused, Superseded
+from bot.domain.execution import ProposalState
+from bot.domain.proposal import Proposal
+from tests.actions.scene import Scene, carry_out
+from tests.actions.worlds import WORLDS, closed, made
+
+OWN = os.environ.get("WATERLINE_ACTIONS", "").split()
+ACTIONS = scan(actions, OWN)
+_OWN_NAMES = {name.rpartition(".")[2] for name in OWN}
+
+
+def _tried(*, by_test: Callable[[str, str], bool]) -> pytest.MarkDecorator:
+    """(action, table): an action of your own on every one; of the package's those by `make test`, all by
+    `make test-long`."""
+    tried = [
+        pytest.param(name, world, marks=[] if name in _OWN_NAMES or by_test(name, world) else [pytest.mark.long])
+        for name in ACTIONS
+        for world in WORLDS
+    ]
+    return pytest.mark.parametrize(("name", "world"), tried)
+
+
+each = _tried(by_test=lambda _name, world: world in {"well", "rewound"})
+
+
+@each
+def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name: str, world: str) -> None:
+    """What is approved is what was shown: a proposal follows from what was looked at, and from nothing else."""
+    scene, plan = made(tmp_path, world)
+    try:
+        table, calls = scene.table, scene.calls
+        proposal = _proposed(name, scene, world, plan)
+
+        again = completed(ACTIONS[name].propose(plan), plan)
+
+        assert again == proposal, "the same plan gives another proposal"
+        assert again.digest == proposal.digest == Proposal.model_validate_json(proposal.model_dump_json()).digest
+        assert proposal.effects
+        assert all(type(effect) in KINDS for effect in proposal.effects)
+        assert proposal.preview.sentences
+        assert all(sentence.endswith((".", ":")) for sentence in proposal.preview.sentences)
+        assert proposal.preview.sure.endswith(".")
+        assert proposal.undo.endswith(".")
+        assert (scene.table.metadata_location, scene.calls) == (table.metadata_location, calls), "it has done something"
+    finally:
+        closed(scene)
+
+
+@each
+def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name: str, world: str) -> None:
+    """A table that was dropped and made anew under the same name is another table."""
+    scene, plan = made(tmp_path, world)
+    try:
+        proposal = _proposed(name, scene, world, plan)
+        here = World(table=scene.table, jobs=scene.observer.jobs)
+        other = here.table.model_copy(update={"uuid": "00000000-0000-0000-0000-000000000000"})
+
+        check_all(proposal.requirements, here)
+
+        with pytest.raises(Superseded):
+            check_all(proposal.requirements, World(table=other, jobs=scene.observer.jobs))
+    finally:
+        closed(scene)
+
+
+@each
+def test_it_is_carried_out_verified_and_undone_or_says_that_it_cannot_be(tmp_path: Path, name: str, world: str) -> None:
+    """Every check of its effects passes; the undo is a proposal like any other, or refused as the preview has said."""
+    scene, plan = made(tmp_path, world)
+    try:
+        proposal = _proposed(name, scene, world, plan)
+
+        view = scene.carries_out(proposal, plan)
+
+        assert view.state is ProposalState.APPLIED, view.result
+        assert [each for each in scene.checked(view) if each.passed is False] == []
+        _undone_or_not(scene, proposal)
+        assert scene.record.journal.verify() == ()
+    finally:
+        closed(scene)
+
+
+def _undone_or_not(scene: Scene, proposal: Proposal) -> None:
+    again = scene.plan(undoes=proposal.id, number=2)
+    undo = _answer("undo_proposal", again)
+    if isinstance(undo, Proposal):
+        assert "cannot be undone" not in proposal.undo, "it says that it cannot be undone, and can be"
+        assert scene.carries_out(undo, again).state is ProposalState.APPLIED
+    else:
+        assert "cannot be undone" in proposal.undo, f"its undo says “{proposal.undo}”, and is refused: {undo}"
+
+
+@_tried(by_test=lambda name, world: (name, world) == ("rewind_table_and_job", "rewound"))
+def test_a_power_cut_at_any_boundary_changes_nothing_about_the_end(tmp_path: Path, name: str, world: str) -> None:
+    """Killed after, and before, each entry of its execution and started again: the world is as without a cut."""
+    wanted, entries = _carried_out(tmp_path / "whole", name, world, None)
+
+    for cut in (*range(1, entries + 1), *range(-entries, 0)):
+        found, _ = _carried_out(tmp_path / f"cut{cut}", name, world, cut)
+
+        assert found == wanted, f"cut at {cut} of {entries}"
+
+
+def _carried_out(folder: Path, name: str, world: str, cut: int | None) -> tuple[dict[str, object], int]:
+    """(what the world shows afterwards, entries of the execution)."""
+    scene, plan = made(folder, world)
+    try:
+        proposal = scene.approved(_proposed(name, scene, world, plan, is_completed=False), plan)
+        before = scene.store.get(scene.incident).seq
+    finally:
+        closed(scene)
+    if cut is not None:
+        assert _killed(lambda: carry_out(folder, cut)), f"no cut at {cut}"
+    carry_out(folder)
+    carry_out(folder)
+    scene = Scene(folder)
+    try:
+        view, table = scene.view(proposal.id), scene.table
+        found: dict[str, object] = {
+            "state": view.state,
+            "effects": {index: ended.how for index, ended in view.done.items()},
+            "calls": scene.calls,
+            "alive": len(scene.alive),
+            "positions": scene.positions(),
+            "snapshots": len(table.snapshots),
+            "refs": sorted(ref.kind for ref in table.refs),
+            "whole record": scene.record.journal.verify(),
+        }
+        return found, scene.store.get(scene.incident).seq - before
+    finally:
+        closed(scene)
+
+
+def _killed(work: Callable[[], None]) -> bool:
+    """Whether this work, in a process of its own, was ended by SIGKILL."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def _answer(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:
+    try:
+        return ACTIONS[name].propose(plan)
+    except (Refused, CouldNotLook) as refusal:
+        return refusal
+
+
+def _proposed(name: str, scene: Scene, world: str, plan: Plan, *, is_completed: bool = True) -> Proposal:
+    """What it proposes there; the test is skipped where it refuses, and a refusal has its three parts."""
+    proposal = _answer(name, plan)
+    if isinstance(proposal, Proposal):
+        return completed(proposal, plan) if is_completed else proposal
+    closed(scene)
+    assert proposal.happened.endswith(".")
+    assert not proposal.remedy or proposal.remedy.endswith(".")
+    pytest.skip(f"{name} proposes nothing on a table that is {world}: {proposal.happened}")

@@ -1,0 +1,57 @@
+"""Tables on which every action is tried: what a plan knows there, and how the world is made."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bot.domain.action import Plan
+from tests.actions.scene import Scene
+from tests.little_flink import JOB
+from tests.tables import job
+
+
+def _well(scene: Scene) -> Plan:
+    """Run a is alive, and nothing is wrong."""
+    return scene.plan()
+
+
+def _stopped(scene: Scene) -> Plan:
+    """Run a was stopped with a savepoint, and no run is alive."""
+    scene.flink.stop(JOB, job("a"))
+    return scene.plan()
+
+
+def _rewound(scene: Scene) -> Plan:
+    """Run b was restored from an older savepoint and repeats a checkpoint."""
+    older = scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.stop(JOB, job("a"))
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
+    scene.flink.checkpoints(job("b"), 2)
+    return scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
+
+
+def _forked(scene: Scene) -> Plan:
+    """Runs a and b both write the table."""
+    scene.flink.submit(job("b"), at_checkpoint=3)
+    return scene.plan(wrong_run=job("b"))
+
+
+WORLDS: dict[str, Callable[[Scene], Plan]] = {
+    "well": _well,
+    "stopped": _stopped,
+    "rewound": _rewound,
+    "forked": _forked,
+}
+
+
+def made(folder: Path, world: str) -> tuple[Scene, Plan]:
+    """A new one, and what a plan knows there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scene = Scene.made_in(folder)
+    return scene, WORLDS[world](scene)
+
+
+def closed(scene: Scene) -> None:
+    """Connections back."""
+    scene.record.close()
+    scene.catalog.close()

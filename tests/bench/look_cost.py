@@ -1,0 +1,80 @@
+"""What the watch pays for a look at tables with a short and a long history, beside a file of events that grows too."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap import failure_modes
+from bot.diagnosis._examine import diagnose
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.setup import TableSetup
+from bot.domain.suspicion import propose_window
+from bot.service.diagnosing import build_case
+from bot.service.observing import Observer
+from bot.service.watch_signs import signs_in, suspicion
+from tests.bench.entries_table import Size, entries_table
+from tests.bench.window_cost import best_of
+from tests.tables import CONTRACT, ORDERS
+
+EVENTS_PER_COMMIT = 20
+"""Runs that read something, of this table or of others, between two commits."""
+POINTER, JUDGE, WORLD, LINEAGE = "pointer", "judging", "closer look: its world", "the same with lineage"
+
+
+@dataclass(frozen=True)
+class LookCosts:
+    """Seconds of each part of a look."""
+
+    size: Size
+    seconds: dict[str, float]
+
+
+def look_costs(size: Size, folder: Path) -> LookCosts:
+    """The best of three each; `LINEAGE` is what a closer look would read if it asked who reads the table."""
+    home = entries_table(size)
+    lineage = folder / f"{size.name}.jsonl"
+    with lineage.open("w") as lines:
+        for number in range(size.snapshots * EVENTS_PER_COMMIT):
+            lines.write(_event(number) + "\n")
+    catalog = PyIcebergCatalog("lake", {"type": "sql", "uri": f"sqlite:///{home}/catalog.db"}, SystemClock())
+    policies = {"default": ApprovalPolicy(users=("U0BEN00001",))}
+    setup = TableSetup(
+        name=ORDERS, job=None, contract=CONTRACT, consumers=(), policies=policies, next_update_minutes=30
+    )
+    observer = Observer(catalog, {ORDERS: setup}, {}, OpenLineageFile(lineage, "lake"), FolderOfTable())
+    modes = failure_modes()
+    seen = observer.observe(ORDERS, with_readers=False)
+
+    def judge() -> None:
+        case = build_case(setup, seen, propose_window(seen.table, seen.jobs).window, ())
+        signs_in(case, diagnose(case, modes), patience=timedelta(minutes=2))
+        suspicion(case)
+
+    questions = {
+        POINTER: lambda: catalog.pointer(ORDERS),
+        JUDGE: judge,
+        WORLD: lambda: observer.observe(ORDERS, with_readers=False),
+        LINEAGE: lambda: observer.observe(ORDERS),
+    }
+    try:
+        return LookCosts(size, {name: best_of(3, ask)[1] for name, ask in questions.items()})
+    finally:
+        catalog.close()
+
+
+def _event(number: int) -> str:
+    at = datetime.now(UTC) - timedelta(seconds=number)
+    told = {
+        "eventTime": at.isoformat(),
+        "eventType": "COMPLETE",
+        "run": {"runId": f"r-{number}", "facets": {}},
+        "job": {"namespace": "analytics", "name": "another"},
+        "inputs": [{"namespace": "lake", "name": "sales.refunds"}],
+        "outputs": [],
+    }
+    return json.dumps(told)

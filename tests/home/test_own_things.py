@@ -1,0 +1,211 @@
+"""App Home: which tables are mine, what waits for my yes, and what is still promised to anybody."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, ReadersNoted
+from bot.domain.errors import CouldNotLook
+from bot.domain.ids import TableName, UserId
+from bot.domain.notice import Notice
+from bot.domain.notice_entries import ObservedReader
+from bot.domain.reads import Consumer
+from bot.domain.setup import TableSetup
+from bot.domain.team import Team, TeamMember
+from bot.domain.trust import Basis, Trust, TrustState
+from bot.service.home import HomeFacts, home_facts
+from bot.slack.blocks.home import home_view
+from bot.slack.directory import RecentMembers
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, EVE
+from tests.incidents import Story
+
+CLEO = UserId("U0CLEO0003")
+DANA = UserId("U0DANA0004")
+REFUNDS = TableName("sales.refunds")
+GROUPS = {"S0APPROVE1": frozenset({BEN, CLEO}), "S0OTHER001": frozenset({EVE})}
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """An incident that is not opened yet."""
+    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    yield Story(store.journal)
+    store.close()
+
+
+def setup(table: TableName = orders.TABLE, **changes: object) -> TableSetup:
+    """Decided by a group, read by revenue_daily, for which Dana answers."""
+    made = TableSetup(
+        name=table, job=orders.JOB, contract=orders.contract(),
+        consumers=(Consumer(name="revenue_daily", channel="C0REVENUE2", owner=DANA),),
+        policies={"default": ApprovalPolicy(groups=("S0APPROVE1",))}, next_update_minutes=30,
+    )  # fmt: skip
+    return made.model_copy(update=changes)
+
+
+def members(groups: Sequence[str]) -> frozenset[UserId]:
+    """The workspace's user groups."""
+    return frozenset(user for group in groups for user in GROUPS[group])
+
+
+def trust(table: TableName) -> Trust:
+    """Nobody has a doubt."""
+    return Trust(
+        table=table, state=TrustState.TRUSTED, snapshot=None, committed_at=None, basis=Basis.NONE, head=None,
+        above=None, why="So it is.", advice="Read on.", since=None, incident=None, doubts=(), pins=(),
+        checked_at=orders.NINE,
+    )  # fmt: skip
+
+
+def home(user: UserId, *stories: Story, setups: Sequence[TableSetup] = (), now: datetime | None = None) -> HomeFacts:
+    """What this person sees."""
+    known = {each.name: each for each in setups or (setup(),)}
+    at = now or max((story.now for story in stories), default=orders.NINE)
+    return home_facts([story.incident for story in stories], map(trust, known), known, user, members, at)
+
+
+def roles(facts: HomeFacts) -> dict[str, tuple[str, ...]]:
+    """Table -> in what way it is theirs."""
+    return {own.trust.table: own.roles for own in facts.tables if own.roles}
+
+
+def test_members_of_an_approving_group_see_their_tables() -> None:
+    """By the group, as by name; other groups, and groups that only may veto, decide nothing."""
+    team = setup(policies={"default": ApprovalPolicy(teams={"streaming": People(groups=("S0OTHER001",))})})
+
+    assert roles(home(CLEO)) == {orders.TABLE: ("you decide about it",)}
+    assert roles(home(EVE)) == {}
+    assert roles(home(EVE, setups=[team])) == {orders.TABLE: ("you decide about it",)}
+
+
+def test_people_of_the_contracts_team_see_their_tables() -> None:
+    """Whom Slack knows, and who is of it today."""
+    eve = TeamMember(name="Eve", slack=EVE, until=date(2026, 11, 4))
+    owned = setup(team=Team(name="Orders", members=(TeamMember(name="Dana"), eve)))
+
+    assert roles(home(EVE, setups=[owned])) == {orders.TABLE: ("it is your team's",)}
+    assert roles(home(EVE, setups=[owned], now=orders.NINE + timedelta(days=1))) == {}
+
+
+def test_readers_that_lineage_saw_are_their_owners_tables(story: Story) -> None:
+    """A job that is declared for one table was seen reading another: whoever answers for it is shown both."""
+    read = ObservedReader(consumer="refund_report", distance=2, runs=3, is_declared=False)
+    story.opens().says(ReadersNoted(observed=(read,), unknown=None))
+    reader = Consumer(name="refund_report", channel="C0REFUNDS1", owner=EVE)
+
+    found = roles(home(EVE, story, setups=[setup(), setup(REFUNDS, consumers=(reader,))]))
+
+    assert found == {
+        REFUNDS: ("you answer for refund_report",),
+        orders.TABLE: ("refund_report was seen reading it",),
+    }
+    assert roles(home(EVE, setups=[setup(), setup(REFUNDS, consumers=(reader,))])).keys() == {REFUNDS}
+
+
+def test_a_declared_reader_is_not_told_twice(story: Story) -> None:
+    """What is declared is a role already."""
+    read = ObservedReader(consumer="revenue_daily", distance=1, runs=3, is_declared=True)
+    story.opens().says(ReadersNoted(observed=(read,), unknown=None))
+
+    assert roles(home(DANA, story)) == {orders.TABLE: ("you answer for revenue_daily",)}
+
+
+def test_a_group_that_cannot_be_read_is_said() -> None:
+    """Other groups count all the same."""
+
+    def one_is_gone(groups: Sequence[str]) -> frozenset[UserId]:
+        if "S0GONE0001" in groups:
+            raise CouldNotLook("The group cannot be read.", "", "")
+        return members(groups)
+
+    both = setup(policies={"default": ApprovalPolicy(groups=("S0GONE0001", "S0APPROVE1"))})
+    facts = home_facts([], [trust(both.name)], {both.name: both}, BEN, one_is_gone, orders.NINE)
+    of_eve = home_facts([], [trust(both.name)], {both.name: both}, EVE, one_is_gone, orders.NINE)
+
+    assert roles(facts) == {orders.TABLE: ("you decide about it",)}
+    assert (roles(of_eve), of_eve.groups_unknown) == ({}, True)
+    assert "could not be read" in str(home_view(of_eve).to_dict())
+
+
+def holds(story: Story, kind: str = "update") -> Story:
+    """Ana asks to send a notice; the approving group must agree within half an hour."""
+    notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="Wait.")
+    policy = ApprovalPolicy(groups=("S0APPROVE1",), required=2)
+    story.says(NoticesPreviewed(name="seen", notices=(notice,)), by=ANA)
+    return story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
+
+
+def test_notices_that_wait_for_my_yes_are_listed(story: Story) -> None:
+    """For whom the policy names; not for the asker, who has said yes, or when they have waited too long."""
+    holds(story.opens())
+    before = [len(home(user, story).held) for user in (BEN, CLEO, EVE, ANA)]
+    story.says(NoticesDecided(name="seen", yes=True, complete=False), by=BEN)
+    after = [len(home(user, story).held) for user in (BEN, CLEO)]
+    late = home(CLEO, story, now=story.now + 30 * MINUTE)
+
+    shown = str(home_view(home(CLEO, story)).to_dict())
+
+    assert (before, after, late.held) == ([1, 1, 0, 0], [0, 1], ())
+    assert "*Waiting for your approval*" in shown
+    assert "the notice “update” for revenue_daily, in <#" in shown
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("review_published", 1), ("update", 0)])
+def test_after_its_end_only_what_may_still_be_sent_waits(story: Story, kind: str, waits: int) -> None:
+    """A review is published when its incident has ended."""
+    holds(story.opens(), kind).closes()
+
+    assert len(home(CLEO, story).held) == waits
+
+
+@pytest.mark.parametrize(
+    ("kind", "promised"), [("first_warning", True), ("recovered", False), ("no_action_needed", False)]
+)
+def test_nothing_is_promised_after_the_last_word(story: Story, kind: str, promised: bool) -> None:
+    """However long ago it was said: nobody waits for more, and nothing is overdue."""
+    notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="It is so.")
+    story.opens().says(NoticeQueued(notice=notice))
+
+    facts = home(ANA, story, now=story.now + timedelta(hours=3))
+
+    assert [each.what for each in facts.promises] == (["next word to the consumers"] if promised else [])
+    assert ("overdue" in str(home_view(facts).to_dict())) is promised
+
+
+def test_a_group_is_read_once_a_minute_for_what_is_only_shown() -> None:
+    """Whoever looks; after a minute anew, and what failed at once."""
+    asked: list[str] = []
+
+    class Counting:
+        now_is = orders.NINE
+        fails = False
+
+        def now(self) -> datetime:
+            return self.now_is
+
+        def members(self, groups: Sequence[str]) -> frozenset[UserId]:
+            asked.extend(groups)
+            if self.fails:
+                raise CouldNotLook("No.", "", "")
+            return members(groups)
+
+    world = Counting()
+    recent = RecentMembers(world, world)
+    twice = [recent.members(["S0APPROVE1", "S0OTHER001"]), recent.members(["S0OTHER001"])]
+    within = list(asked)
+    world.now_is, world.fails = orders.NINE + MINUTE, True
+    with pytest.raises(CouldNotLook):
+        recent.members(["S0OTHER001"])
+    world.fails = False
+    again = recent.members(["S0OTHER001"])
+
+    assert twice == [{BEN, CLEO, EVE}, {EVE}]
+    assert within == ["S0APPROVE1", "S0OTHER001"]
+    assert asked[2:] == ["S0OTHER001", "S0OTHER001"]
+    assert again == {EVE}

@@ -1,0 +1,114 @@
+"""What notices announce of a recovery, a changed contract and a review, out of incidents as the journal tells them."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from bot.domain.entries import Finding, FindingSettled, ReviewOpened
+from bot.domain.review_entries import ContractPatch
+from bot.notices import NoticeTemplate, render
+from tests.decisions import ANA, BEN, EVE
+from tests.incidents import Story
+from tests.notices.told import WORDS, told
+
+TABLE_TERM = Finding(
+    contract="table", term="One row per key (order_id).", observed="At 09:12 UTC: 200 keys live more than once.",
+    holds=False, action="Write with upsert on this key.", owner=ANA,
+)  # fmt: skip
+INNER = (
+    Finding(
+        contract="state", term="Restores start from a point that pairs.",
+        observed="s3://secret-state/savepoints/savepoint-6 has no pair.", holds=False, action="Start from 10.",
+    ),
+    Finding(
+        contract="approval", term="What is carried out was approved as the table's policy asks.",
+        observed=f"<@{EVE}> broke the glass at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge.",
+    ),
+    Finding(contract="checkpoint", term="Checkpoints come.", observed="hdfs://inner/chk-7.", holds=None, action=""),
+)  # fmt: skip
+PATCH = ContractPatch(
+    file="orders.odcs.yaml",
+    diff=(
+        "--- a/orders.odcs.yaml\n+++ b/orders.odcs.yaml\n@@ -3,3 +3,4 @@\n   - name: amount\n"
+        "-    physicalType: decimal(12, 2)\n+    physicalType: decimal(14, 2)\n"
+    ),
+    changes=("Promise amount as decimal(14, 2). The table has amount as decimal(14, 2).",),
+    left_out=("Promise the key order_id. Only the configuration names it.",),
+)
+
+
+def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) -> None:
+    """In the words of its approvers, with its state."""
+    story.opens().proposes()
+    proposed = told(story, "recovery_proposed").proposal
+    story.approves().rewinds()
+    applied = told(story, "recovery_proposed").proposal
+
+    assert proposed is not None
+    assert applied is not None
+    assert (proposed.state, proposed.commits, proposed.rows, proposed.replayed_from) == ("proposed", 3, 300, 10)
+    assert proposed.sentences == ("Stop run b92e04.", "Move main to …377421.", "Start from checkpoint 10.")
+    assert applied.state == "applied"
+
+
+@pytest.mark.parametrize("kind", ["review_published", "contract_change"])
+def test_what_the_review_found_inside_stays_inside(
+    story: Story, templates: Mapping[str, NoticeTemplate], kind: str
+) -> None:
+    """No people, no reasons, no places on storage: consumers read of what they were promised."""
+    odd = TABLE_TERM.model_copy(update={"term": "Positions.", "observed": f"See s3://lake/x.parquet, <@{ANA}>."})
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER), patch=PATCH), by=ANA)
+
+    body = render(templates[kind], told(story, kind)).split("Questions:")[0]
+
+    assert [w for w in ("s3:", "hdfs:", "U0", "glass", "Ben was ill", "savepoint", "Restores") if w in body] == []
+
+
+def test_the_review_is_told_as_to_what_consumers_were_promised(
+    story: Story, templates: Mapping[str, NoticeTemplate]
+) -> None:
+    """The table's own terms, with what was mended since."""
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
+    before = told(story, "review_published").review
+    settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="mended", reason="<@U0ANA00001> did it.")
+    story.says(settled, by=ANA)
+
+    facts = told(story, "review_published")
+
+    assert before is not None
+    assert facts.review is not None
+    assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
+    assert [each.is_mended for each in (*before.broken, *facts.review.broken)] == [False, True]
+    text = render(templates["review_published"], facts)
+    assert "1 term of the table's contract: 1 did not hold." in text
+    assert "200 keys live more than once. This is mended." in text
+
+
+def test_a_contract_change_tells_the_proposed_patch_and_nothing_else(
+    story: Story, templates: Mapping[str, NoticeTemplate]
+) -> None:
+    """Which field changes, from what to what; not what was broken."""
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER), patch=PATCH), by=ANA)
+
+    facts = told(story, "contract_change")
+
+    assert facts.contract is not None
+    assert facts.contract.lines == ("- physicalType: decimal(12, 2)", "+ physicalType: decimal(14, 2)")
+    text = render(templates["contract_change"], facts)
+    assert "• Promise amount as decimal(14, 2)." in text
+    assert "• Promise the key order_id." in text
+    assert "- physicalType: decimal(12, 2)\n+ physicalType: decimal(14, 2)\n" in text
+    assert "200 keys" not in text
+    assert "@@" not in text
+
+
+def test_without_a_patch_only_the_words_are_told(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
+    """Nothing is made up."""
+    story.opens()
+    unopened = told(story, "review_published").review
+    story.says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
+
+    facts = told(story, "contract_change")
+
+    assert (unopened, facts.contract) == (None, None)
+    assert WORDS in render(templates["contract_change"], facts)

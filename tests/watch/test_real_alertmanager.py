@@ -1,0 +1,65 @@
+"""A real Alertmanager fires into the bot and takes it back; and the kept body is what it sends."""
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bot.service.sightings import Sightings
+from tests.tables import ORDERS
+from tests.watch.real_alertmanager import ALERTS, BINARY, alertmanager, post, recorded
+from tests.watch.test_alerts import PAYLOADS, TOKEN, scene, sightings, web
+
+__all__ = ["scene", "sightings", "web"]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BINARY is None, reason="No Alertmanager here: apt-get install prometheus-alertmanager."),
+]
+
+
+def names(sightings: Sightings) -> list[str]:
+    """Alerts that are told and last."""
+    return [each.sign.name for each in sightings.memory(ORDERS).lasting]
+
+
+def comes_to(sightings: Sightings, expected: list[str]) -> bool:
+    """Whether the alerts that last become these within some seconds."""
+    until = time.monotonic() + 20
+    while names(sightings) != expected and time.monotonic() < until:
+        time.sleep(0.1)
+    return names(sightings) == expected
+
+
+def test_it_fires_and_resolves_over_its_webhook(web: httpx.Client, sightings: Sightings, tmp_path: Path) -> None:
+    """Its own groups, repeats, times and fingerprints, and the token that its configuration gives."""
+    with alertmanager(tmp_path, f"{str(web.base_url).rstrip('/')}/v1/alerts/alertmanager", TOKEN) as address:
+        post(address, ALERTS)
+        has_fired = comes_to(sightings, ["FlinkCheckpointsFailing", "TableStale"])
+        post(address, [{**ALERTS[0], "endsAt": datetime.now(UTC).isoformat()}])
+        is_resolved = comes_to(sightings, ["TableStale"])
+
+    assert has_fired
+    assert is_resolved
+
+
+def test_a_wrong_token_is_refused(web: httpx.Client, sightings: Sightings, tmp_path: Path) -> None:
+    """It says so in its log, which is where its people look."""
+    log = tmp_path / "alertmanager.log"
+    with alertmanager(tmp_path, f"{str(web.base_url).rstrip('/')}/v1/alerts/alertmanager", "wrong") as address:
+        post(address, ALERTS)
+        until = time.monotonic() + 20
+        while "401" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.1)
+
+    assert "401" in log.read_text()
+    assert names(sightings) == []
+
+
+def test_the_kept_body_is_what_it_sends() -> None:
+    """Another version may add fields; those of the kept body are all there, with the same values."""
+    kept, sent = json.loads((PAYLOADS / "alertmanager_v4.json").read_text()), json.loads(recorded())
+
+    assert kept.items() <= sent.items()
