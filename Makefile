@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A test that does not even end when its time is over is ended from outside, with what each of its threads was doing.
+ENDED_AFTER = -o faulthandler_timeout=$(1) -o faulthandler_exit_on_timeout=true
 
 help: ## Show what can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,10 +26,10 @@ walk: install ## The same story, walked by scripted people and printed as a tran
 	$(BIN)/waterline demo --walk
 
 test: install check ## Check the code and run the fast tests
-	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile
+	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile $(call ENDED_AFTER,400)
 
 test-slow: install ## Run the scenarios on a real Flink cluster
-	$(BIN)/pytest -m slow --timeout=600
+	$(BIN)/pytest -m slow --timeout=600 $(call ENDED_AFTER,900)
 
 test-long: install ## Walk the repairs and the actions on the job on a real Flink cluster, too (a quarter of an hour)
 	$(BIN)/pytest -m long --timeout=900

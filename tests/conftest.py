@@ -1,5 +1,6 @@
 """Fixtures that folders share: one real cluster a session, one PostgreSQL server a session."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,14 @@ __all__ = ["fresh_lab", "lab_cluster", "postgres"]
 
 settings.register_profile("waterline", deadline=None)  # no test measures time
 settings.load_profile("waterline")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

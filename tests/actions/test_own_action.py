@@ -112,12 +112,12 @@ def tried(folder: Path, action: str, *, only: str = "") -> subprocess.CompletedP
         env=os.environ | {"WATERLINE_ACTIONS": f"own_actions.{action}", "PYTHONPATH": f"{folder.parent}:{ROOT}"},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=280,
         check=False,
     )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(300)
 def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path) -> None:
     """Proposed, cut, carried out, verified and undone, on every table that there is to try."""
     (own / "tag_the_head.py").write_text(OWN, encoding="utf-8")
@@ -128,7 +128,7 @@ def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path)
     assert "18 passed" in done.stdout, done.stdout[-3000:]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("good", "bad", "found_by"),
     [

@@ -19,7 +19,7 @@ import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
+from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule, find_tasks
 from tests.slack.people import eventually
@@ -208,7 +208,7 @@ def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: Embedde
     runner.close()
     runner.close()
 
-    assert [type(error) for error in raised] == [EvidenceFailed]
+    assert [type(error) for error in raised] == [EngineEnded]
     assert "Spark went away" in str(raised[0])
     assert second != first
     assert not psutil.pid_exists(second)
