@@ -1,6 +1,6 @@
 """What every proposal has, whatever its action: here, so that no action can forget it."""
 
-from bot.actions._maintenance import is_frozen
+from bot.actions._maintenance import stays_frozen_for
 from bot.domain.action import Plan
 from bot.domain.effects import FreezeMaintenance, StartFromStop, StartJob
 from bot.domain.proposal import Proposal
@@ -13,13 +13,13 @@ FREEZES = (
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
-    """The freeze as its first effect, unless the table is frozen; and where it starts a job, that it can be started is
-    asked before anything is stopped."""
+    """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
+    can be started is asked before anything is stopped."""
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
     asked = tuple(StartPossible(job=job) for job in sorted(starts))
     whole = proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)})
     table = plan.case.observation.table
-    if is_frozen(table):
+    if stays_frozen_for(table, plan.incident):
         return whole
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
     preview = whole.preview.model_copy(update={"sentences": (FREEZES, *whole.preview.sentences)})

@@ -34,10 +34,17 @@ def frozen_by(table: TableState) -> str | None:
     return table.properties.get(_BY) if is_frozen(table) else None
 
 
+def stays_frozen_for(table: TableState, incident: IncidentId) -> bool:
+    """Whether nobody but this incident, or a hand, thaws the table: an earlier incident's freeze ends with its thaw."""
+    return is_frozen(table) and frozen_by(table) in (None, incident)
+
+
 def freeze_change(table: TableState, incident: IncidentId) -> TableChange | None:
-    """None where it is frozen already."""
-    if is_frozen(table):
+    """None where it stays frozen already. The freeze of another incident is taken over, with what was set before it."""
+    if stays_frozen_for(table, incident):
         return None
+    if is_frozen(table):
+        return TableChange(expected_uuid=table.uuid, expected_head=None, set_properties={_BY: incident})
     return TableChange(
         expected_uuid=table.uuid,
         expected_head=None,

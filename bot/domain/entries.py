@@ -162,10 +162,13 @@ class WaterlineMoved(Record):
 
 
 class MaintenanceMarked(Record):
-    """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal."""
+    """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal.
+
+    `freezing` comes before the commit: whatever becomes of it, the thaw is owed from then on.
+    """
 
     kind: Literal["maintenance-marked"] = "maintenance-marked"
-    status: Literal["frozen", "thawed"]
+    status: Literal["freezing", "frozen", "thawed"]
     sentence: str
 
 

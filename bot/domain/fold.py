@@ -77,7 +77,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.WaterlineMoved():
             incident.waterline = body
         case e.MaintenanceMarked():
-            _freeze(incident, entry, is_frozen=body.status == "frozen")
+            _freeze(incident, entry, is_frozen=body.status != "thawed")
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
         case e.ReviewOpened():

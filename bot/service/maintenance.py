@@ -3,7 +3,7 @@
 from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
 from bot.actions._marking import commit_marks
 from bot.domain.entries import Body, MaintenanceMarked
-from bot.domain.errors import Refused
+from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
@@ -29,9 +29,19 @@ class Maintenance:
         incident = self._store.get(incident_id)
         must_be_open(incident)
         table = incident.opened.table
-        if commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is None:
-            who = frozen_by(self._catalog.load(table)) or "hand"
-            return f"Maintenance of {table} was frozen already, by {who}."
+        if not incident.is_frozen:
+            self._note(incident_id, by, "freezing", "Expiry and orphan removal of the table are to be stopped.")
+        try:
+            is_new = commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is not None
+        except (CommitRefused, CouldNotLook) as error:
+            if not incident.is_frozen:
+                self._note(incident_id, by, "thawed", f"Maintenance was not frozen: {error.happened}")
+            raise
+        if not is_new and (who := frozen_by(self._catalog.load(table))) != incident_id:
+            self._note(incident_id, by, "thawed", "Maintenance had been frozen by hand, which stays as it is.")
+            return f"Maintenance of {table} was frozen already, by {who or 'hand'}."
+        if not is_new and incident.is_frozen and not _was_cut_off(incident):
+            return f"Maintenance of {table} was frozen already, by {incident_id}."
         self._note(incident_id, by, "frozen", "Expiry and orphan removal of the table are stopped (gc.enabled=false).")
         return f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
 
@@ -71,6 +81,11 @@ class Maintenance:
         body = MaintenanceMarked.model_validate({"status": status, "sentence": sentence})
 
         def decide(now: Incident) -> list[Body]:
-            return [] if now.is_frozen == (status == "frozen") else [body]
+            return [] if status != "frozen" and now.is_frozen == (status == "freezing") else [body]
 
         self._store.write(incident_id, by=by, decide=decide)
+
+
+def _was_cut_off(incident: Incident) -> bool:
+    marks = [entry.body for entry in incident.entries if isinstance(entry.body, MaintenanceMarked)]
+    return bool(marks) and marks[-1].status == "freezing"

@@ -7,7 +7,7 @@ import pytest
 from bot.actions import take_savepoint
 from bot.actions._completing import FREEZES
 from bot.domain.entries import IncidentClosed
-from bot.domain.errors import CommitRefused, Refused
+from bot.domain.errors import CommitRefused, OutcomeUnknown, Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
 from bot.ports import TableChange
@@ -71,7 +71,66 @@ def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
     assert owed
     assert "gc.enabled" not in scene.table.properties
     marks = [entry for entry in scene.store.get(scene.incident).entries if entry.body.kind == "maintenance-marked"]
-    assert [(entry.by, entry.body.status) for entry in marks] == [(ANA, "frozen"), (WATERLINE, "thawed")]  # type: ignore[union-attr]
+    assert [(entry.by, entry.body.status) for entry in marks] == [  # type: ignore[union-attr]
+        (ANA, "freezing"),
+        (ANA, "frozen"),
+        (WATERLINE, "thawed"),
+    ]
+
+
+def test_a_freeze_whose_end_was_not_noted_is_thawed_at_the_end(scene: Scene) -> None:
+    """The answer of the commit was lost, or the bot was killed after it: the thaw is owed all the same."""
+    commit = scene.catalog.commit
+
+    def lost(table: str, change: TableChange) -> TableState:
+        commit(ORDERS, change)
+        raise OutcomeUnknown("The catalog did not answer.", "", "")
+
+    scene.catalog.commit = lost  # type: ignore[method-assign, assignment]
+    with pytest.raises(OutcomeUnknown):
+        scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.catalog.commit = commit  # type: ignore[method-assign]
+    frozen = scene.table.properties["gc.enabled"]
+    again = scene.maintenance.freeze(scene.incident, by=ANA)
+    closed(scene)
+
+    scene.maintenance.thaw_if_over(scene.incident)
+
+    assert frozen == "false"
+    assert again.startswith("Maintenance of sales.orders is frozen until")
+    assert "gc.enabled" not in scene.table.properties
+
+
+def test_a_freeze_that_was_refused_owes_no_thaw(scene: Scene) -> None:
+    """The record says that nothing came of it."""
+
+    def down(table: str, change: TableChange) -> TableState:
+        raise CommitRefused("The catalog is down.", "", "")
+
+    scene.catalog.commit = down  # type: ignore[method-assign, assignment]
+    with pytest.raises(CommitRefused):
+        scene.maintenance.freeze(scene.incident, by=ANA)
+
+    [*_, last] = scene.store.get(scene.incident).entries
+    assert last.body.sentence == "Maintenance was not frozen: The catalog is down."  # type: ignore[union-attr]
+    assert not scene.store.get(scene.incident).is_frozen
+
+
+def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
+    """Its thaw is still owed and may come at any moment; what was set before both is set again at the end."""
+    scene.sets("gc.enabled", "true")
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.sets("waterline.maintenance.by", "wl-77")
+    plan = scene.plan()
+
+    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    signed = scene.table.properties["waterline.maintenance.by"]
+    closed(scene)
+    scene.maintenance.thaw_if_over(scene.incident)
+
+    assert view.proposal.effects[0].kind == "freeze-maintenance"
+    assert signed == scene.incident
+    assert scene.table.properties["gc.enabled"] == "true"
 
 
 def test_a_writer_that_commits_all_the_time_does_not_keep_the_freeze_out(scene: Scene) -> None:

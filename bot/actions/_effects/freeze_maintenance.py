@@ -1,7 +1,7 @@
 """Freeze the table's maintenance, first of all: what is to be compared and gone back to must stay."""
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
-from bot.actions._maintenance import freeze_change, frozen_by, is_frozen
+from bot.actions._maintenance import freeze_change, frozen_by, stays_frozen_for
 from bot.actions._marking import commit_marks
 from bot.domain.effects import FreezeMaintenance
 from bot.domain.entries import EffectStarted
@@ -24,6 +24,6 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
     def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
         """By the sign on the table."""
         table = hands.catalog.load(effect.table)
-        if not is_frozen(table):
-            return Looked(happened="no", sentence="Maintenance is not stopped.")
+        if not stays_frozen_for(table, effect.incident):
+            return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
         return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
