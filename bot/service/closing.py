@@ -7,7 +7,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
 
 _BUSY = {
@@ -27,17 +27,18 @@ class Closing:
         self._reviews = reviews
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
-        """End it; returns it as it is then. Raises Refused without a reason, twice, or while a proposal is undecided
-        or under way. A world that cannot be looked at keeps nobody from closing: the review can be opened later."""
+        """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, or
+        while a proposal is undecided or under way. A world that cannot be looked at keeps nobody from closing: the
+        review can be opened later."""
         if not reason.strip():
             raise Refused(
                 "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
             )
-        _may_close(self._store.get(incident_id))
+        _may_close(self._store.get(incident_id), by)
         opened = self._review_if_missing(incident_id)
 
         def decide(now: Incident) -> list[Body]:
-            _may_close(now)
+            _may_close(now, by)
             missing = [opened] if opened is not None and now.review is None else []
             return [*missing, IncidentClosed(reason=reason.strip())]
 
@@ -53,9 +54,10 @@ class Closing:
             return None
 
 
-def _may_close(now: Incident) -> None:
+def _may_close(now: Incident, by: UserId) -> None:
     if now.closed_at is not None:
         raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
+    must_be_in_charge(now, by, "close it")
     busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
     if busy is not None and busy.state is ProposalState.UNKNOWN:
         raise Refused(

@@ -7,7 +7,7 @@ from bot.domain.errors import JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
-from bot.domain.journal import Entry, Line
+from bot.domain.journal import WATERLINE, Entry, Line
 from bot.domain.privacy import unknown
 from bot.domain.review_items import open_items
 from bot.domain.savepoints import still_tagged
@@ -23,6 +23,22 @@ def must_be_open(incident: Incident) -> None:
     """Raises Refused when the incident has ended."""
     if not incident.is_open:
         raise Refused(f"Incident {incident.id} is closed.", "", "Open a new one with /waterline open.")
+
+
+def must_be_in_charge(incident: Incident, by: str, to_do: str) -> None:
+    """Raises Refused unless `by` responds to the incident or opened it. Whoever takes it over is on record with that.
+
+    `to_do` completes "cannot": "close it".
+    """
+    if by in (incident.responder, incident.opened_by):
+        return
+    who = incident.responder or incident.opened_by
+    found = f"<@{who}> {'does' if incident.responder else 'opened it'}." if who != WATERLINE else "Nobody does yet."
+    raise Refused(
+        f"You do not respond to {incident.id}, so you cannot {to_do}.",
+        found,
+        "Ask whoever does, or take it over first: /waterline assign.",
+    )
 
 
 class IncidentStore:

@@ -10,7 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.ports import TableCatalog
-from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 _AT_WORK = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
             ProposalState.UNKNOWN}  # fmt: skip
@@ -46,9 +46,10 @@ class Maintenance:
         return f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
 
     def thaw(self, incident_id: IncidentId, *, by: str) -> str:
-        """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work,
-        CommitRefused, OutcomeUnknown, CouldNotLook."""
+        """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
+        and for whoever is not in charge, CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
+        must_be_in_charge(incident, by, "thaw its table")
         busy = next((v for v in incident.proposals.values() if v.state in _AT_WORK), None)
         if busy is not None:
             raise Refused(

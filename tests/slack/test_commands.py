@@ -139,6 +139,20 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     assert "No incident is open in this channel." in again
 
 
+@pytest.mark.parametrize("verb", ["close it is over", "thaw"])
+def test_whoever_does_not_respond_neither_closes_nor_thaws(
+    collected: SeenMessage, ana: Responder, ben: Responder, verb: str
+) -> None:
+    """Both let expiry run again. Whoever takes the incident over is on record with that, and may."""
+    refused = ben.asks(verb)
+    ben.asks("assign")
+    done = ben.asks(verb)
+
+    assert "You do not respond to wl-1, so you cannot" in refused
+    assert "take it over first: /waterline assign" in refused
+    assert "You do not respond" not in done
+
+
 @pytest.mark.parametrize("typed", ["run nonsense", "ledger sales.refunds"])
 def test_what_cannot_be_done_names_what_can(collected: SeenMessage, ana: Responder, typed: str) -> None:
     """An unknown task or table is answered with those that are known."""

@@ -135,6 +135,7 @@ def test_a_form_that_is_submitted_too_late_is_answered(
     """The incident was closed while somebody was writing: they hear it, and the record of it stays as it was."""
     ana.clicks("Add a note…", collected)
     ana.fills({"reason": "It began at nine."})
+    ben.asks("assign")
     ben.asks("close it was a test")
     before = bot.services.store.get(WL).entries
 
