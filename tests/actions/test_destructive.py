@@ -30,6 +30,7 @@ NOT_DESTRUCTIVE = {
     "restore_lost_commits": ON_A_BRANCH,
     "rewind_table_and_job": "the commits that leave main stay under a tag, to which the undo moves it back",
     "take_savepoint": "the undo starts the job from this very savepoint",
+    "trust_present_state": "it moves only the mark, which any later finding takes back",
     "undo_proposal": "it can be undone as well: what it leaves behind stays under a tag",
 }
 """Action -> why its undo brings everything back."""
