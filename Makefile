@@ -62,11 +62,12 @@ matrix: install ## Every story on a real Flink, and what the bot says of it: wri
 KILLS ?= 1000
 SEED ?= 1
 RECORD ?= sqlite
+BOTS ?= 1
 
-chaos: install ## Kill the bot at random under clicks and commits, and check the rules: KILLS=1000 SEED=1 RECORD=sqlite
-	$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED) --record $(RECORD)
+chaos: install ## Kill the bot at random under clicks and commits, and check the rules: KILLS=1000 SEED=1 RECORD=sqlite BOTS=1
+	$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED) --record $(RECORD) --bots $(BOTS)
 
-chaos-short: install ## The same with six kills, on both databases
+chaos-short: install ## The same with six kills, on both databases, and with two bots at once
 	$(BIN)/pytest tests/chaos -m chaos -q
 
 RACES ?= 500

@@ -20,8 +20,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--bots", type=int, default=1, help="so many share the work; more than one on postgresql only")
     parser.add_argument("--keep", type=Path, help="leave each world's files here")
     asked = parser.parse_args()
+    if asked.bots > 1 and asked.record == "sqlite":
+        parser.error("several bots share one PostgreSQL: --record postgresql")
     figures = Figures()
     with ExitStack() as stack:
         root = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-")))
@@ -35,7 +38,7 @@ def main() -> int:
             folder.mkdir()
             record = server.new_database() if server else f"sqlite:///{folder}/journal.db"
             wanted = min(_KILLS_A_WORLD, asked.kills - figures.kills)
-            Experiment(folder, record, bots, seed=seed, kills=wanted, figures=figures).run()
+            Experiment(folder, record, bots, seed=seed, kills=wanted, figures=figures, together=asked.bots).run()
             print(f"seed {seed}: {figures.told()}", flush=True)  # noqa: T201
             for each in figures.violations[known:]:
                 print(f"VIOLATION {each}", flush=True)  # noqa: T201

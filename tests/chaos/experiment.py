@@ -16,6 +16,8 @@ _STORY_LIMIT_S = 900.0
 _QUIET_LIMIT_S = 180.0
 _COLD_EVERY = 25
 """Every so many starts one is cold: its time is what an operator sees."""
+_ONE_OF_THEM = 0.8
+"""How often only one of several bots is killed, so that the others go on with what it had begun."""
 _UNDER_WAY = """
 SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
      + (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending'))
@@ -51,7 +53,11 @@ class Figures:
 class Experiment:
     """One world until its kills are done and its last story has ended."""
 
-    def __init__(self, folder: Path, record: str, bots: Bots, *, seed: int, kills: int, figures: Figures) -> None:
+    def __init__(
+        self, folder: Path, record: str, bots: Bots, *, seed: int, kills: int, figures: Figures, together: int = 1
+    ) -> None:
+        """`together`: how many bots share the work, which only PostgreSQL allows to be more than one."""
+        self._together = together
         self._folder = folder
         self._record = record
         self._bots = bots
@@ -66,7 +72,7 @@ class Experiment:
 
     def run(self) -> None:
         """To its end; what is found is in the figures."""
-        with chaos_world(self._folder, self._record, self._bots) as world:
+        with chaos_world(self._folder, self._record, self._bots, self._together) as world:
             crowd = Crowd(world.slack, self._random)
             try:
                 is_first = True
@@ -118,7 +124,7 @@ class Experiment:
             return
         self._left -= 1
         self._figures.kills += 1
-        world.kills()
+        world.kills(self._random if self._random.random() < _ONE_OF_THEM else None)
         if self._random.random() < 0.15 and self._left:  # in the middle of a start
             world.starts()
             time.sleep(self._random.uniform(0, 0.6))
@@ -128,10 +134,12 @@ class Experiment:
         self._start(world)
 
     def _start(self, world: World) -> None:
-        self._starts += 1
-        is_cold = self._starts % _COLD_EVERY == 0
+        is_cold = False
         began = time.monotonic()
-        world.starts(cold=is_cold)
+        while world.missing:
+            self._starts += 1
+            is_cold |= self._starts % _COLD_EVERY == 0
+            world.starts(cold=self._starts % _COLD_EVERY == 0)
         world.waits_until_connected()
         took = time.monotonic() - began
         (self._figures.cold_s if is_cold else self._figures.warm_s).append(took)

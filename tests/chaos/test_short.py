@@ -22,9 +22,9 @@ def bots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bots]:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(("database", "together"), [("sqlite", 1), ("postgresql", 1), ("postgresql", 2)])
 def test_a_bot_that_is_killed_again_and_again_neither_loses_nor_repeats(
-    tmp_path: Path, bots: Bots, database: str, request: pytest.FixtureRequest
+    tmp_path: Path, bots: Bots, database: str, together: int, request: pytest.FixtureRequest
 ) -> None:
     """Damage, people, kills, proof: afterwards every rule holds, looked at from outside."""
     if database == "postgresql":
@@ -34,7 +34,7 @@ def test_a_bot_that_is_killed_again_and_again_neither_loses_nor_repeats(
         record = f"sqlite:///{tmp_path}/journal.db"
     figures = Figures()
 
-    Experiment(tmp_path, record, bots, seed=7, kills=_KILLS, figures=figures).run()
+    Experiment(tmp_path, record, bots, seed=7, kills=_KILLS, figures=figures, together=together).run()
 
     assert figures.violations == []
     assert figures.kills == _KILLS

@@ -1,4 +1,4 @@
-"""One table, one Slack, one Flink, and one bot after the other: what is killed, and what goes on."""
+"""One table, one Slack, one Flink, and one bot after the other, or several at once: what is killed, what goes on."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -53,16 +54,18 @@ class Bots:
 
 
 class World:
-    """Everything around the bot."""
+    """Everything around the bots."""
 
-    def __init__(self, folder: Path, slack: Workspace, flink: str, record: str, bots: Bots) -> None:
+    def __init__(self, folder: Path, slack: Workspace, flink: str, record: str, bots: Bots, together: int) -> None:
+        """`together`: how many bots share the work, from 1."""
         self.folder = folder
         self.slack = slack
         self.record = record
+        self.together = together
         self._flink = httpx.Client(base_url=flink, timeout=30, trust_env=False)
         self._bots = bots
-        self._pid: int | None = None
-        self._cold: subprocess.Popen[bytes] | None = None
+        self._running: dict[int, subprocess.Popen[bytes] | None] = {}
+        """Process id -> the process, where it was started cold."""
         self._line = json.dumps(
             {
                 "folder": str(folder),
@@ -78,32 +81,36 @@ class World:
         """`break`, `hold` or `go`."""
         return self._flink.post(f"/{path}").raise_for_status().json()
 
+    @property
+    def missing(self) -> int:
+        """How many bots are to be started."""
+        return self.together - len(self._running)
+
     def starts(self, *, cold: bool = False) -> None:
         """A bot begins; it is not connected yet."""
         if cold:
-            self._cold = self._bots.start_cold(self._line)
-            self._pid = self._cold.pid
+            process = self._bots.start_cold(self._line)
+            self._running[process.pid] = process
         else:
-            self._pid = self._bots.start(self._line)
+            self._running[self._bots.start(self._line)] = None
 
     def waits_until_connected(self) -> None:
-        """Slack delivers to it from now on."""
+        """Slack delivers to all of them from now on."""
         deadline = time.monotonic() + _PATIENCE_S
-        while self.slack.connected != 1:
+        while self.slack.connected != len(self._running):
             if time.monotonic() > deadline:
-                raise Stuck(f"The bot was not connected within {_PATIENCE_S:g} s of its start.")
+                raise Stuck(f"Not every bot was connected within {_PATIENCE_S:g} s of its start.")
             time.sleep(0.01)
 
-    def kills(self) -> None:
-        """As a power cut does it; returns when Slack has noticed."""
-        if self._pid is not None:
-            os.kill(self._pid, signal.SIGKILL)
-            self._pid = None
-            if self._cold is not None:
-                self._cold.wait()
-                self._cold = None
+    def kills(self, random: Random | None = None) -> None:
+        """All of them, or one by chance, as a power cut does it; returns when Slack has noticed."""
+        for pid in [random.choice(sorted(self._running))] if random and self._running else sorted(self._running):
+            os.kill(pid, signal.SIGKILL)
+            process = self._running.pop(pid)
+            if process is not None:
+                process.wait()
         deadline = time.monotonic() + _PATIENCE_S
-        while self.slack.connected:
+        while self.slack.connected > len(self._running):
             if time.monotonic() > deadline:
                 raise Stuck("Slack still has a connection to a bot that was killed.")
             time.sleep(0.005)
@@ -119,7 +126,7 @@ class Stuck(Exception):
 
 
 @contextmanager
-def chaos_world(folder: Path, record: str, bots: Bots) -> Iterator[World]:
+def chaos_world(folder: Path, record: str, bots: Bots, together: int = 1) -> Iterator[World]:
     """A fresh one: run A has committed and run B commits the same again, all the time."""
     with ExitStack() as stack:
         Damaged.made_in(folder)
@@ -130,6 +137,6 @@ def chaos_world(folder: Path, record: str, bots: Bots) -> Iterator[World]:
         assert flink.stdout is not None
         address = flink.stdout.readline().strip()
         slack = stack.enter_context(Workspace().serve())
-        world = World(folder, slack, address, record, bots)
+        world = World(folder, slack, address, record, bots, together)
         stack.callback(world.close)
         yield world
