@@ -9,16 +9,20 @@ FILE, PLACE = "_file", "_pos"
 """Iceberg's names of a row's file and of its place in it, from 0."""
 
 
-def standing_of(rows: DataFrame, files: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """`rows` with snapshot_id (null: written below the window) and is_extra: an older copy of its key lives, and the
-    window wrote this one. Among copies of one commit, the first by file and place is the oldest.
+def standing_of(rows: DataFrame, files: DataFrame, keys: Sequence[str], keep: str) -> DataFrame:
+    """`rows` with snapshot_id (null: written below the window) and is_extra. Where `oldest` is kept: an older copy of
+    its key lives, and the window wrote this one; where `newest`: a newer one lives, wherever this one was written.
+    Among copies of one commit, the first by file and place is the oldest.
 
     `files` has one row per file of the window: file_path, snapshot_id, age.
     """
     placed = rows.join(F.broadcast(files), F.col(FILE) == F.col("file_path"), "left").drop("file_path")
-    oldest_first = Window.partitionBy(*keys).orderBy(F.coalesce("age", F.lit(-1)), FILE, PLACE)
-    ranked = placed.withColumn("turn", F.row_number().over(oldest_first))
-    return ranked.withColumn("is_extra", (F.col("turn") > 1) & F.col("age").isNotNull()).drop("turn", "age")
+    by_age = (F.coalesce("age", F.lit(-1)), F.col(FILE), F.col(PLACE))
+    is_newest = keep == "newest"
+    kept_first = Window.partitionBy(*keys).orderBy(*(each.desc() if is_newest else each.asc() for each in by_age))
+    ranked = placed.withColumn("turn", F.row_number().over(kept_first))
+    may_go = F.lit(True) if is_newest else F.col("age").isNotNull()
+    return ranked.withColumn("is_extra", (F.col("turn") > 1) & may_go).drop("turn", "age")
 
 
 def extra_of(standing: DataFrame) -> DataFrame:

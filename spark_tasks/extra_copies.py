@@ -15,7 +15,7 @@ from spark_tasks._data_files import comparable, whole_schema
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
 TASK = Task(
@@ -32,12 +32,15 @@ MAX_COMMITS = 500
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
-    """Of each key the oldest live copy stays; every other one that the window's commits wrote is extra.
+    """Of each key one copy stays, by the table's rule: the oldest, and every other one that the window's commits wrote
+    is extra; or the newest, and every other one is.
 
-    Equal are copies that agree in every column, by a hash of 64 bits a column.
+    Equal are copies that agree in every column that the rule does not ignore, by a hash of 64 bits a column.
     """
     if (unfit := without_key(ask, "Extra copies")) is not None:
         return unfit
+    if missing := absent_columns(ask, *ask.copies.ignore):
+        return could_not(f"Extra copies cannot be told: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
@@ -49,7 +52,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     try:
         if repeated.limit(1).count() == 0:
             return _none(reach, "No key of the window lives more than once.", copies.sources)
-        standing = standing_of(_rows(spark, ask, reach, repeated), _placed(spark, ask, written), copies.keys).persist()
+        standing = standing_of(
+            _rows(spark, ask, reach, repeated), _placed(spark, ask, written), copies.keys, ask.copies.keep
+        ).persist()
         try:
             return _told(ask, reach, standing, copies.keys, copies.sources)
         finally:
@@ -93,13 +98,21 @@ def _hash(value: Column) -> Column:
 
 
 def _others(ask: Ask) -> list[str]:
-    return [each.name for each in ask.observation.table.columns if each.name not in ask.contract.key]
+    """Columns in which copies of a key must be equal."""
+    passed_over = (*ask.contract.key, *ask.copies.ignore)
+    return [each.name for each in ask.observation.table.columns if each.name not in passed_over]
 
 
 def _told(ask: Ask, reach: Reach, standing: DataFrame, keys: Sequence[str], sources: tuple[str, ...]) -> Answer:
     extra = extra_of(standing)
-    commits = extra.groupBy("snapshot_id").agg(F.count("*").alias("rows")).orderBy(F.desc("rows"), "snapshot_id")
+    commits = (
+        extra.where("snapshot_id IS NOT NULL")
+        .groupBy("snapshot_id")
+        .agg(F.count("*").alias("rows"))
+        .orderBy(F.desc("rows"), "snapshot_id")
+    )
     brought = commits.limit(MAX_COMMITS).collect()
+    below = extra.where("snapshot_id IS NULL").count() if ask.copies.keep == "newest" else 0
     by_key = standing.groupBy(*keys).agg(
         F.count_if("is_extra").alias("extra"), _differing(len(_others(ask))).alias("differs")
     )
@@ -124,6 +137,8 @@ def _told(ask: Ask, reach: Reach, standing: DataFrame, keys: Sequence[str], sour
         twice_named=named_twice(standing),
         places=_places(spans) if is_whole else (),
         is_whole=is_whole,
+        rule=ask.copies,
+        below=below,
     )
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -161,14 +176,18 @@ def _row(ask: Ask, keys: Sequence[str], row: Row) -> tuple[str, ...]:
 
 
 def _headline(finding: ExtraCopiesFinding) -> str:
-    most = finding.commits[0]
-    brought = f"{counted(finding.rows, 'row')} of the window repeat a key that lives already"
-    if finding.rows == 1:
+    if finding.below:
+        brought = f"{counted(finding.rows, 'row')} are older copies of a key that the window wrote again"
+    elif finding.rows == 1:
         brought = "1 row of the window repeats a key that lives already"
-    same = "all copies of a key are equal"
+    else:
+        brought = f"{counted(finding.rows, 'row')} of the window repeat a key that lives already"
+    if finding.commits:
+        brought += f", most of them by commit {short(finding.commits[0].snapshot_id)}"
+    same = f"all copies of a key are equal{finding.rule.but}"
     if finding.differing:
         same = f"the copies of {counted(finding.differing, 'key')} differ, in {', '.join(finding.columns)}"
-    return f"{brought}, most of them by commit {short(most.snapshot_id)}; {same}."
+    return f"{brought}; {same}."
 
 
 def _none(reach: Reach, headline: str, sources: tuple[str, ...]) -> Answer:

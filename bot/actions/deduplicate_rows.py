@@ -1,4 +1,4 @@
-"""Delete the later copies of rows that are in the table more than once, and nothing else (facts F1, F2, F3).
+"""Delete the wrong copies of rows that are in the table more than once, and nothing else (facts F1, F2, F3).
 
 For repeated rows whose files hold other rows as well, or were written anew since. They are deleted by file and place:
 no data file is written anew, so that no row rises above a delete by key that came before.
@@ -18,7 +18,8 @@ from bot.domain.proposal import Proposal
 ACTION = Action(
     name="deduplicate_rows",
     title="Deduplicate rows",
-    promise="Each key of the window is in the table once, in its oldest copy; every other row stays.",
+    promise="Each key of the window is in the table once, in its oldest copy, or in the newest where that is declared; "
+    "every other row stays.",
     needs=("duplicate_rows", "extra_copies"),
     looks=("extra_copies",),
     proofs=(
@@ -57,10 +58,10 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: {_rows(found.rows)}",
         sentences=(
             f"Delete {_rows(found.rows)} of {files:,} {'file' if files == 1 else 'files'} there by file and place: of "
-            f"{found.keys:,} {'key' if found.keys == 1 else 'keys'} every copy but the oldest. Brought by "
+            f"{found.keys:,} {'key' if found.keys == 1 else 'keys'} every copy but the {found.rule.keep}. Brought by "
             f"{_brought(found)}.",
-            "All copies of a key are equal in every column. The files stay as they are; readers pass over the deleted "
-            "rows.",
+            f"All copies of a key are equal in every column{found.rule.but}. The files stay as they are; readers pass "
+            "over the deleted rows.",
         ),
         proof="no row is there twice, no row is missing",
     )
@@ -81,8 +82,9 @@ def _extra(case: Case) -> ExtraCopiesFinding:
             f"The copies of {found.differing:,} {'key' if found.differing == 1 else 'keys'} differ, so that deleting "
             "one of them would lose a value.",
             f"Expected all copies of a key to be equal; they differ in {_columns(found.columns)}.",
-            "Decide with the table's owners which copy is right, and delete the other with the engine that writes the "
-            "table; or rewind table and job, which writes these rows anew.",
+            "Rewind table and job, which writes these rows anew. If these columns are set by each writing, let the "
+            f"table's owners declare so (`copies` under `tables.{case.observation.table.name}`), restart Waterline, "
+            "and propose again.",
         )
     if found.twice_named:
         raise Refused(
@@ -112,5 +114,7 @@ def _columns(differing: Mapping[str, int]) -> str:
 
 def _brought(found: ExtraCopiesFinding) -> str:
     told = [f"{short(each.snapshot_id)} ({_rows(each.rows)})" for each in found.commits[:_COMMITS_TOLD]]
-    more = len(found.commits) - len(told)
-    return ", ".join(told) + (f" and {more} more" if more else "")
+    if found.below:
+        told.append(f"commits before the window ({_rows(found.below)})")
+    more = len(found.commits) - _COMMITS_TOLD
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "")

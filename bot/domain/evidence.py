@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Literal
 
 from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.findings import Finding
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import EvidenceId, SnapshotId
@@ -69,6 +70,8 @@ class Ask(Record):
     """The branch that stands in the place of main; None: main itself."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""
+    copies: CopyRule = CopyRule()
+    """Which copy of a row is the right one."""
 
 
 class Measure(Record):

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
@@ -34,6 +35,8 @@ class TableSetup(Record):
     """Whether the branch of a repair stays after it was published."""
     replay: ReplayRecipe | None = None
     """How its rows are made once more from the source; None: nothing is declared."""
+    copies: CopyRule = CopyRule()
+    """Which copy of a row is the right one."""
     review_due: timedelta = timedelta(days=14)
     """What a review finds is to be mended within this time."""
     review_owners: dict[Contract, UserId] = {}

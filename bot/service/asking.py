@@ -21,4 +21,5 @@ def ask_of(
         trusted=trusted if trusted is not None else observation.table.ref(WATERLINE),
         branch=branch,
         replay=setup.replay,
+        copies=setup.copies,
     )

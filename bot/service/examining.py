@@ -99,6 +99,7 @@ class Examiner:
             contract=self._observer.setup(table).contract,
             trusted=state.ref(WATERLINE),
             replay=self._observer.setup(table).replay,
+            copies=self._observer.setup(table).copies,
         )
 
     def _run(self, task: str, ask: Ask, course: Course) -> Evidence:

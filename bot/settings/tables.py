@@ -7,6 +7,7 @@ from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.ids import TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
@@ -69,6 +70,9 @@ class TableSettings(Record):
         default=None,
         description="How rows of the table are made once more from its source; without it nothing can be replayed.",
     )
+    copies: CopyRule = Field(
+        default=CopyRule(), description="Which of several copies of a row is the right one, when rows are deduplicated."
+    )
     next_update_minutes: int = Field(
         default=30,
         ge=1,
@@ -118,6 +122,7 @@ class TableSettings(Record):
             orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
             keep_repair_branch=self.keep_repair_branch,
             replay=self.replay,
+            copies=self.copies,
             next_update_minutes=self.next_update_minutes,
             handover_after=timedelta(minutes=self.handover_minutes),
             review_due=timedelta(days=self.review_due_days),

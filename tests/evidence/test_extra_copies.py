@@ -2,6 +2,7 @@
 
 import random
 
+from bot.domain.copies import CopyRule
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import ExtraCopiesFinding
 from tests.evidence.conftest import Asks
@@ -60,6 +61,48 @@ def test_copies_that_differ_are_counted_with_the_columns(orders: OrdersTable, as
 
     assert (found.keys, found.rows, found.differing) == (4, 4, 3)
     assert found.columns == {"source_position": 3, "event_time": 3}
+
+
+def test_copies_that_differ_in_an_ignored_column_alone_are_the_same_row(orders: OrdersTable, asks: Asks) -> None:
+    """The table's owners have declared that each writing sets it anew."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([30, 31], orders=[8, 9]))
+    rule = CopyRule(ignore=("source_position", "event_time"))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": rule}))
+
+    found = found_by(answer)
+    assert (found.keys, found.rows, found.differing, found.columns) == (2, 2, 0, {})
+    assert found.rule == rule
+    assert "all copies of a key are equal but source_position and event_time" in answer.headline
+
+
+def test_where_the_newest_copy_is_right_the_older_ones_are_extra(orders: OrdersTable, asks: Asks) -> None:
+    """Wherever they were written; a key of which the window has only one copy, and none lives below, is left alone."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, range(10, 20))
+    middle = orders.commits("b", 1, range(5))
+    orders.commits("b", 2, range(2))
+    orders.commits("b", 3, range(20, 30))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(keep="newest")}))
+
+    found = found_by(answer)
+    assert (found.keys, found.rows, found.below) == (5, 7, 5)
+    assert [(each.snapshot_id, each.rows) for each in found.commits] == [(middle, 2)]
+    assert sorted(spans_of(found)) == [((0, 1),), ((0, 4),)]
+    assert "older copies of a key that the window wrote again" in answer.headline
+
+
+def test_an_ignored_column_that_the_table_has_not_is_told(orders: OrdersTable, asks: Asks) -> None:
+    """A rule that is out of date must not make copies equal by accident."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("b", 1, range(5))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(ignore=("loaded_at",))}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "loaded_at" in answer.headline
 
 
 def test_rows_of_a_file_that_is_named_twice_are_told(orders: OrdersTable, asks: Asks) -> None:

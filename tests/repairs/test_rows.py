@@ -1,7 +1,12 @@
 """Rows that are there twice are deleted on a branch, proven there, and published by a second approval."""
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.domain.copies import CopyRule
 from bot.domain.errors import Refused
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene
@@ -43,6 +48,27 @@ def test_copies_that_differ_are_left_to_people(scene: RepairScene) -> None:
 
     with pytest.raises(Refused, match=r"they differ in event_time \(1\), source_position \(1\)"):
         scene.proposes("deduplicate_rows")
+
+
+def test_the_owners_rule_says_which_copy_stays(
+    tmp_path: Path, runner: SparkEvidenceRunner, positions: Positions
+) -> None:
+    """Written again with another time and place in the source: that is no difference, and the newest is right."""
+    rule = CopyRule(keep="newest", ignore=("event_time", "source_position"))
+    with closing(RepairScene(tmp_path, runner, copies=rule)) as scene:
+        scene.flink.checkpoints(RUN, 2)
+        scene.orders.appends(rows([99], orders=[5]), of_flink("a", 3))
+        scene.opens(*ROWS)
+
+        rehearsal = scene.carries_out(scene.proposes("deduplicate_rows"))
+
+        proposal = rehearsal.proposal
+        branch = proposal.rehearses_on
+        assert branch is not None
+        assert positions(scene, branch) == [*range(5), *range(6, 20), 99]
+        told = " ".join(proposal.preview.sentences)
+        assert "of 1 key every copy but the newest." in told
+        assert "equal in every column but event_time and source_position" in told
 
 
 def test_a_file_that_is_named_twice_is_another_repair(scene: RepairScene) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from bot.domain.copies import CopyRule
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc
@@ -53,11 +54,12 @@ class ExtraCopiesFinding(Record):
     keys: int
     """Keys with an extra copy."""
     rows: int
-    """Extra copies: of each key, every row of the window but the oldest live copy."""
+    """Extra copies. Of each key every row of the window but the oldest live copy; where the newest stays, every other
+    live copy, also those below the window."""
     commits: tuple[CopiesOfCommit, ...]
     """Who brought them, most rows first, at most 500."""
     differing: int
-    """Keys whose copies do not agree in every column."""
+    """Keys whose copies do not agree in every column that the rule does not ignore."""
     columns: dict[str, int]
     """Column -> keys whose copies differ in it."""
     twice_named: int
@@ -66,6 +68,10 @@ class ExtraCopiesFinding(Record):
     """Where the extra copies stand; empty where `is_whole` is false."""
     is_whole: bool = True
     """False: they are too scattered for a list."""
+    rule: CopyRule = CopyRule()
+    """What was declared when it was looked at."""
+    below: int = 0
+    """Extra copies that commits below the window brought."""
 
 
 class ReplayableFinding(Record):
