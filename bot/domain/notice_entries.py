@@ -44,7 +44,8 @@ class NoticeEnded(Record):
 
     kind: Literal["notice-ended"] = "notice-ended"
     key: str
-    how: Literal["delivered", "failed"]
+    how: Literal["delivered", "failed", "overtaken"]
+    """`overtaken`: it was not sent (again), as what it says holds no more; nobody needs to be called."""
     detail: str
     to: str = ""
     """The address's key; empty: the Slack channel, as in records of earlier versions."""

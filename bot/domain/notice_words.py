@@ -26,6 +26,8 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.NoticeEnded(how="delivered"):
             is_slack = not body.to or body.to.startswith("slack:")
             return f"{_notice(body.key)} was delivered{'' if is_slack else f' {_way(body.to)}'}."
+        case n.NoticeEnded(how="overtaken"):
+            return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}"
         case n.NoticeEnded():
             asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
             again = f" It is tried again by itself at {body.again_at:%H:%M} UTC." if body.again_at else ""

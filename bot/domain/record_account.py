@@ -68,7 +68,7 @@ class Told(Record):
     kind: str = Field(description="Which notice.")
     consumer: str = Field(description="Who was told.")
     text: str = Field(description="What was sent, in Slack's mrkdwn.")
-    how: str | None = Field(description="`delivered`, `failed`, or null where it is not known.")
+    how: str | None = Field(description="`delivered`, `failed`, `overtaken`, or null where it is not known.")
 
 
 class Term(Record):

@@ -1,7 +1,7 @@
 """Brings notices by e-mail, webhook and file: each try is on record before it is made, and tried again by rule.
 
 A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
-again under the same key, and says of itself that it may be there twice.
+again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
 """
 
 import threading
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from bot.domain.entries import Body, DeliveryDelayed, DeliveryTried, NoticeEnded
+from bot.domain.entries import Body, DeliveryDelayed, NoticeEnded
 from bot.domain.errors import CouldNotKeep, JournalMoved, NotDelivered, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
@@ -24,6 +24,7 @@ from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.answering import Answering
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
+from bot.service.outdated import tried_or_ended
 from bot.service.retrying import tried_again_at
 
 log = structlog.get_logger(__name__)
@@ -176,18 +177,17 @@ class Courier:
             raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
         if link is None:
             return receipt
-        return receipt.model_copy(
-            update={"detail": link.hidden_in(receipt.detail), "words": link.hidden_in(receipt.words)}
-        )
+        hidden = {"detail": link.hidden_in(receipt.detail), "words": link.hidden_in(receipt.words)}
+        return receipt.model_copy(update=hidden)
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
-        """The intent is unique in the database: of two replicas one goes on."""
-        body = DeliveryTried(key=view.key, to=delivery.address.key, number=number)
+        """Whether to make this try. The intent is unique in the database: of two replicas one goes on."""
+        key, to = view.key, delivery.address.key
         try:
-            self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [body])
+            after = self._store.write(incident_id, by=WATERLINE, decide=lambda i: [tried_or_ended(i, key, to, number)])
         except Refused:
             return False
-        return True
+        return after.notices[key].deliveries[to].ended is None
 
     def _failed(
         self,

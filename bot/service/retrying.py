@@ -9,17 +9,13 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Address
 from bot.domain.told import DeliveryView, NoticeView, healed_after
-from bot.domain.waterline import last_taken_back
 from bot.ports import Clock
 from bot.service.answering import notice_of
 from bot.service.incident_store import IncidentStore
-from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
+from bot.service.outdated import refuse_outdated, still_holds
 
 RETRYING = "Trying again to reach consumers"
 """What is done when time alone lets a failed notice be tried again."""
-_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
-"""Kinds that say how it stands; whatever is said of the table later says it better."""
-_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction"}
 
 
 class Retrying:
@@ -94,7 +90,7 @@ class Retrying:
             if delivery.ended is not None
             and delivery.ended.again_at is not None
             and delivery.ended.again_at <= now
-            and may_retry(incident, view)
+            and still_holds(incident, view)
         ]
 
 
@@ -102,52 +98,6 @@ def tried_again_at(delivery: DeliveryView, now: datetime) -> datetime | None:
     """When a way that fails now, for a reason that may mend, is tried again by itself; None: it was often enough."""
     wait: timedelta | None = healed_after(delivery.retried.count(WATERLINE))
     return None if wait is None else now + wait
-
-
-def may_retry(incident: Incident, view: NoticeView) -> bool:
-    """Whether the text of a notice still holds."""
-    try:
-        refuse_outdated(incident, view)
-    except Refused:
-        return False
-    return True
-
-
-def refuse_outdated(incident: Incident, view: NoticeView) -> None:
-    """Raises Refused where something newer was said, the incident has ended, or an all-clear was taken back."""
-    notice = view.notice
-    newer = [
-        each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
-    ]
-    said = next((each for each in reversed(newer) if _overtakes(each.notice.kind, notice.kind)), None)
-    if said is not None:
-        raise Refused(
-            f"{notice.consumer} was sent something newer than this notice.",
-            f"“{said.notice.title or said.notice.kind}” followed, so this one would say what is not so any more.",
-            "Try the newer one again if it did not arrive. Nothing was sent.",
-        )
-    if notice.kind in _FOR_NOW and not incident.is_open:
-        raise Refused(
-            f"Incident {incident.id} is closed.",
-            "This notice says how it stood while it was open.",
-            "Send “Correction” if there is something to be said. Nothing was sent.",
-        )
-    refuse_false_comfort(incident, notice.kind)
-    again = last_taken_back(incident)
-    if notice.kind in ALL_CLEAR and again is not None and view.seq < again.seq:
-        raise Refused(
-            "This all-clear is out of date.",
-            "It was written before the table came under review again.",
-            f"Preview it again: /waterline tell {notice.kind}. Nothing was sent.",
-        )
-
-
-def _overtakes(newer: str, older: str) -> bool:
-    """Whether nobody needs to hear the older kind after the newer one."""
-    if newer == older:
-        return True
-    of_the_table = newer in _OF_THE_TABLE and older in _OF_THE_TABLE
-    return of_the_table and (older in _FOR_NOW or newer not in _FOR_NOW)
 
 
 def _way(view: NoticeView, way: int) -> DeliveryView:
@@ -160,6 +110,8 @@ def _way(view: NoticeView, way: int) -> DeliveryView:
 def _refuse_done(view: NoticeView, delivery: DeliveryView) -> None:
     if delivery.has_failed:
         return
+    if delivery.ended is not None and delivery.ended.how == "overtaken":
+        raise Refused("This notice holds no more.", delivery.ended.detail, "Nothing was sent.")
     if delivery.ended is not None:
         raise Refused(f"{view.notice.consumer} has this notice already.", "It was delivered.", "Nothing was sent.")
     who = delivery.retried[-1] if delivery.retried else WATERLINE

@@ -11,7 +11,7 @@ from bot.adapters.journal_sql import open_store
 from bot.adapters.notice_files import NoticeFiles
 from bot.adapters.smtp import Smtp
 from bot.adapters.webhook import Webhook
-from bot.domain.entries import NoticeQueued
+from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
 from bot.notices.answer_link import AnswerLinks
 from bot.ports import Journal
@@ -90,11 +90,11 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    """Ana responds; nobody is told yet."""
+    """Ana responds; the table is proven, nobody is told yet."""
     store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
     with mailbox() as box, hook() as taken:
         found = Scene(Story(store.journal), box, taken, tmp_path)
-        found.story.opens()
+        found.story.opens().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
         yield found
         found.webhook.close()
     store.close()

@@ -6,7 +6,7 @@ from bot.domain.incident import Incident
 from bot.domain.notice import WAYS
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.told import DeliveryView, NoticeView
-from bot.service.retrying import may_retry
+from bot.service.outdated import still_holds
 from bot.slack.blocks.notice import answered
 from bot.slack.blocks.parts import actions, button, clock, section
 from bot.slack.ids import Click
@@ -21,7 +21,7 @@ def told_blocks(incident: Incident) -> list[Block]:
     """What each consumer was told last, by which ways it went, whether it arrived and was answered; and whatever else
     did not reach them and still holds. Then who was seen reading without being declared. Empty: nobody was told."""
     views = _shown(incident)
-    lost = [view for view in views if view.unreached and may_retry(incident, view)][:_SHOWN]
+    lost = [view for view in views if view.unreached and still_holds(incident, view)][:_SHOWN]
     others = [view for view in views if view not in lost]
     rest = [clipped(_told(view), _LINE) for view in others[: _SHOWN - len(lost)]]
     hidden = len(views) - len(lost) - len(rest)
@@ -41,7 +41,7 @@ def _shown(incident: Incident) -> list[NoticeView]:
     return [
         view
         for view in incident.notices.values()
-        if newest[view.notice.consumer] is view or (view.unreached and may_retry(incident, view))
+        if newest[view.notice.consumer] is view or (view.unreached and still_holds(incident, view))
     ]
 
 
@@ -78,7 +78,9 @@ def _told(view: NoticeView) -> str:
     deliveries = list(view.deliveries.values())
     failed = view.unreached
     is_sent = all(each.ended is not None for each in deliveries)
-    mark = ":x:" if failed else (":white_check_mark:" if is_sent else ":hourglass_flowing_sand:")
+    is_over = is_sent and not any(each.ended is not None and each.ended.how == "delivered" for each in deliveries)
+    sent = ":heavy_minus_sign:" if is_over else ":white_check_mark:"
+    mark = ":x:" if failed else (sent if is_sent else ":hourglass_flowing_sand:")
     title = mrkdwn((view.notice.title or view.notice.kind.replace("_", " ")).lower())
     line = f"{mark} {code(view.notice.consumer)} {title}: {', '.join(_delivery(each) for each in deliveries)}"
     answers = "; ".join(answered(each) for each in view.answers[-3:])
@@ -90,6 +92,8 @@ def _delivery(delivery: DeliveryView) -> str:
     if delivery.ended is not None and delivery.ended_at is not None:
         if delivery.ended.how == "delivered":
             return f"{where} {clock(delivery.ended_at)}"
+        if delivery.ended.how == "overtaken":
+            return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 160))}"
         again = f", again by itself at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
         return f"{where} *could not be reached, call them*{again} ({mrkdwn(clipped(delivery.ended.detail, 160))})"
     if delivery.delayed is not None:

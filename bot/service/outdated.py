@@ -1,0 +1,70 @@
+"""Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more."""
+
+from bot.domain.entries import DeliveryTried, NoticeEnded
+from bot.domain.errors import Refused
+from bot.domain.incident import Incident
+from bot.domain.told import NoticeView
+from bot.domain.waterline import last_taken_back
+from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
+
+_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
+"""Kinds that say how it stands; whatever is said of the table later says it better."""
+_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction"}
+
+
+def still_holds(incident: Incident, view: NoticeView) -> bool:
+    """Whether the text of a notice still holds."""
+    try:
+        refuse_outdated(incident, view)
+    except Refused:
+        return False
+    return True
+
+
+def tried_or_ended(incident: Incident, key: str, to: str, number: int) -> DeliveryTried | NoticeEnded:
+    """The intent of try `number` of one way, or its end where the notice was overtaken while it waited."""
+    view = incident.notices[key]
+    may_be_there = view.deliveries[to].may_be_there
+    try:
+        refuse_outdated(incident, view)
+    except Refused as why:
+        detail = f"{why.happened} {why.found}" + (" It may be there all the same." if may_be_there else "")
+        return NoticeEnded(key=key, how="overtaken", detail=detail, to=to, may_be_there=may_be_there)
+    return DeliveryTried(key=key, to=to, number=number)
+
+
+def refuse_outdated(incident: Incident, view: NoticeView) -> None:
+    """Raises Refused where something newer was said, the incident has ended, or an all-clear was taken back."""
+    notice = view.notice
+    newer = [
+        each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
+    ]
+    said = next((each for each in reversed(newer) if _overtakes(each.notice.kind, notice.kind)), None)
+    if said is not None:
+        raise Refused(
+            f"{notice.consumer} was sent something newer than this notice.",
+            f"“{said.notice.title or said.notice.kind}” followed, so this one would say what is not so any more.",
+            "Try the newer one again if it did not arrive. Nothing was sent.",
+        )
+    if notice.kind in _FOR_NOW and not incident.is_open:
+        raise Refused(
+            f"Incident {incident.id} is closed.",
+            "This notice says how it stood while it was open.",
+            "Send “Correction” if there is something to be said. Nothing was sent.",
+        )
+    refuse_false_comfort(incident, notice.kind)
+    again = last_taken_back(incident)
+    if notice.kind in ALL_CLEAR and again is not None and view.seq < again.seq:
+        raise Refused(
+            "This all-clear is out of date.",
+            "It was written before the table came under review again.",
+            f"Preview it again: /waterline tell {notice.kind}. Nothing was sent.",
+        )
+
+
+def _overtakes(newer: str, older: str) -> bool:
+    """Whether nobody needs to hear the older kind after the newer one."""
+    if newer == older:
+        return True
+    of_the_table = newer in _OF_THE_TABLE and older in _OF_THE_TABLE
+    return of_the_table and (older in _FOR_NOW or newer not in _FOR_NOW)
