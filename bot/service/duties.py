@@ -134,22 +134,21 @@ class Duties:
             self._waterline.under_review(incident_id)
 
     def _warn(self, incident_id: IncidentId) -> None:
-        incident = self._store.get(incident_id)
-        if self._telling.owes_first_warning(incident):
-            self._tell(incident_id, "first_warning")
+        self._tell_if(incident_id, "first_warning", self._telling.owes_first_warning)
 
     def _tell_severity(self, incident_id: IncidentId) -> None:
-        incident = self._store.get(incident_id)
-        if self._telling.owes_severity(incident):
-            self._tell(incident_id, "update")
+        self._tell_if(incident_id, "update", self._telling.owes_severity)
 
     def _withdraw(self, incident_id: IncidentId) -> None:
-        if owes_withdrawal(self._store.get(incident_id)):
-            preview = self._telling.preview(incident_id, "correction", TAKEN_BACK)
-            self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=owes_withdrawal)
+        self._tell_if(incident_id, "correction", owes_withdrawal, TAKEN_BACK)
 
-    def _tell(self, incident_id: IncidentId, kind: str) -> None:
-        self._telling.send(incident_id, self._telling.preview(incident_id, kind), by=WATERLINE, step=None)
+    def _tell_if(
+        self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool], words: str = ""
+    ) -> None:
+        """Looked at before and after rendering: that takes seconds, and a person or another replica may be first."""
+        if is_owed(self._store.get(incident_id)):
+            preview = self._telling.preview(incident_id, kind, words)
+            self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=is_owed)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):

@@ -52,13 +52,40 @@ def refuse_outdated(incident: Incident, view: NoticeView) -> None:
             "This notice says how it stood while it was open.",
             "Send “Correction” if there is something to be said. Nothing was sent.",
         )
-    refuse_false_comfort(incident, notice.kind)
-    again = last_taken_back(incident)
-    if notice.kind in ALL_CLEAR and again is not None and view.seq < again.seq:
+    _refuse_untrue_comfort(incident, view)
+
+
+def cleared(incident: Incident) -> frozenset[str]:
+    """Consumers who were told that they may read the table as usual, which still holds: nobody has corrected it since,
+    but in details of a table that is proven."""
+    last = {
+        view.notice.consumer: view
+        for view in incident.notices.values()
+        if view.notice.kind in ALL_CLEAR or (view.notice.kind == "correction" and not _is_of_proven(view))
+    }
+    return frozenset(name for name, view in last.items() if _is_comfort(incident, view))
+
+
+def _is_of_proven(view: NoticeView) -> bool:
+    return view.notice.data is not None and view.notice.data.stage == "proven"
+
+
+def _is_comfort(incident: Incident, view: NoticeView) -> bool:
+    try:
+        _refuse_untrue_comfort(incident, view)
+    except Refused:
+        return False
+    return view.notice.kind in ALL_CLEAR
+
+
+def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
+    kind, again = view.notice.kind, last_taken_back(incident)
+    refuse_false_comfort(incident, kind)
+    if kind in ALL_CLEAR and again is not None and view.seq < again.seq:
         raise Refused(
             "This all-clear is out of date.",
             "It was written before the table came under review again.",
-            f"Preview it again: /waterline tell {notice.kind}. Nothing was sent.",
+            f"Preview it again: /waterline tell {kind}. Nothing was sent.",
         )
 
 

@@ -3,12 +3,10 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.doubt import WARNS, doubted_since
-from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted, SeverityChanged
+from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
@@ -20,13 +18,13 @@ from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, re
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import FarReads, Reads
 from bot.ports import Clock
+from bot.service import owed_notices
 from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
     AFTER_CLOSE,
-    asked_to_send,
     is_said_already,
     refuse_false_comfort,
     refuse_missing_words,
@@ -59,28 +57,12 @@ class Telling:
         self._titles = {kind: template.title for kind, template in templates.items()}
 
     def owes_first_warning(self, incident: Incident) -> bool:
-        """Whether consumers are still unwarned although the responder has had time to look at the preview.
-
-        Of a private incident nobody is told unless a responder asks for it, and of planned work only if it went wrong.
-        """
-        if (doubted := doubted_since(incident)) is None:
-            return False
-        setup = self._observer.setup(incident.opened.table)
-        due = doubted + timedelta(minutes=setup.warn_after_minutes)
-        warned = any(view.notice.kind in WARNS for view in incident.notices.values())
-        asked = asked_to_send(incident, "first_warning", since=incident.opened_at)
-        return not incident.is_private and not warned and not asked and self._clock.now() >= due
+        """Whether consumers are still unwarned although the responder has had time to look at the preview."""
+        return owed_notices.owes_first_warning(incident, self._observer.setup(incident.opened.table), self._clock.now())
 
     def owes_severity(self, incident: Incident) -> bool:
-        """Whether consumers were told of another severity than the present one. Never of a private incident."""
-        said: dict[str, str] = {}
-        for view in incident.notices.values():
-            if view.notice.severity is not None:
-                said[view.notice.consumer] = view.notice.severity
-        is_wrong = any(severity != incident.severity for severity in said.values())
-        changed = [entry.at for entry in incident.entries if isinstance(entry.body, SeverityChanged)]
-        asked = asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
-        return incident.is_open and not incident.is_private and is_wrong and not asked
+        """Whether consumers were told of another severity than the present one, and still wait for the end."""
+        return owed_notices.owes_severity(incident, self._observer.setup(incident.opened.table))
 
     def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
         """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
@@ -90,12 +72,13 @@ class Telling:
         refuse_missing_words(template, words)
         incident = self._store.get(incident_id)
         refuse_false_comfort(incident, kind)
+        setup = self._observer.setup(incident.opened.table)
+        told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         far = self._observer.far_reads(observation.table, incident.window)
-        setup = self._observer.setup(incident.opened.table)
         notices = tuple(
             self._notice(incident, template, consumer, observation.table, observation.reads, far, words)
-            for consumer in setup.consumers
+            for consumer in told
         )
         affected = affected_commits(incident, observation.table)
         declared = [consumer.name for consumer in setup.consumers]

@@ -38,4 +38,4 @@ def severity(services: Services, command: Command) -> str:
     incident = services.store.in_channel(command.channel)
     to, _, reason = command.rest.partition(" ")
     change_severity(services.store, incident.id, to, reason, by=command.user, then=services.duties.settle)
-    return f"{incident.id} is {to} now. Whoever was told of another severity is told again."
+    return f"{incident.id} is {to} now. Whoever was told of another one, and waits for the end, is told again."
