@@ -22,7 +22,8 @@ from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
-from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort, refuse_old_all_clear
+from bot.service.sending_rules import refuse_to_send
+from bot.service.telling_rules import AFTER_CLOSE
 
 REMINDING = "Reminding of notices that wait for approval"
 """What is done when time alone changes something about them."""
@@ -135,16 +136,15 @@ def sent_or_held(
         return queued(incident, name, notices, step)
     if name in incident.held:
         return []
+    refuse_to_send(incident, name, notices)
     return [NoticesHeld(name=name, policy=policy, step=step)]
 
 
 def queued(incident: Incident, name: str, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
-    """Those that were queued before are left alone; the step that asked for them is done. Raises Refused for an
-    all-clear that does not hold any more since it was previewed."""
+    """Those that were queued before are left alone; the step that asked for them is done. Raises Refused for what may
+    not be sent any more since it was previewed."""
+    refuse_to_send(incident, name, notices)
     new = [n for n in notices if n.key(incident.id) not in incident.notices]
-    for kind in {n.kind for n in new}:
-        refuse_false_comfort(incident, kind)
-        refuse_old_all_clear(incident, name, kind)
     bodies: list[Body] = [NoticeQueued(notice=n) for n in new]
     if step is not None and step not in incident.outcomes:
         names = ", ".join(n.consumer for n in notices) or "nobody: no consumer is declared"

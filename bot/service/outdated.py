@@ -3,6 +3,7 @@
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
+from bot.domain.notice import Notice
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
@@ -53,6 +54,15 @@ def refuse_outdated(incident: Incident, view: NoticeView) -> None:
             "Send “Correction” if there is something to be said. Nothing was sent.",
         )
     _refuse_untrue_comfort(incident, view)
+
+
+def said_better(incident: Incident, notice: Notice, after: int | None) -> Notice | None:
+    """The all-clear or correction that this consumer was told after entry `after`, where the notice is of the table as
+    well; None: none was, or nobody knows since when."""
+    if after is None or notice.kind not in _OF_THE_TABLE:
+        return None
+    told = (view for view in incident.notices.values() if view.notice.consumer == notice.consumer)
+    return next((v.notice for v in told if v.seq > after and v.notice.kind in _OF_THE_TABLE - _FOR_NOW), None)
 
 
 def cleared(incident: Incident) -> frozenset[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed
+from bot.domain.entries import Body, NoticeQueued, NoticesHeld
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
@@ -61,18 +61,13 @@ def _told_by(body: Body, incident: Incident) -> str | None:
     return None
 
 
-def refuse_old_all_clear(incident: Incident, name: str, kind: str) -> None:
-    """Raises Refused for an all-clear that was previewed before the trust was taken back, whatever was proven since:
-    its text names what is trusted no more."""
-    again = last_taken_back(incident)
-    if kind not in ALL_CLEAR or again is None:
-        return
-    previewed = [e.seq for e in incident.entries if isinstance(e.body, NoticesPreviewed) and e.body.name == name]
-    if previewed and previewed[-1] < again.seq:
+def refuse_after_close(incident: Incident, kind: str) -> None:
+    """Raises Refused where the incident has ended and such a notice is sent only before."""
+    if not incident.is_open and kind not in AFTER_CLOSE:
         raise Refused(
-            "This all-clear is out of date.",
-            "It was previewed before the table came under review again.",
-            "Preview it again. Nothing was sent.",
+            f"Incident {incident.id} is closed.",
+            "This notice is sent only while it is open: nobody would keep what it promises.",
+            "Send “Correction” if there is something to be said. Nothing was sent.",
         )
 
 

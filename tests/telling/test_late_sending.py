@@ -1,0 +1,151 @@
+"""What was previewed, and is submitted or approved late: sent as it was seen, or refused with what to do."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import (
+    Body,
+    IncidentClosed,
+    NoticeQueued,
+    NoticesHeld,
+    NoticesPreviewed,
+    StepDone,
+    WaterlineMoved,
+)
+from bot.domain.errors import Refused
+from bot.domain.ids import StepId, UserId
+from bot.domain.notice import Notice
+from bot.service.holding import Holding, queued, sent_or_held
+from bot.service.incident_store import IncidentStore
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN
+from tests.telling.conftest import Scene
+
+POLICY = ApprovalPolicy(users=(BEN,))
+STEP = StepId("tell")
+
+
+class _Nobody:
+    """No group has members."""
+
+    def members(self, _groups: Sequence[str]) -> frozenset[UserId]:
+        return frozenset()
+
+
+def notice(kind: str, text: str = "first words", revision: int = 1) -> Notice:
+    """To one consumer."""
+    return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text=text)
+
+
+def holding(scene: Scene, **waiting: Notice) -> Holding:
+    """Each waits for Ben under its name."""
+    for name, each in waiting.items():
+        scene.story.says(NoticesPreviewed(name=name, notices=(each,)))
+        scene.story.says(NoticesHeld(name=name, policy=POLICY, step=None), by=ANA)
+    scene.clock.at = scene.story.now
+    return Holding(IncidentStore(scene.story.journal, scene.clock), _Nobody(), scene.clock)
+
+
+@pytest.mark.parametrize("kind", ["update", "correction"])
+def test_of_two_held_with_other_words_the_second_is_not_called_sent(scene: Scene, kind: str) -> None:
+    """Both were previewed as the first revision: only one of them can be it, and the other says so."""
+    desk = holding(scene, one=notice(kind), two=notice(kind, "other words"))
+    desk.approve(scene.story.id, "one", by=BEN)
+
+    with pytest.raises(Refused, match="in other words since this was previewed"):
+        desk.approve(scene.story.id, "two", by=BEN)
+
+    incident = scene.story.incident
+    assert ["first words"] == [view.notice.text for view in incident.notices.values()]
+    assert incident.held["two"].is_waiting
+
+
+def test_of_two_forms_with_other_words_the_second_is_refused_and_its_step_not_done(scene: Scene) -> None:
+    """Sent before is only what was sent word for word."""
+    scene.story.says(NoticeQueued(notice=notice("update")))
+    incident = scene.story.incident
+
+    with pytest.raises(Refused, match="Nothing was sent"):
+        queued(incident, "two", (notice("update", "other words"),), STEP)
+
+    assert [StepDone(step=STEP, key="sent", why="told revenue_daily")] == queued(
+        incident, "one", (notice("update"),), STEP
+    )
+
+
+@pytest.mark.parametrize("policy", [None, POLICY])
+@pytest.mark.parametrize(("kind", "is_refused"), [("update", True), ("recovered", True), ("correction", False)])
+def test_a_form_that_is_submitted_after_the_end_promises_nothing(
+    scene: Scene, policy: ApprovalPolicy | None, kind: str, is_refused: bool
+) -> None:
+    """Nobody would be reminded of the next word; what is sent after the end still is."""
+    scene.story.says(NoticesPreviewed(name="seen", notices=(notice(kind),)))
+    incident = scene.story.says(IncidentClosed(reason="done")).incident
+
+    if is_refused:
+        with pytest.raises(Refused, match="is closed"):
+            sent_or_held(incident, "seen", (notice(kind),), policy, None)
+    else:
+        assert len(sent_or_held(incident, "seen", (notice(kind),), policy, None)) == 1
+
+
+def test_a_second_click_after_the_end_is_no_new_notice(scene: Scene) -> None:
+    """It was sent while the incident was open."""
+    scene.story.says(NoticeQueued(notice=notice("update")))
+    incident = scene.story.says(IncidentClosed(reason="done")).incident
+
+    assert sent_or_held(incident, "seen", (notice("update"),), POLICY, None) == []
+
+
+def test_held_notices_are_not_approved_after_the_end(scene: Scene) -> None:
+    """The card with its button is still there."""
+    desk = holding(scene, seen=notice("update"))
+    scene.story.says(IncidentClosed(reason="done"))
+
+    with pytest.raises(Refused, match="is closed"):
+        desk.approve(scene.story.id, "seen", by=BEN)
+
+    assert scene.story.incident.notices == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "since", "is_refused"),
+    [
+        ("first_warning", "recovered", True),
+        ("update", "recovered", True),
+        ("recovery_proposed", "recovered", True),
+        ("recovery_proposed", "update", False),
+        ("correction", "recovered", True),
+        ("no_action_needed", "correction", True),
+        ("contract_change", "recovered", False),
+    ],
+)
+def test_what_was_said_meanwhile_is_not_contradicted(scene: Scene, kind: str, since: str, is_refused: bool) -> None:
+    """A warning that was held and is approved after the all-clear would call the table under review again."""
+    desk = holding(scene, seen=notice(kind))
+    scene.story.says(NoticeQueued(notice=notice(since)))
+
+    if is_refused:
+        with pytest.raises(Refused, match="was told"):
+            desk.approve(scene.story.id, "seen", by=BEN)
+    else:
+        desk.approve(scene.story.id, "seen", by=BEN)
+        assert scene.story.incident.held["seen"].decided is not None
+
+
+def test_a_warning_may_be_sent_again_once_the_all_clear_is_corrected(scene: Scene) -> None:
+    """They know that the table is under review once more."""
+    bodies: list[Body] = [
+        NoticeQueued(notice=notice("recovered")),
+        WaterlineMoved(snapshot=orders.GOOD, status="under-review"),
+        NoticeQueued(notice=notice("correction")),
+    ]
+    for body in bodies:
+        scene.story.says(body)
+    desk = holding(scene, seen=notice("update"))
+
+    desk.approve(scene.story.id, "seen", by=BEN)
+
+    assert len(scene.story.incident.notices) == 3
