@@ -27,6 +27,8 @@ from bot.slack.sent_before import (
     answer_was_lost,
     directly,
     find_sent,
+    noted,
+    refused_before,
     repetition,
 )
 from bot.slack.uploads import MOST_TRIES, Uploads, instead_of, is_upload
@@ -144,7 +146,7 @@ class Sender:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
             self._on_end(post, None, False)
-        if post.problem in MAY_MEND and (room := self._own_room(post)) is not None:
+        if refused_before(post) in MAY_MEND and (room := self._own_room(post)) is not None:
             self._rooms.returned(room, post.channel)
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
 
@@ -191,16 +193,16 @@ class Sender:
         code = str(error.response.get("error"))
         if code in REFUSES_THE_BOT and not (is_upload(post) and code == "missing_scope"):
             log.error("slack refuses the bot", error=code, key=post.key)
-            self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
         if code in PASSING or error.response.status_code >= 429:
             seconds = int(error.response.headers.get("Retry-After", 5))
             until = self._clock.now() + timedelta(seconds=seconds)
-            self._outbox.postpone(post.key, until, code, whole_channel=True)
+            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=True)
             return
         if code in MAY_MEND and (room := self._own_room(post)) is not None:
             self._rooms.lost(room, post.channel, code)
-            self._outbox.postpone(post.key, self._clock.now() + _LATER, code, whole_channel=True)
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
         if code in MAY_MEND and post.user is not None and post.text is not None:
             self._outbox.put(directly(post))

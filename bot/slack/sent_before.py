@@ -17,6 +17,8 @@ MAY_MEND = {"not_in_channel", "channel_not_found", "is_archived"}
 """Refusals that end when somebody invites the bot, or opens the channel again."""
 INTERRUPTED = " Sending this was interrupted, so it may be here twice."
 """Follows the comment of an upload."""
+_LOST_BEFORE = "may be there, then "
+"""Begins the problem of a post that was refused after a try whose answer was lost."""
 _PAGE, _PAGES = 200, 10
 """How far it is looked for; replies come oldest first, so the newest are on the last page."""
 
@@ -24,6 +26,16 @@ _PAGE, _PAGES = 200, 10
 def answer_was_lost(post: Post) -> bool:
     """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
     return post.tries > 1 and post.problem not in {"ratelimited", *REFUSES_THE_BOT, *MAY_MEND}
+
+
+def noted(post: Post, code: str) -> str:
+    """What to write down of a refusal. It says nothing of an earlier try: what that may have left is not forgotten."""
+    return f"{_LOST_BEFORE}{code}" if answer_was_lost(post) else code
+
+
+def refused_before(post: Post) -> str | None:
+    """With which code Slack refused the last try; None: it did not."""
+    return post.problem.removeprefix(_LOST_BEFORE) if post.problem else None
 
 
 def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str | None, bool]:

@@ -1,0 +1,62 @@
+"""A refusal says nothing of the try before it: what Slack may have taken is looked for, or marked, until it is sent."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.workspace import SeenMessage, Workspace
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder, eventually
+from tests.slack.test_faults_of_slack import nothing_waits, proposal_is_sent
+
+_A_MINUTE = timedelta(minutes=1)
+
+
+def proposals(ana: Responder) -> list[str]:
+    """Every message that shows the proposal."""
+    return [m.plain for m in ana.messages() if "What will happen" in m.plain]
+
+
+def is_answered(slack: Workspace, method: str, error: str) -> bool:
+    """Whether Slack has answered so."""
+    return any(entry.error == error for entry in slack.wire("api", method))
+
+
+@pytest.mark.parametrize("refusal", ["ratelimited", "invalid_auth"])
+def test_what_was_found_is_found_again_after_a_refusal(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, refusal: str
+) -> None:
+    """Slack took the message and its answer was lost; then Slack refuses to have it brought up to date."""
+    ana.asks("status")
+    eventually(lambda: nothing_waits(bot))
+    slack.faults.fails_after_effect("chat.postMessage", "internal_error")
+
+    ana.clicks("Propose", collected)
+    eventually(lambda: is_answered(slack, "chat.postMessage", "internal_error"))
+    slack.faults.fails("chat.update", refusal)
+    bot.clock.advances(_A_MINUTE)
+    eventually(lambda: is_answered(slack, "chat.update", refusal))
+    bot.clock.advances(_A_MINUTE)
+    eventually(lambda: proposal_is_sent(bot))
+
+    assert len(proposals(ana)) == 1
+
+
+def test_what_nobody_can_look_for_is_marked_after_a_refusal_too(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """The bot may not read history, and the repetition is refused for the moment."""
+    ana.asks("status")
+    eventually(lambda: nothing_waits(bot))
+    slack.faults.fails_after_effect("chat.postMessage", "internal_error")
+    slack.faults.fails("conversations.history", "missing_scope", times=9)
+
+    ana.clicks("Propose", collected)
+    eventually(lambda: is_answered(slack, "chat.postMessage", "internal_error"))
+    slack.faults.ratelimits("chat.postMessage", retry_after_s=1)
+    bot.clock.advances(_A_MINUTE)
+    eventually(lambda: is_answered(slack, "chat.postMessage", "ratelimited"))
+    bot.clock.advances(_A_MINUTE)
+    eventually(lambda: proposal_is_sent(bot))
+
+    assert ["It counts once: wl-1/proposal/" in text for text in proposals(ana)] == [False, True]
