@@ -227,7 +227,7 @@ def assemble(
         waterline=waterline,
         maintenance=maintenance,
         reviews=reviews,
-        closing=Closing(incidents, reviews),
+        closing=Closing(incidents, reviews, observer.tables),
         promises=Promises(incidents, observer.tables, background, clock),
         duties=duties,
         background=background,

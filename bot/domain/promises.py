@@ -8,13 +8,16 @@ from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.freezes import asks_to_thaw
 from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
+from bot.domain.notice import Notice
 from bot.domain.review_items import open_items
 from bot.domain.setup import TableSetup
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
-LAST_WORDS = frozenset({"recovered", "no_action_needed", "review_published"})
+LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
+BESIDE = frozenset({"contract_change", "review_published"})
+"""Notices that say nothing of a next word: what was promised before them still is."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,16 @@ class Reminder:
 
 def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
     """When consumers expect the next word; None while none was promised, or the last one was given."""
-    told = [(entry.at, entry.body.notice.kind) for entry in incident.entries if isinstance(entry.body, NoticeQueued)]
-    if not incident.is_open or not told or told[-1][1] in LAST_WORDS:
+    queued = ((entry.at, entry.body.notice) for entry in incident.entries if isinstance(entry.body, NoticeQueued))
+    told = [(at, notice) for at, notice in queued if notice.kind not in BESIDE]
+    if not incident.is_open or not told or is_last_word(told[-1][1]):
         return None
     return told[-1][0] + timedelta(minutes=setup.next_update_minutes)
+
+
+def is_last_word(notice: Notice) -> bool:
+    """Whether it says that nothing more comes: by its kind, or as its own facts have it."""
+    return notice.kind in LAST_WORDS or (notice.data is not None and notice.data.next_word_at is None)
 
 
 def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:

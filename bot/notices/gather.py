@@ -9,9 +9,10 @@ from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
 from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
-from bot.domain.promises import LAST_WORDS
+from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
 from bot.domain.table import TableState
+from bot.domain.waterline import last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of
 from bot.notices.backfilling import backfill_of
@@ -72,12 +73,25 @@ def facts_for(
         review=review_of(incident),
         earlier=earlier,
         now=now,
-        next_word_at=now + timedelta(minutes=next_update_minutes)
-        if incident.is_open and kind not in LAST_WORDS
-        else None,
+        next_word_at=None
+        if _ends_it(incident, consumer, kind, stage)
+        else now + timedelta(minutes=next_update_minutes),
         channel=incident.opened.channel,
         responder=incident.responder,
     )
+
+
+def _ends_it(incident: Incident, consumer: Consumer, kind: str, stage: Stage) -> bool:
+    """Whether nothing more is promised. Who had the closing message, and is told of a detail of a table that is
+    proven, waits for nothing."""
+    if not incident.is_open or kind in LAST_WORDS | BESIDE:
+        return True
+    if kind != "correction" or stage != "proven":
+        return False
+    again = last_taken_back(incident)
+    since = 0 if again is None else again.seq
+    told = (view for view in incident.notices.values() if view.notice.consumer == consumer.name)
+    return any(view.notice.kind in LAST_WORDS and view.seq > since for view in told)
 
 
 def data_of(facts: NoticeFacts, kind: str) -> NoticeData:

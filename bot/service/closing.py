@@ -1,12 +1,16 @@
 """Ends an incident: the record is closed with a reason, and with the contract review that nobody has opened yet."""
 
+from collections.abc import Mapping
+
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import Body, IncidentClosed, ReviewOpened
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, UserId
+from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.promises import next_word_due
 from bot.domain.settling import HOW_TO_SETTLE
+from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
 
@@ -18,31 +22,48 @@ _BUSY = {
     ProposalState.UNKNOWN,
 }
 
+_ANYWAY = "anyway"
+"""First word of a reason to close although consumers wait for word."""
+
 
 class Closing:
     """Close."""
 
-    def __init__(self, store: IncidentStore, reviews: Reviews) -> None:
+    def __init__(self, store: IncidentStore, reviews: Reviews, setups: Mapping[TableName, TableSetup]) -> None:
         self._store = store
         self._reviews = reviews
+        self._setups = setups
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
-        """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, or
-        while a proposal is undecided or under way. A world that cannot be looked at keeps nobody from closing: the
-        review can be opened later."""
+        """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, while
+        a proposal is undecided or under way, and while consumers wait for word, unless the reason begins with
+        “anyway”. A world that cannot be looked at keeps nobody from closing: the review can be opened later."""
         if not reason.strip():
             raise Refused(
                 "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
             )
-        _may_close(self._store.get(incident_id), by)
+        is_forced = reason.split()[0].strip(",.:;").casefold() == _ANYWAY
+        self._may_close(self._store.get(incident_id), by, is_forced)
         opened = self._review_if_missing(incident_id)
 
         def decide(now: Incident) -> list[Body]:
-            _may_close(now, by)
+            self._may_close(now, by, is_forced)
             missing = [opened] if opened is not None and now.review is None else []
             return [*missing, IncidentClosed(reason=reason.strip())]
 
         return self._store.write(incident_id, by=by, decide=decide)
+
+    def _may_close(self, now: Incident, by: UserId, is_forced: bool) -> None:
+        _refuse_unfinished(now, by)
+        setup = self._setups.get(now.opened.table)
+        due = next_word_due(now, setup) if setup is not None and not is_forced else None
+        if due is not None:
+            raise Refused(
+                f"Consumers wait for word about {now.id}: they were promised it by {clock_time(due, now.opened_at)}.",
+                "Once it is closed nobody is reminded of it.",
+                "Tell them how it ended: /waterline tell recovered, or no_action_needed. To close without that, begin "
+                f"the reason with “{_ANYWAY}”; “Correction” can still be sent then.",
+            )
 
     def _review_if_missing(self, incident_id: IncidentId) -> ReviewOpened | None:
         incident = self._store.get(incident_id)
@@ -54,7 +75,7 @@ class Closing:
             return None
 
 
-def _may_close(now: Incident, by: UserId) -> None:
+def _refuse_unfinished(now: Incident, by: UserId) -> None:
     if now.closed_at is not None:
         raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
     must_be_in_charge(now, by, "close it")

@@ -199,7 +199,7 @@ def test_nothing_else_is_proposed_thawed_or_closed_meanwhile_and_each_refusal_sa
     scene.carries_on()
     proposals = scene.damaged.executions(scene.store)[1]
     maintenance = Maintenance(scene.store, scene.damaged.catalog)
-    closing = Closing(scene.store, None)  # type: ignore[arg-type]
+    closing = Closing(scene.store, None, {})  # type: ignore[arg-type]
     attempts = (
         lambda: proposals.propose(scene.incident, "rewind_table_and_job", step=None, by=ANA),
         lambda: maintenance.thaw(scene.incident, by=ANA),

@@ -11,7 +11,7 @@ from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.pins import pins_for
-from bot.domain.promises import LAST_WORDS
+from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import HeadMove, TableState
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, render
@@ -238,7 +238,7 @@ def test_the_next_word_is_promised_while_the_incident_is_open(story: Story) -> N
     assert _facts(story).next_word_at is None
 
 
-@pytest.mark.parametrize("kind", sorted(LAST_WORDS))
+@pytest.mark.parametrize("kind", sorted(LAST_WORDS | BESIDE))
 def test_the_last_notice_promises_no_further_one(story: Story, kind: str) -> None:
     """Neither people nor programs wait for a word that the timers do not remind anybody of."""
     story.opens()

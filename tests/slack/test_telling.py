@@ -31,7 +31,7 @@ def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, da
     dana.clicks("I need help…", dana.sees("seen by", "revenue-analytics"))
     dana.fills_reason("The 9:00 board report stands still.")
     asked = ana.sees("asks for help")
-    ana.asks("close Nothing was wrong.")
+    ana.asks("close anyway, they know that nothing was wrong.")
     dana.clicks("I need help…", dana.sees("help wanted by", "revenue-analytics"))
     dana.fills_reason("And the 10:00 one.")
 

@@ -81,16 +81,20 @@ def test_a_snooze_puts_the_reminder_off_and_not_the_promise(ana: Responder, bot:
     assert "Overdue." in ana.sees("Overdue.").plain
 
 
-def test_a_reminder_says_that_nobody_waits_when_the_incident_has_ended(
+def test_an_incident_is_not_closed_over_a_promise_unless_somebody_says_so(
     ana: Responder, bot: WatchingBot, warned: datetime
 ) -> None:
-    """Its buttons go with it."""
+    """Who closes is told what to send first; closed all the same, the reminder loses its buttons and says it."""
     comes(bot, 26)
     ana.sees("expect word by")
 
-    ana.asks("close it was nothing")
+    refused = ana.asks("close it was nothing")
+    closed = ana.asks("close Anyway, nobody reads it")
 
-    assert ana.sees("wl-1 is closed; nobody waits any more.").buttons == ()
+    assert "Consumers wait for word about wl-1" in refused
+    assert "/waterline tell recovered, or no_action_needed" in refused
+    assert "wl-1 is closed." in closed
+    assert ana.sees("wl-1 was closed without this word.").buttons == ()
 
 
 def test_what_fell_due_while_the_bot_was_down_is_late_and_not_lost(

@@ -6,6 +6,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.promises import BESIDE
 from bot.domain.review_items import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.handovers import question_of_handover
@@ -35,11 +36,14 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
 
 def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
     since = [each for each in incident.entries if each.seq > entry.seq]
-    told = next((each.at for each in since if isinstance(each.body, NoticeQueued)), None)
+    words = ((e.at, e.body.notice.kind) for e in since if isinstance(e.body, NoticeQueued))
+    told = next((at for at, kind in words if kind not in BESIDE), None)
     if told is not None:
         return f"{incident.id}: consumers were told", [context(f":white_check_mark: They were told at {clock(told)}.")]
     if not incident.is_open:
-        return f"{incident.id} is closed", [context(f"{incident.id} is closed; nobody waits any more.")]
+        return f"{incident.id} is closed", [
+            context(f"{incident.id} was closed without this word. “Correction” can still be sent.")
+        ]
     is_over = entry.at >= body.due
     when = f"{'expected' if is_over else 'expect'} word by {clock_time(body.due, entry.at)}"
     text = f"{incident.id}: consumers of {incident.opened.table} {when}"
