@@ -77,14 +77,15 @@ class Holding:
     def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
         view = self._undecided(self._store.get(incident_id), name)
         policy = view.held.policy
-        who = ", ".join([*(f"<@{u}>" for u in policy.users), *(f"<!subteam^{g}>" for g in policy.all_groups)])
+        users = tuple(dict.fromkeys(user for people in policy.approvers for user in people.users))
+        groups = tuple(dict.fromkeys(group for people in policy.approvers for group in people.groups))
+        who = ", ".join([*(f"<@{user}>" for user in users), *(f"<!subteam^{group}>" for group in groups)])
         if by == view.asked_by:
             raise Refused("Whoever asks to send notices does not approve them.", "", f"Ask one of {who}.")
-        named = {user for people in policy.approvers for user in people.users}
-        if by in named:
+        if by in users:
             return
         try:
-            members = self._directory.members(policy.all_groups) if policy.all_groups else frozenset()
+            members = self._directory.members(groups) if groups else frozenset()
         except CouldNotLook as error:
             raise Refused(
                 "Whether you may approve these notices could not be looked up. Nothing was decided.",

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.scheduler import SchedulerTimers
-from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval import ApprovalPolicy, People, VetoRule
 from bot.domain.entries import IncidentClosed, NoticesExpired, NoticesHeld, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.held_times import expires_at, next_due_at
@@ -29,6 +29,13 @@ class _Unreadable:
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         raise CouldNotLook(f"Groups {groups} cannot be read.", "Slack answered missing_scope.", "Add the scope.")
+
+
+class _EverybodyReminded:
+    """Cleo is in every group but that of the approvers."""
+
+    def members(self, groups: Sequence[str]) -> frozenset[UserId]:
+        return frozenset({CLEO}) if set(groups) - {"S0APPROVE1"} else frozenset()
 
 
 @pytest.fixture
@@ -57,6 +64,22 @@ def test_who_is_named_needs_no_group(scene: Scene, holding: Holding) -> None:
     holding.approve(scene.story.id, "seen", by=BEN)
 
     assert len(scene.story.incident.notices) == 1
+
+
+def test_who_is_only_reminded_or_may_veto_does_not_approve(scene: Scene, holding: Holding) -> None:
+    """Only approvers' groups count, and only they are named."""
+    policy = ApprovalPolicy(
+        groups=("S0APPROVE1",), remind=People(groups=("S0REMIND01",)), veto=VetoRule(groups=("S0VETO0001",))
+    )
+    scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
+    desk = Holding(IncidentStore(scene.story.journal, scene.clock), _EverybodyReminded(), scene.clock)
+
+    with pytest.raises(Refused, match="You may not approve these notices") as refused:
+        desk.approve(scene.story.id, "seen", by=CLEO)
+
+    assert "S0APPROVE1" in str(refused.value)
+    assert "S0REMIND01" not in str(refused.value)
+    assert scene.story.incident.held["seen"].said_yes == []
 
 
 def test_who_has_not_decided_is_asked_again_by_the_policy(scene: Scene, holding: Holding) -> None:
