@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.domain.approval_times import last_approval_at
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.held_times import expires_at
 from bot.domain.ids import TableName, UserId
@@ -77,7 +78,7 @@ def home_facts(
 def _waits(view: ProposalView, user: UserId, groups: Groups, now: datetime) -> bool:
     """Whether this person's yes would count now."""
     proposal = view.proposal
-    is_open = view.state is ProposalState.PROPOSED and now < proposal.expires_at
+    is_open = view.state is ProposalState.PROPOSED and now < last_approval_at(view)
     has_said = user == proposal.proposed_by or any(approval.by == user for approval in view.approvals)
     return is_open and not has_said and may_approve(proposal.policy, user, groups)
 

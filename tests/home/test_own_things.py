@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, ReadersNoted
+from bot.domain.approval import ApprovalPolicy, People, VetoRule
+from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName, UserId
 from bot.domain.notice import Notice
@@ -21,7 +21,7 @@ from bot.service.home import HomeFacts, home_facts
 from bot.slack.blocks.home import home_view
 from bot.slack.directory import RecentMembers
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN, EVE
+from tests.decisions import ANA, BEN, EVE, rewind
 from tests.incidents import Story
 
 CLEO = UserId("U0CLEO0003")
@@ -154,6 +154,19 @@ def test_notices_that_wait_for_my_yes_are_listed(story: Story) -> None:
     assert (before, after, late.held) == ([1, 1, 0, 0], [0, 1], ())
     assert "*Waiting for your approval*" in shown
     assert "the notice “update” for revenue_daily, in <#" in shown
+
+
+@pytest.mark.parametrize(("minutes", "waits"), [(24, 1), (25, 0)])
+def test_a_proposal_waits_for_me_until_the_last_yes_that_can_count(story: Story, minutes: int, waits: int) -> None:
+    """Of its half an hour, five minutes are the hold for a veto: a later yes comes too late."""
+    asked = rewind(story.opens().now)
+    policy = ApprovalPolicy(groups=("S0APPROVE1",), veto=VetoRule(users=(EVE,), hold=5 * MINUTE))
+    asked = asked.model_copy(update={"policy": policy, "expires_at": asked.proposed_at + 30 * MINUTE})
+    story.says(ProposalMade(step=None, proposal=asked), by=ANA)
+
+    facts = home(CLEO, story, now=asked.proposed_at + minutes * MINUTE)
+
+    assert len(facts.waiting) == waits
 
 
 @pytest.mark.parametrize(("kind", "waits"), [("review_published", 1), ("update", 0)])
