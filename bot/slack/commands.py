@@ -11,6 +11,7 @@ from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import savepoint_form
+from bot.slack.closings import closed
 from bot.slack.commits import last_commits
 from bot.slack.forms import open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
@@ -161,10 +162,7 @@ class Commands:
 
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        self._services.closing.close(incident.id, command.rest, by=command.user)
-        if incident.waterline is not None and incident.waterline.status == "under-review":
-            return f"{incident.id} is closed. The table stays marked as under review: nothing was proven."
-        return f"{incident.id} is closed."
+        return closed(self._services, incident.id, command.rest, command.user)
 
     def _export(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)

@@ -8,6 +8,7 @@ from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
 from bot.service.opening import Severity
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
+from bot.slack.closings import closed
 from bot.slack.forms import open_form_id, opened_form, problem_form
 from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
@@ -49,7 +50,7 @@ class Submits:
             case Form.SETTLE_HAPPENED | Form.SETTLE_NOT:
                 return self._settle(form, *ids)
             case Form.CLOSE:
-                self._services.closing.close(IncidentId(ids[0]), reason, by=form.user)
+                return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
                 return planned(self._services, form)
             case Form.TERM:
