@@ -19,7 +19,7 @@ _BUTTON = (
     "display:inline-block;background:#0b6e82;color:#ffffff;text-decoration:none;font-weight:600;padding:10px 18px;"
     "border-radius:6px"
 )
-ASKS_FOR_ANSWER = "Answer: seen, run again, or help needed"
+ASKS_FOR_ANSWER = "Answer or ask for help here, without Slack"
 """Above the link by which a notice is answered."""
 _RENDER = MarkdownIt("commonmark", {"html": False, "breaks": True})
 

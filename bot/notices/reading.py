@@ -15,7 +15,7 @@ class RunAbove(Documented):
     run_id: str
     """As lineage names it."""
     at: Utc
-    """When it first read one."""
+    """By when it had read the first of them: of the last event that tells so."""
     ranges: tuple[SnapshotRange, ...]
     """Which affected snapshots it read, at least one."""
 

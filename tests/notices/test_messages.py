@@ -102,7 +102,33 @@ def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kin
 @pytest.mark.parametrize("kind", ["recovered", "no_action_needed"])
 def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
     """Nobody waits for a further word."""
-    assert "This is the last message of this incident." in render(templates[kind], SAMPLES[_sample()])
+    assert "This is the last message about the table's state, unless we have to correct it." in render(
+        templates[kind], SAMPLES[_sample()]
+    )
+
+
+def test_a_review_takes_back_nothing_that_was_asked(templates: Mapping[str, NoticeTemplate]) -> None:
+    """Who was asked to run again and has not is not told that nothing is to be done."""
+    text = render(templates["review_published"], SAMPLES[_sample()])
+
+    assert "You need not do anything" not in text
+    assert "what an earlier one asked still holds" in text
+
+
+def test_a_correction_without_a_next_word_promises_none(templates: Mapping[str, NoticeTemplate]) -> None:
+    """Of a table that is proven, told to who had the closing message, the incident open or not."""
+    facts = SAMPLES[_sample(stage="proven")].model_copy(update={"next_word_at": None})
+
+    text = render(templates["correction"], facts)
+
+    assert "There will be a further message about the table's state only if this one is not right either." in text
+    assert "is closed" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_is_not_in_slack_knows_how_to_ask(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
+    """By button, link, or in the answer to a webhook: a channel is no help to who is not in it."""
+    assert "or “I need help” in your answer" in render(templates[kind], SAMPLES[_sample()])
 
 
 def test_foreign_text_can_neither_ping_nor_format(templates: Mapping[str, NoticeTemplate]) -> None:
