@@ -59,6 +59,8 @@ class TableSeen:
     closer_at: datetime | None = None
     closer: tuple[Sign, ...] = ()
     """Signs of the newest closer look."""
+    closer_beside: frozenset[str] = frozenset()
+    """See `Signs.beside`; of the newest closer look."""
     newest_event: datetime | None = None
     """As the newest closer look told it."""
     looked_closer_at: datetime | None = None
@@ -70,6 +72,8 @@ class Look(Record):
     """What one look saw."""
 
     signs: tuple[Sign, ...]
+    beside: frozenset[str] = frozenset()
+    """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
     facts: tuple[str, ...] = ()
     """How table and job stand, a sentence each."""
     is_whole: bool
@@ -120,8 +124,17 @@ class Eye:
             self._look_closer(table, seen, told)
         known = {(sign.code, sign.subject) for sign in seen.closer}
         is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
-        both = (*seen.closer, *(s for s in found if (s.code, s.subject) not in known and not is_explained))
-        return Look(signs=(*both, *missing), facts=facts_of(case, self._clock.now()), is_whole=not seen.unseen)
+        more = tuple(sign for sign in found.told if (sign.code, sign.subject) not in known)
+        beside = found.beside | seen.closer_beside
+        if is_explained:
+            beside |= {sign.code for sign in more}
+            more = ()
+        return Look(
+            signs=(*seen.closer, *more, *missing),
+            beside=beside,
+            facts=facts_of(case, self._clock.now()),
+            is_whole=not seen.unseen,
+        )
 
     def meanwhile(self, table: TableName, seen: TableSeen) -> tuple[Sign, ...]:
         """What nobody else follows while an incident is open: a run that commits nothing, and a table that gets stale.
@@ -174,7 +187,8 @@ class Eye:
         """Collect evidence that reads no rows, and diagnose."""
         before = {(sign.code, sign.subject) for sign in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
-        found = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        signs = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        found = signs.told
         failed = next((lost for e in examined.case.evidence for lost in e.could_not_look if _has_failed(lost)), None)
         if failed is None:
             seen.unseen.pop(_EVIDENCE, None)
@@ -184,7 +198,7 @@ class Eye:
             since = seen.unseen.setdefault(_EVIDENCE, self._clock.now())
             if self._clock.now() - since >= self._terms.patience:
                 found += (blind(failed.model_copy(update={"source": _EVIDENCE}), since),)
-        seen.closer = found
+        seen.closer, seen.closer_beside = found, signs.beside
         seen.suspicion = told
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)

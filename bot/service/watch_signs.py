@@ -8,6 +8,7 @@ from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
 from bot.domain.ids import Severity
+from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign
 from bot.service.watch_leaks import leaked
@@ -30,18 +31,32 @@ _STUCK = "F24"
 """Tells of an event time that is older than promised while commits come."""
 
 
-def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> tuple[Sign, ...]:
-    """Every sign of this case, the gravest first. `patience`: how long a job may be down on purpose.
+class Signs(Record):
+    """What one case shows: what is told, and what holds beside it."""
+
+    told: tuple[Sign, ...]
+    """The gravest first."""
+    beside: frozenset[str]
+    """Codes of what holds as well and is not told by itself, because one of `told` stands for it. It is not over."""
+
+
+def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
+    """Every sign of this case. `patience`: how long a job may be down on purpose.
 
     What a failure mode explains is not told a second time as a mere silence.
     """
-    named = _named(case, diagnosis)
-    if named is not None and named.is_urgent:
-        return (named,)
-    bare, left = unnamed_signs(case, patience), leaked(case)
-    if _STUCK in diagnosis.codes:
-        bare = tuple(each for each in bare if each.code != "stale")
-    return (*((named,) if named else ()), *bare, *((left,) if left else ()))
+    asking = _asking(diagnosis)
+    named = (_sign(case, asking),) if asking else ()
+    left = leaked(case)
+    bare = (*unnamed_signs(case, patience), *((left,) if left else ()))
+    if any(each.is_urgent for each in named):
+        explained = bare
+    else:
+        explained = tuple(each for each in bare if each.code == "stale" and _STUCK in diagnosis.codes)
+    return Signs(
+        told=(*named, *(each for each in bare if each not in explained)),
+        beside=frozenset(mode.code for mode, _match in asking[1:]) | {each.code for each in explained},
+    )
 
 
 def suspicion(case: Case) -> str:
@@ -55,11 +70,13 @@ def suspicion(case: Case) -> str:
     return repr(told)
 
 
-def _named(case: Case, diagnosis: Diagnosis) -> Sign | None:
-    """The match to act on first, with the others beside it. What asks for nothing, or only for patience, is none."""
-    asking = [each for each in diagnosis.matches if each[1].remedy not in {Remedy.NOTHING, Remedy.WAIT}]
-    if not asking:
-        return None
+def _asking(diagnosis: Diagnosis) -> list[tuple[Mode, Matches]]:
+    """The matches that ask for something, in the order in which to act; patience is nothing to be told of."""
+    return [each for each in diagnosis.matches if each[1].remedy not in {Remedy.NOTHING, Remedy.WAIT}]
+
+
+def _sign(case: Case, asking: list[tuple[Mode, Matches]]) -> Sign:
+    """The match to act on first, with the others beside it."""
     mode, match = asking[0]
     return Sign(
         code=mode.code,

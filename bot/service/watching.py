@@ -124,10 +124,9 @@ class Watch:
         memory, now = self._sightings.memory(table), self._clock.now()
         found = {(sign.code, sign.subject): sign for sign in look.signs}
         for identity, sign in found.items():
-            known = memory.known(sign)
-            if known is not None:
-                followed.last[known.id] = now
-            elif identity in followed.candidates:
+            if memory.known(sign) is not None:
+                continue
+            if identity in followed.candidates:
                 self._sightings.see(table, sign)
             else:
                 self._look_again(table)
@@ -135,7 +134,10 @@ class Watch:
         for sighted in memory.lasting:
             identity = (sighted.sign.code, sighted.sign.subject)
             is_condition = sighted.sign.code in CONDITIONS and sighted.sign.is_of_watch
-            if not look.is_whole or not is_condition or identity in found:
+            if not look.is_whole or not is_condition:
+                continue
+            if identity in found or sighted.sign.code in look.beside:
+                followed.last[sighted.id] = now
                 continue
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
                 self._sightings.end(sighted, "it is seen no more.")

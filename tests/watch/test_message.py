@@ -28,6 +28,19 @@ def test_only_what_is_urgent_and_lasts_wakes_somebody() -> None:
     assert "<!subteam^" not in shown(Sight(urgent, over, None, None))
 
 
+def test_nobody_is_sent_to_mend_what_is_over() -> None:
+    """While it lasts it says what to do, afterwards since when it is over and nothing to do."""
+    stale = sighted(sign("stale", "freshness", urgent=False))
+    over = Ended(sighting=stale.id, table=ORDERS, at=NINE, why="it is seen no more.")
+
+    lasting, ended = shown(Sight(stale, None, None, None)), shown(Sight(stale, over, None, None))
+
+    assert "*What to do:* Rewind table and job together." in lasting
+    assert "Over since" not in lasting
+    assert "*Over since 09:00:00 UTC:* it is seen no more." in ended
+    assert "What to do" not in ended
+
+
 def test_text_of_an_alert_does_nothing_but_stand_there() -> None:
     """No mention, no link, no formatting, and a link to look at only over https."""
     evil = "<!channel> <@U0BEN00001> <https://evil.example|look> *now* `x`"

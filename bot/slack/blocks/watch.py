@@ -32,8 +32,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     if sight.looked is not None:
         seen = "\n".join(f"• {mrkdwn(_short(each))}" for each in sight.looked.facts[:_FACTS])
         blocks.append(section(f"*What Waterline saw at {clock(sight.looked.at)}*\n{seen}"))
-    good = f"\n*Last good snapshot:* {short(sign.last_good)}" if sign.last_good is not None else ""
-    blocks.append(section(f"*What to do:* {mrkdwn(as_sentence(sign.advice))}{good}"))
+    blocks.append(section("\n".join(_now(sight))))
     blocks.append(context(*_small_print(sight)))
     if not is_over and sight.incident is None:
         buttons = [
@@ -44,6 +43,16 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     return text, blocks
 
 
+def _now(sight: Sight) -> list[str]:
+    """What to do while it lasts; afterwards since when it does not: nobody is sent to mend what is over."""
+    sign, ended = sight.sighted.sign, sight.ended
+    if ended is None:
+        lines = [f"*What to do:* {mrkdwn(as_sentence(sign.advice))}"]
+    else:
+        lines = [f"*Over since {clock(ended.at)}:* {mrkdwn(ended.why)}"]
+    return lines + ([f"*Last good snapshot:* {short(sign.last_good)}"] if sign.last_good is not None else [])
+
+
 def _small_print(sight: Sight) -> list[str]:
     sign = sight.sighted.sign
     by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.is_of_watch else [])
@@ -52,8 +61,6 @@ def _small_print(sight: Sight) -> list[str]:
     lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
     if sign.link is not None and sign.link.startswith("https://"):
         lines.append(f"Look there: {mrkdwn(sign.link)}")
-    if sight.ended is not None:
-        lines.append(f"Over since {clock(sight.ended.at)}: {mrkdwn(sight.ended.why)}")
     incident = sight.incident
     if incident is not None:
         where = "A private incident" if incident.is_private else f"Incident {incident.id}"
