@@ -198,9 +198,10 @@ def assemble(
     tags = SavepointTags(incidents, observer.catalog, clock)
     holding = Holding(incidents, directory, clock)
     retrying = Retrying(incidents, clock)
+    promises = Promises(incidents, observer.tables, background, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags, holding, retrying,
+        telling, tags, holding, retrying, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
     desk.on_answer(duties.walk_on)
@@ -228,7 +229,7 @@ def assemble(
         maintenance=maintenance,
         reviews=reviews,
         closing=Closing(incidents, reviews, observer.tables),
-        promises=Promises(incidents, observer.tables, background, clock),
+        promises=promises,
         duties=duties,
         background=background,
         tasks=collector.tasks,

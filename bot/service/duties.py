@@ -23,6 +23,7 @@ from bot.service.executing import Executions
 from bot.service.holding import REMINDING, Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.promises import PROMISED, Promises
 from bot.service.proposing import Proposals
 from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
@@ -61,6 +62,7 @@ class Duties:
         tags: SavepointTags,
         holding: Holding,
         retrying: Retrying,
+        promises: Promises,
     ) -> None:
         self._store = store
         self._background = background
@@ -76,6 +78,7 @@ class Duties:
         self._tags = tags
         self._holding = holding
         self._retrying = retrying
+        self._promises = promises
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
@@ -97,7 +100,8 @@ class Duties:
             self._background.submit(incident_id, what, partial(do, incident_id))
 
     def settle_all(self) -> None:
-        """At start and now and then: every open incident, and what closed ones have left for a day."""
+        """At start and now and then: every open incident, and what closed ones have left for a day. What a
+        timer did not tell (the replica that set it has died, the record was away) is found here."""
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
@@ -110,6 +114,8 @@ class Duties:
                 self._background.submit(incident.id, REMINDING, partial(self._holding.settle, incident.id))
             if self._retrying.due(incident):
                 self._background.submit(incident.id, RETRYING, partial(self._retrying.settle, incident.id))
+            if self._promises.due(incident):
+                self._background.submit(incident.id, PROMISED, partial(self._promises.settle, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
         """Something about a proposal fell due."""

@@ -17,11 +17,15 @@ from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore, must_be_open
 
-_WORK = "Reminding of what was promised"
+PROMISED = "Reminding of what was promised"
 
 
 class Promises:
-    """One timer an incident, set anew after each of its entries and at the start: the journal says what is due."""
+    """One timer an incident, set anew after each of its entries that this process writes, and at the start.
+
+    What no timer tells here (another replica wrote it and died, the record was away when it was due) `Duties` finds
+    seconds later, so that it is late rather than lost.
+    """
 
     def __init__(
         self, store: IncidentStore, setups: Mapping[TableName, TableSetup], background: Background, clock: Clock
@@ -41,12 +45,12 @@ class Promises:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Remind of what is owed now. Doing it twice reminds once: the journal takes each reminder once."""
+        self._store.write(incident_id, by=WATERLINE, decide=self.due)
 
-        def decide(now: Incident) -> list[Body]:
-            setup = self._setups.get(now.opened.table)
-            return [_body(now, each) for each in owed(now, setup, self._clock.now())] if setup is not None else []
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+    def due(self, incident: Incident) -> list[Body]:
+        """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
+        setup = self._setups.get(incident.opened.table)
+        return [_body(incident, each) for each in owed(incident, setup, self._clock.now())] if setup is not None else []
 
     def snooze(self, incident_id: IncidentId, span: timedelta, *, by: UserId) -> PromiseSnoozed:
         """Remind of the next word later. Raises Refused when none was promised."""
@@ -96,7 +100,7 @@ class Promises:
             timers.cancel(key)
 
     def _come(self, incident_id: IncidentId) -> None:
-        self._background.submit(incident_id, _WORK, partial(self.settle, incident_id))
+        self._background.submit(incident_id, PROMISED, partial(self.settle, incident_id))
 
 
 def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
