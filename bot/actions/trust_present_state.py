@@ -50,8 +50,8 @@ def propose(plan: Plan) -> Proposal:
             ),
             sure="The table is called trusted only if the proof passes.",
         ),
-        undo="`/waterline undo` removes the tag. The trust goes back when main is changed once more, or a new incident "
-        "is opened.",
+        undo="`/waterline undo` removes the tag. The trust goes back when main is changed once more, when something "
+        "wrong is found, or when a new incident is opened.",
     )
 
 

@@ -1,15 +1,23 @@
-"""Whether an open incident puts its table in doubt. Planned work does not, until something is found. Pure."""
+"""Whether an open incident puts its table in doubt: planned work does not, until something is found; and a table that
+was proven comes into doubt again when something is found afterwards. Pure."""
 
 from datetime import datetime
 
+from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
-from bot.domain.evidence import Verdict
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.incident import Incident
 from bot.domain.remedy import Remedy
 
 _OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""
-_CALM = frozenset({Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT})
+_ROWS_ARE_RIGHT = frozenset(
+    {
+        Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT, Remedy.RESTORE_JOB_ONLY, Remedy.PROTECT_LAST_COMMIT,
+        Remedy.FREE_CHECKPOINT_FOLDER, Remedy.REMOVE_ORPHAN_FILES,
+    }
+)  # fmt: skip
+"""What a diagnosis asks for where the table is as it should be: of people, of the job alone, or of storage."""
 WARNS = frozenset({"first_warning", "update"})
 """Kinds that call the table under review."""
 
@@ -17,7 +25,7 @@ WARNS = frozenset({"first_warning", "update"})
 def doubted_since(incident: Incident) -> datetime | None:
     """Since when consumers are not to rely on the table's newest rows; None: planned work, and nothing is wrong yet.
 
-    Planned work raises a doubt by evidence of wrong rows, by a diagnosis that asks for more than patience, by an
+    Planned work raises a doubt by evidence of wrong rows, by a diagnosis that names a fault of them, by an
     effect that takes the trust back, and by a responder who warns.
     """
     if not incident.opened.runbook.is_planned:
@@ -32,13 +40,22 @@ def standing(incident: Incident) -> str:
     return "not marked yet" if doubted_since(incident) is not None else "planned work, nothing in doubt"
 
 
+def shows_wrong_rows(evidence: Evidence) -> bool:
+    """Whether it found on main what consumers read wrong. What is seen on a repair's branch nobody reads."""
+    return evidence.task in _OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None
+
+
+def faults_in(diagnosis: Diagnosis) -> tuple[tuple[Mode, Matches], ...]:
+    """The matches that say that rows are wrong, or missing, or will be."""
+    return tuple(each for each in diagnosis.matches if each[1].remedy not in _ROWS_ARE_RIGHT)
+
+
 def _raises_doubt(body: Body) -> bool:
     match body:
         case EvidenceRecorded(evidence=evidence):
-            return evidence.task in _OF_ROWS and evidence.verdict is Verdict.CONFIRMED
+            return shows_wrong_rows(evidence)
         case Diagnosed(diagnosis=diagnosis):
-            decisive = diagnosis.decisive
-            return decisive is not None and decisive[1].remedy not in _CALM
+            return bool(faults_in(diagnosis))
         case NoticeQueued(notice=notice):
             return notice.kind in WARNS
         case WaterlineMoved():

@@ -1,9 +1,21 @@
-"""Where the waterline belongs: a proof moves it, and whatever moves `main` afterwards takes the trust back until the
-next proof. Pure."""
+"""Where the waterline belongs: a proof moves it, and whatever moves `main` afterwards, or is found to be wrong, takes
+the trust back until the next proof. Pure."""
 
-from bot.domain.entries import ExecutionEnded, ExecutionStarted, Verified, WaterlineMoved
+from dataclasses import dataclass, field
+
+from bot.domain.doubt import faults_in, shows_wrong_rows
+from bot.domain.entries import (
+    Body,
+    Diagnosed,
+    EvidenceRecorded,
+    EvidenceRequested,
+    ExecutionEnded,
+    ExecutionStarted,
+    Verified,
+    WaterlineMoved,
+)
 from bot.domain.execution import ProposalView
-from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.ids import EvidenceId, JobId, ProposalId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 
@@ -16,12 +28,13 @@ _MOVE_JOB = frozenset({"stop-job", "stop-fork", "start-job", "start-from-stop"})
 def owed_waterline(incident: Incident) -> WaterlineMoved | None:
     """What the record asks for: the newest proof's head as trusted, also when an earlier repair of the same incident
     was trusted before; under review, back at the snapshot that was good at opening, after a proven undo, after a
-    proof that failed, and from the moment at which anything that moves `main` is begun until it is proven. None:
-    nothing says anything of it."""
+    proof that failed, from the moment at which anything that moves `main` is begun until it is proven, and when
+    something wrong is found in what was trusted. None: nothing says anything of it."""
     head: SnapshotId | None = None
     is_trusted = None
     running: set[ProposalId] = set()
     unproven: set[ProposalId] = set()
+    found = _Found()
     for entry in incident.entries:
         match entry.body:
             case ExecutionStarted(proposal=proposal) if _does(incident.proposals[proposal], _MOVE_MAIN):
@@ -35,17 +48,48 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
                 unproven.discard(proof.proposal)
             case Verified(passed=True) as proof:
                 unproven.clear()
+                found.begin_anew()
                 is_trusted = proof.moves_waterline == "trusted"
                 head = proof.head if is_trusted else head
             case Verified(passed=False) as proof if _says_something(incident, proof):
                 unproven.add(proof.proposal)
             case WaterlineMoved(status="trusted", snapshot=snapshot) if is_trusted is None:
                 head = snapshot  # consumers were told that nothing is wrong
-    if is_trusted and not running and not unproven:
+                found.begin_anew()
+            case body:
+                found.take(body)
+    if is_trusted and not running and not unproven and not found.is_wrong:
         return WaterlineMoved(snapshot=head, status="trusted")
     back = incident.opened.trusted if incident.opened.trusted is not None else head
-    is_taken_back = is_trusted is False or bool(running or unproven)
+    is_taken_back = is_trusted is False or bool(running or unproven) or found.is_wrong
     return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back else None
+
+
+@dataclass
+class _Found:
+    """What was found since the table was trusted the last time; nothing counts before that."""
+
+    is_wrong: bool = False
+    since: set[EvidenceId] | None = None
+    """What was asked since then: an answer to what was asked before tells of the table before."""
+    known: set[tuple[str, JobId | None, SnapshotId | None]] = field(default_factory=set)
+    """Faults that were named already: one that was mended on top stays in the history of main."""
+
+    def begin_anew(self) -> None:
+        """The table is trusted from here on."""
+        self.is_wrong, self.since = False, set()
+
+    def take(self, body: Body) -> None:
+        """Judge one more entry."""
+        match body:
+            case EvidenceRequested(run=run) if self.since is not None:
+                self.since.add(run)
+            case EvidenceRecorded(run=run, evidence=evidence) if self.since is not None and run in self.since:
+                self.is_wrong = self.is_wrong or shows_wrong_rows(evidence)
+            case Diagnosed(diagnosis=diagnosis):
+                named = {(mode.code, match.wrong_run, match.last_good) for mode, match in faults_in(diagnosis)}
+                self.is_wrong = self.is_wrong or (self.since is not None and not named <= self.known)
+                self.known |= named
 
 
 def last_taken_back(incident: Incident) -> Entry | None:

@@ -20,7 +20,8 @@ ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
 all-clear is given anew when the trust was taken back since."""
 TAKEN_BACK = (
-    "the table is not proven any more. It is being changed once again; rely on the trusted state only, until we say so."
+    "the table is not proven any more: it is being changed once again, or something was found in it that is wrong. "
+    "Rely on the trusted state only, until we say so."
 )
 """The words of the correction that is sent by itself."""
 AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"})

@@ -1,0 +1,112 @@
+"""What is found to be wrong after a proof takes the trust back, and what was known or asked before it does not."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.entries import Diagnosed, EvidenceRecorded, Verified, WaterlineMoved
+from bot.domain.evidence import Verdict
+from bot.domain.ids import JobId
+from bot.domain.waterline import owed_waterline
+from tests import orders_table as orders
+from tests.decisions import F2, F13
+from tests.incidents import Story
+from tests.published import MENDED, PUBLICATION, publishes
+
+TRUSTED = WaterlineMoved(snapshot=MENDED, status="trusted")
+AGAIN = Verified(proposal=PUBLICATION, passed=True, checks=(), evidence=(), head=MENDED)
+TAKEN_BACK = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Story]:
+    """Nothing is known yet."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens()
+
+
+@pytest.fixture
+def story(opened: Story) -> Story:
+    """F2 was diagnosed and mended on top; the table is proven."""
+    return publishes(opened.answers().diagnoses())
+
+
+def named(remedy: Remedy, *, run: str = orders.RUN_C) -> Diagnosed:
+    """A diagnosis of another run."""
+    match = Matches(
+        headline="run c5d0aa was restored from an older point.",
+        reasons=("It began below what is committed.",),
+        rows=(orders.HEAD,),
+        last_good=MENDED,
+        wrong_run=JobId(run),
+        remedy=remedy,
+    )
+    return Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),)))
+
+
+@pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions"])
+def test_wrong_rows_that_are_counted_after_the_proof_take_the_trust_back(story: Story, task: str) -> None:
+    """Pipelines stop at once, not when somebody begins to mend; and it stays so until the next proof."""
+    before = owed_waterline(story.incident)
+    story.answers(task)
+    found = owed_waterline(story.incident)
+    story.answers(task, Verdict.RULED_OUT)
+
+    assert before == TRUSTED
+    assert found == TAKEN_BACK
+    assert owed_waterline(story.incident) == TAKEN_BACK
+    assert owed_waterline(story.says(AGAIN).incident) == TRUSTED
+
+
+def test_a_new_fault_takes_the_trust_back(story: Story) -> None:
+    """Run C, too, was restored from an older savepoint."""
+    assert owed_waterline(story.says(named(Remedy.REWIND_TABLE_AND_JOB)).incident) == TAKEN_BACK
+
+
+def test_a_table_that_was_found_healthy_is_doubted_when_a_fault_is_found(opened: Story) -> None:
+    """It was trusted without a proof of its own."""
+    story = opened.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    before = owed_waterline(story.incident)
+    story.diagnoses()
+
+    assert before is None
+    assert owed_waterline(story.incident) == TAKEN_BACK
+
+
+def test_the_fault_that_was_mended_on_top_is_named_again_and_takes_nothing_back(story: Story) -> None:
+    """Its commits stay in the history of main, where each diagnosis sees them."""
+    assert owed_waterline(story.diagnoses().incident) == TRUSTED
+
+
+@pytest.mark.parametrize("remedy", [Remedy.WAIT, Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY])
+def test_what_leaves_the_rows_right_takes_nothing_back(story: Story, remedy: Remedy) -> None:
+    """A job that stands still writes nothing wrong."""
+    assert owed_waterline(story.says(named(remedy)).incident) == TRUSTED
+
+
+def test_rows_that_are_right_or_on_a_branch_take_nothing_back(story: Story) -> None:
+    """Nobody reads what is rehearsed; neither does another question's yes say that rows are wrong."""
+    story.answers(verdict=Verdict.RULED_OUT).answers(branch="recovery-wl-1").answers("late_rows")
+
+    assert owed_waterline(story.incident) == TRUSTED
+
+
+def test_an_answer_to_what_was_asked_before_the_proof_takes_nothing_back(opened: Story) -> None:
+    """It tells of the table as it was before the repair."""
+    story = opened.answers()
+    [late] = [entry.body for entry in story.incident.entries if isinstance(entry.body, EvidenceRecorded)]
+    publishes(story)
+
+    assert owed_waterline(story.says(late).incident) == TRUSTED
+
+
+def test_other_modes_beside_the_first_count_as_well(story: Story) -> None:
+    """A fork behind what only waits."""
+    waits, forked = named(Remedy.WAIT).diagnosis.results[0], named(Remedy.RESOLVE_FORK).diagnosis.results[0]
+    both = Diagnosis(results=(waits, forked.model_copy(update={"mode": F13})))
+
+    assert owed_waterline(story.says(Diagnosed(diagnosis=both)).incident) == TAKEN_BACK
