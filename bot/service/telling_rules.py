@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from bot.domain.doubt import doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld
 from bot.domain.errors import Refused
@@ -10,8 +11,9 @@ from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.remedy import Remedy
 from bot.domain.told import NoticeView
-from bot.domain.waterline import last_taken_back, taken_back
+from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
 
 ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
@@ -90,7 +92,8 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
     """No all-clear while what was proven is being changed or was taken back, and `recovered` only after a proof.
-    `no action needed` may not be said while evidence shows damage, nor after a recovery has moved main."""
+    `no action needed` may not be said while evidence shows damage, after a recovery has moved main, nor of a table in
+    doubt that the newest diagnosis does not call healthy: its mark and its gate would stay under review."""
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
@@ -122,3 +125,24 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
                 f"The newest evidence says otherwise: {run.evidence.headline}",
                 "Recover the table first, or run the evidence again if it is out of date.",
             )
+    _refuse_unless_healthy(incident)
+
+
+def _refuse_unless_healthy(incident: Incident) -> None:
+    owed, told = owed_waterline(incident), incident.diagnosis
+    mark = owed or incident.waterline
+    if (mark is not None and mark.status == "trusted") or doubted_since(incident) is None:
+        return
+    decisive = told.decisive if told is not None else None
+    if decisive is None:
+        found = told.nothing_matches if told is not None else "Nobody has diagnosed what happened."
+        remedy = "Diagnose it again; what people found to be right is proven by /waterline propose trust_present_state."
+    elif decisive[1].remedy is not Remedy.NOTHING:
+        found = f"The newest diagnosis says: {decisive[1].headline.rstrip('.')}."
+        remedy = f"It asks: {decisive[1].remedy.words}. Send “Recovered” once that is proven."
+    elif owed is not None:
+        found = "The newest diagnosis finds nothing wrong, and the last proof of the table failed or is not made yet."
+        remedy = "Have it proven by /waterline propose trust_present_state."
+    else:
+        return
+    raise Refused("Consumers cannot be told that nothing is wrong.", found, f"{remedy} Nothing was sent.")

@@ -1,0 +1,90 @@
+""" "No action needed" is said of a table that was found healthy, or is trusted, and of no other."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.diagnosis import HEALTHY, Act, Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.entries import Diagnosed, IncidentOpened, Verified, WaterlineMoved
+from bot.domain.errors import Refused
+from bot.service.telling_rules import refuse_false_comfort
+from tests import orders_table as orders
+from tests.decisions import F2, PROPOSAL
+from tests.incidents import Story
+
+KIND = "no_action_needed"
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """An incident is open, and its table under review."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens()
+
+
+def healthy(remedy: Remedy = Remedy.NOTHING) -> Diagnosed:
+    """Nothing is wrong; or only people are to be told."""
+    mode = F2.model_copy(update={"code": HEALTHY, "act": Act.TELL})
+    match = Matches(
+        headline="The job runs and main is whole.", reasons=(), rows=(), last_good=orders.HEAD, wrong_run=None,
+        remedy=remedy,
+    )  # fmt: skip
+    return Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=match),)))
+
+
+def test_a_diagnosed_fault_is_not_told_as_nothing(story: Story) -> None:
+    """F2, whose rows nobody has counted: consumers would remove their pins, and the gate would stay shut."""
+    story.diagnoses()
+
+    with pytest.raises(Refused, match=r"run b92e04 was started.*rewind table and job.*Nothing was sent"):
+        refuse_false_comfort(story.incident, KIND)
+
+
+@pytest.mark.parametrize("remedy", [Remedy.WAIT, Remedy.TELL_CONSUMERS])
+def test_what_asks_for_patience_or_for_words_is_not_nothing(story: Story, remedy: Remedy) -> None:
+    """Flink is still at work, or events are older than promised."""
+    with pytest.raises(Refused, match="The job runs and main is whole"):
+        refuse_false_comfort(story.says(healthy(remedy)).incident, KIND)
+
+
+def test_what_nobody_has_diagnosed_is_not_known_to_be_nothing(story: Story) -> None:
+    """Silence of the evidence is none either."""
+    with pytest.raises(Refused, match="Nobody has diagnosed"):
+        refuse_false_comfort(story.incident, KIND)
+
+
+def test_a_healthy_table_needs_nothing(story: Story) -> None:
+    """The mark follows the words."""
+    refuse_false_comfort(story.says(healthy()).incident, KIND)
+
+
+def test_a_table_that_is_trusted_needs_nothing_whatever_was_diagnosed_before(story: Story) -> None:
+    """A repair of the job alone was proven: main was not moved."""
+    story.diagnoses().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+
+    refuse_false_comfort(story.incident, KIND)
+
+
+def test_a_failed_proof_is_not_talked_away(story: Story) -> None:
+    """A diagnosis that finds nothing says less than a proof that failed."""
+    story.proposes().says(Verified(proposal=PROPOSAL, passed=False, checks=(), evidence=(), head=orders.HEAD))
+
+    with pytest.raises(Refused, match="trust_present_state"):
+        refuse_false_comfort(story.says(healthy()).incident, KIND)
+
+
+def test_planned_work_in_which_nothing_was_found_needs_no_diagnosis(tmp_path: Path) -> None:
+    """No doubt was ever raised."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'planned.db'}")) as store:
+        opened = Story(store.journal).opens().incident.opened
+        planned = opened.model_copy(
+            update={"runbook": opened.runbook.model_copy(update={"is_planned": True}), "table": "sales.refunds"}
+        )
+        assert isinstance(planned, IncidentOpened)
+        story = Story(store.journal)
+        story.id = store.journal.open(planned, by="U0ANA00001", at=orders.NINE).incident_id
+
+        refuse_false_comfort(story.incident, KIND)
