@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
+import structlog
+
 from bot.domain.ids import Severity, TableName
 from bot.domain.inert import visible
 from bot.domain.record import Record, Utc
@@ -11,6 +13,9 @@ from bot.domain.watch import ALERT, MESSAGE, Sign
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 
+log = structlog.get_logger(__name__)
+MOST_TABLES = 3
+"""What names more is a list, and no word about a table."""
 _OTHERWISE = "job-restarted"
 _SHOWN = 4
 _NAME = 80
@@ -55,10 +60,11 @@ class Taken(Record):
     """What came of some alerts."""
 
     told: int
-    """New ones, each a message."""
+    """New findings, each a message: one for each table that an alert concerns."""
     resolved: int
+    """Findings that are over."""
     known: int
-    """Those that had been told before, and go on."""
+    """Findings that had been told before, and go on."""
     passed_over: tuple[PassedOver, ...] = ()
 
 
@@ -71,19 +77,22 @@ class AlertDesk:
         self._watch = watch
 
     def take(self, alerts: Iterable[Alert]) -> Taken:
-        """Each by itself; the table is then looked at soon, so that what the watch sees comes beside it."""
+        """Each by itself, of each table that it concerns; the table is then looked at soon, so that what the watch
+        sees comes beside it. What nothing comes of is logged, too: few senders read the answer."""
         told = resolved = known = 0
         passed_over: list[PassedOver] = []
         for alert in alerts:
             named = self.tables_in(*alert.names)
-            if len(named) != 1:
+            if not 0 < len(named) <= MOST_TABLES:
                 passed_over.append(PassedOver(fingerprint=alert.fingerprint, why=_why_not(named)))
-            elif alert.is_resolved:
-                resolved += self._resolve(named[0], alert)
-            elif self.tell(named[0], alert):
-                told += 1
-            else:
-                known += 1
+                log.warning("alert passed over", source=alert.source, name=alert.known_as, why=_why_not(named))
+            for table in named if len(named) <= MOST_TABLES else ():
+                if alert.is_resolved:
+                    resolved += self._resolve(table, alert)
+                elif self.tell(table, alert):
+                    told += 1
+                else:
+                    known += 1
         return Taken(told=told, resolved=resolved, known=known, passed_over=tuple(passed_over))
 
     def tell(self, table: TableName, alert: Alert) -> bool:
@@ -123,7 +132,10 @@ def _names(texts: Iterable[str], name: str) -> bool:
 
 def _why_not(named: tuple[TableName, ...]) -> str:
     if named:
-        return f"It names several watched tables: {', '.join(named)}. Expected one; add a label with its name."
+        return (
+            f"It concerns {len(named)} watched tables: {', '.join(named)}. Expected at most {MOST_TABLES}; add a label "
+            "with the name of the one that is meant."
+        )
     return "It names no watched table and no job of one. Add a label with the table's name, such as table=sales.orders."
 
 

@@ -12,12 +12,10 @@ from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
 from bot.domain.watch import MESSAGE, Sighted
 from bot.ports import Clock
-from bot.service.alerts import Alert, AlertDesk
+from bot.service.alerts import MOST_TABLES, Alert, AlertDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings
 
-_MOST_TABLES = 3
-"""A message that names more is a list, and no word about a table."""
 _TALK = timedelta(hours=1)
 """So long after a finding, what people write of its table is taken for talk about it."""
 _LINES, _LINE = 4, 300
@@ -88,7 +86,7 @@ class Hearing:
     def take(self, said: Said, source: Source) -> str | None:
         """A finding for each table that it names; a sentence for who asked, None for who did not."""
         named = self._desk.tables_in(said.text)
-        if not 0 < len(named) <= _MOST_TABLES:
+        if not 0 < len(named) <= MOST_TABLES:
             return _not_understood(named, self._sightings.tables) if said.is_asked else None
         answers = [self._take(said, source, table) for table in named]
         return "\n".join(answers) if said.is_asked else None
