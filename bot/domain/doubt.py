@@ -33,6 +33,25 @@ def doubted_since(incident: Incident) -> datetime | None:
     return next((entry.at for entry in incident.entries if _raises_doubt(entry.body)), None)
 
 
+def is_in_doubt(incident: Incident, at: datetime | None = None) -> bool:
+    """Whether it calls its table under review, now or at that moment: then people look at the table themselves. Not
+    while it is planned work in which nothing was found, nor once the table is trusted and only the review is left."""
+    doubted = doubted_since(incident)
+    if doubted is None or (at is not None and doubted > at):
+        return False
+    moved = (e.body for e in reversed(incident.entries) if at is None or e.at <= at)
+    mark = next((body for body in moved if isinstance(body, WaterlineMoved)), None)
+    return mark is None or mark.status != "trusted"
+
+
+def was_in_doubt_since(incident: Incident, at: datetime) -> bool:
+    """Whether it called its table under review at that moment, or at any time after it."""
+    doubted = doubted_since(incident)
+    moves = (e.at for e in incident.entries if isinstance(e.body, WaterlineMoved) and e.at > at)
+    began = doubted is not None and doubted > at
+    return began or is_in_doubt(incident, at) or any(is_in_doubt(incident, moved) for moved in moves)
+
+
 def standing(incident: Incident) -> str:
     """What the incident says of its table at present, two or three words."""
     if incident.waterline is not None:

@@ -12,6 +12,8 @@ from bot.domain.record import Record, Utc
 
 BY_WATCH = "Waterline's watch"
 """Who saw it, where no alert told."""
+SILENT = frozenset({"no-advance", "no-commit", "stale"})
+"""Codes of what a planned stop looks like."""
 ALERT, MESSAGE = "alert", "message"
 """Codes of all alerts, and of what was written in a channel; what they are about is said by their words."""
 

@@ -9,11 +9,12 @@ from ulid import ULID
 
 from bot.domain.approval import People
 from bot.domain.clock_time import clock_time
+from bot.domain.doubt import was_in_doubt_since
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.quiet import QuietHours
-from bot.domain.watch import MESSAGE, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
@@ -32,9 +33,11 @@ class Sight:
     mute: Muted | None
     """What silences it now."""
     incident: Incident | None
-    """The first one on its table that was open when it was seen, or was opened since."""
+    """The first one since on its table that looks into it: one that put the table in doubt at that time or later."""
     looked: Looked | None = None
     """What the watch saw then, of what somebody else told."""
+    beside: Incident | None = None
+    """One that is open on its table and has not looked into it: planned work, or one whose table is proven."""
 
 
 class Sightings:
@@ -81,12 +84,14 @@ class Sightings:
         if not isinstance(found, Sighted):
             return None
         memory = self.memory(found.table)
+        incident, now_open = self._incident_of(found), self._store.open_on(found.table)
         return Sight(
             sighted=found,
             ended=memory.ended.get(found.id),
             mute=memory.mute_of(found.sign, self._clock.now()),
             looked=memory.looked.get(found.id),
-            incident=self._incident_of(found),
+            incident=incident,
+            beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
         )
 
     def see(self, table: TableName, sign: Sign, *, occasion: str | None = None) -> bool:
@@ -160,8 +165,10 @@ class Sightings:
 
     def settle(self, table: TableName) -> None:
         """Put into the outbox what is to be told now: not what is muted, waits for the end of quiet hours, or has an
-        incident already. An alert that comes meanwhile goes into the incident's thread."""
-        memory, now = self.memory(table), self._clock.now()
+        incident already. An alert that comes meanwhile goes into the incident's thread, and what a planned stop looks
+        like into that of the planned work."""
+        memory, now, now_open = self.memory(table), self._clock.now(), self._store.open_on(table)
+        planned = now_open if now_open is not None and now_open.opened.runbook.is_planned else None
         for sighted in memory.lasting:
             if self.is_told(sighted.id):
                 self._let_go(sighted)
@@ -171,18 +178,21 @@ class Sightings:
             if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue
             incident = self._incident_of(sighted)
-            if incident is None:
+            if incident is None and planned is not None and sighted.sign.code in SILENT:
+                self._post_in(planned, sighted)
+            elif incident is None:
                 self._post(sighted)
             elif incident.is_open and not sighted.sign.is_of_watch:
-                self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
+                self._post_in(incident, sighted)
             else:
                 self._let_go(sighted)
 
     def incident_changed(self, incident: Incident) -> None:
-        """It was opened or has ended: what is told of its table shows it, but for what an earlier one was opened on."""
+        """It was opened, has ended, or its table was proven: what is told of the table shows it, except what an earlier
+        one was opened on."""
         for sighted in self.memory(incident.opened.table).lasting:
             shown = self._incident_of(sighted)
-            if shown is not None and shown.id == incident.id:
+            if shown is None or shown.id == incident.id:
                 self._outbox.touch(post_key(sighted.id))
 
     def is_past(self, sighted: Sighted) -> bool:
@@ -200,6 +210,9 @@ class Sightings:
         followed = self._outbox.find(post_key(sighted.follows)) if sighted.follows is not None else None
         thread = None if followed is None else followed.thread_of or followed.key
         self._put(post_key(sighted.id), sighted.channel, thread, followed.incident if followed is not None else None)
+
+    def _post_in(self, incident: Incident, sighted: Sighted) -> None:
+        self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
 
     def _put(
         self, key: str, channel: str, thread: str | None, incident: IncidentId | None, text: str | None = None
@@ -224,6 +237,7 @@ class Sightings:
                 for incident in self._store.all()
                 if incident.opened.table == sighted.table
                 and (incident.closed_at is None or incident.closed_at > sighted.at)
+                and was_in_doubt_since(incident, sighted.at)
             ),
             None,
         )

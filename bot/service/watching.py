@@ -1,4 +1,4 @@
-"""Follows each table and its job while no incident is open on it, and has told what it sees twice in a row."""
+"""Follows each table and its job while no incident has it in doubt, and has told what it sees twice in a row."""
 
 import threading
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from bot.domain.doubt import is_in_doubt
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
@@ -33,6 +34,9 @@ class _Followed:
     """Sighting -> when it was last seen."""
     looked_at: datetime | None = None
     incident: IncidentId | None = None
+    """The one that is open on it."""
+    looks_away: bool = False
+    """Whether people look at it themselves."""
 
 
 class Watch:
@@ -99,9 +103,9 @@ class Watch:
                 return
             followed = self._followed[table]
             incident = self._store.open_on(table)
-            if incident is not None or followed.incident is not None:
-                self._tell_of_incident(followed, incident.id if incident is not None else None)
-            if incident is not None:
+            looks_away = incident is not None and is_in_doubt(incident)
+            self._tell_of_incident(followed, incident.id if incident is not None else None, looks_away)
+            if incident is not None and looks_away:
                 self._follow_freshness(table, followed, incident)
             elif (look := self._eye.look(table, followed.seen)) is not None:
                 self._judge(table, followed, look)
@@ -166,11 +170,14 @@ class Watch:
                 self._sightings.meanwhile(incident, sign)
         followed.candidates = frozenset((sign.code, sign.subject) for sign in found)
 
-    def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None) -> None:
-        """People look themselves while one is open; what was told of the table shows that, and begins anew then."""
-        if now_open == followed.incident:
+    def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None, looks_away: bool) -> None:
+        """People look themselves while one has the table in doubt; what was told of the table shows that, and the watch
+        begins anew then."""
+        if (now_open, looks_away) == (followed.incident, followed.looks_away):
             return
         changed = now_open or followed.incident
-        followed.incident, followed.seen, followed.candidates = now_open, TableSeen(), frozenset()
+        if looks_away or followed.looks_away:
+            followed.seen, followed.candidates = TableSeen(), frozenset()
+        followed.incident, followed.looks_away = now_open, looks_away
         if changed is not None:
             self._sightings.incident_changed(self._store.get(changed))

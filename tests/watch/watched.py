@@ -84,14 +84,14 @@ class Watched:
                 self.clock.at += apart
             self.watch.look(ORDERS)
 
-    def opens_incident(self) -> IncidentId:
+    def opens_incident(self, *, is_planned: bool = False) -> IncidentId:
         """Ana opens one on the table, with a runbook that says nothing of its freshness."""
         state = self.observer.table(ORDERS)
         assert state.head is not None
         opened = IncidentOpened(
             table=ORDERS,
             job=JOB,
-            runbook=RUNBOOK,
+            runbook=RUNBOOK.model_copy(update={"is_planned": is_planned}),
             severity="sev2",
             channel=CHANNEL,
             window=Window(since=None, until=state.head),

@@ -4,6 +4,8 @@ from slack_sdk.models.blocks import Block
 
 from bot.domain.approval import People
 from bot.domain.ids import short
+from bot.domain.incident import Incident
+from bot.domain.watch import SILENT
 from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
@@ -19,7 +21,9 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     is_over = sight.ended is not None
     text = f"{sighted.table}: {sign.headline}"
     mark = ":white_check_mark:" if is_over else ":rotating_light:" if sign.is_urgent else ":warning:"
-    who = "" if is_over or sight.incident is not None or not sign.is_urgent else _asked(mention)
+    is_planned = sign.code in SILENT and sight.beside is not None and sight.beside.opened.runbook.is_planned
+    is_looked_at = is_over or is_planned or sight.incident is not None
+    who = _asked(mention) if sign.is_urgent and not is_looked_at else ""
     name = code(sighted.table) + (":" if sign.room is not None else "")
     title = f"{mark} *{name} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
     reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
@@ -35,11 +39,11 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     blocks.append(section("\n".join(_now(sight))))
     blocks.append(context(*_small_print(sight)))
     if not is_over and sight.incident is None:
-        buttons = [
-            button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary"),
-            button(f"Mute for {MUTE_HOURS} hours", Click.MUTE, sighted.id),
-        ]
-        blocks.append(actions(buttons if sight.mute is None else buttons[:1]))
+        buttons = [button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary")]
+        buttons = buttons if sight.beside is None else []
+        if sight.mute is None:
+            buttons.append(button(f"Mute for {MUTE_HOURS} hours", Click.MUTE, sighted.id))
+        blocks += [actions(buttons)] if buttons else []
     return text, blocks
 
 
@@ -61,15 +65,21 @@ def _small_print(sight: Sight) -> list[str]:
     lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
     if sign.link is not None and sign.link.startswith("https://"):
         lines.append(f"Look there: {mrkdwn(sign.link)}")
-    incident = sight.incident
-    if incident is not None:
-        where = "A private incident" if incident.is_private else f"Incident {incident.id}"
-        place = "" if incident.is_private else f" in {room(incident.opened.channel)}"
-        state = "is open on this table" if incident.is_open else "on this table is closed"
-        lines.append(f":arrow_right: {where} {state}{place}.")
+    if sight.incident is not None:
+        is_open = sight.incident.is_open
+        lines.append(_incident(sight.incident, "is open on this table" if is_open else "on this table is closed", "."))
+    elif sight.beside is not None and sight.ended is None:
+        what = "planned work" if sight.beside.opened.runbook.is_planned else "its table was proven before this was seen"
+        lines.append(_incident(sight.beside, "is open on this table", f" ({what}): diagnose it there."))
     if sight.mute is not None and sight.ended is None:
         lines.append(f":mute: Muted by {person(sight.mute.by)} until {sight.mute.until:%Y-%m-%d %H:%M} UTC.")
     return lines
+
+
+def _incident(incident: Incident, state: str, end: str) -> str:
+    where = "A private incident" if incident.is_private else f"Incident {incident.id}"
+    place = "" if incident.is_private else f" in {room(incident.opened.channel)}"
+    return f":arrow_right: {where} {state}{place}{end}"
 
 
 def _short(text: str) -> str:
