@@ -7,11 +7,14 @@ from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
+from bot.domain.partitions import TouchedPartitions
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import range_columns
 from spark_tasks._entry_counts import Counts, counts_of
+from spark_tasks._parted import Parted, parted_by
+from spark_tasks._touched import touched_by
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,6 +37,8 @@ class CommitFiles(Record):
     event_until: int | None = None
     position_from: int | None = None
     position_until: int | None = None
+    partitions: tuple[TouchedPartitions, ...] = ()
+    """As the ledger's row has them."""
 
 
 def files_by_commit(
@@ -43,12 +48,13 @@ def files_by_commit(
     if not commits:
         return {}
     by_commit: dict[SnapshotId, list[Counts]] = {}
-    for counts in counts_of(spark, commits, *range_columns(table, contract)):
+    parted = parted_by(table, contract)
+    for counts in counts_of(spark, commits, *range_columns(table, contract), parted):
         by_commit.setdefault(SnapshotId(counts.snapshot_id), []).append(counts)
-    return {snapshot_id: _files(kinds) for snapshot_id, kinds in by_commit.items()}
+    return {snapshot_id: _files(kinds, parted) for snapshot_id, kinds in by_commit.items()}
 
 
-def _files(kinds: Sequence[Counts]) -> CommitFiles:
+def _files(kinds: Sequence[Counts], parted: Sequence[Parted]) -> CommitFiles:
     """Of one commit."""
     told = {(each.is_added, each.is_data): each for each in kinds}
     added = [each for each in kinds if each.is_added]
@@ -70,6 +76,7 @@ def _files(kinds: Sequence[Counts]) -> CommitFiles:
         event_until=new.event_until if new else None,
         position_from=new.position_from if new else None,
         position_until=new.position_until if new else None,
+        partitions=touched_by(parted, kinds),
     )
 
 

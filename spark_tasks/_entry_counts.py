@@ -1,23 +1,33 @@
 """Entries of manifests, counted by commit and kind: here where there are few, by Spark where there are many."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.partitions import MOST_PARTITIONS
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
 from spark_tasks._bounds import with_bounds
 from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._file_names import WRITER_IN_PATH
 from spark_tasks._manifests import own_manifests
+from spark_tasks._parted import Parted, stored_value, struct_of
 from spark_tasks._reading import entries_of, own_entries
 
 _KINDS_OF_ENTRY = 4
 """Added and removed, data and deletes."""
 _WRITER = re.compile(WRITER_IN_PATH, re.ASCII)
+
+
+class Touched(NamedTuple):
+    """Partitions of some files, by one field; values as they are stored."""
+
+    values: Sequence[str]
+    """The first `MOST_PARTITIONS`, sorted as text."""
+    many: int
 
 
 class Counts(NamedTuple):
@@ -37,19 +47,26 @@ class Counts(NamedTuple):
     event_until: int | None
     position_from: int | None
     position_until: int | None
+    partitions: Sequence[Touched]
+    """Of each field asked about. The files of a spec without it count, too: `spec_ids` says whether there are any."""
 
 
 def counts_of(
-    spark: SparkSession, commits: Sequence[Snapshot], event: TableColumn | None, position: TableColumn | None
+    spark: SparkSession,
+    commits: Sequence[Snapshot],
+    event: TableColumn | None,
+    position: TableColumn | None,
+    parted: Sequence[Parted] = (),
 ) -> list[Counts]:
     """What these commits themselves added and removed. Reads their manifest lists and the manifests they wrote."""
     manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, (event, position))
+    few = few_entries(spark, manifests, (event, position), parted)
     if few is not None:
         wanted = {int(commit.snapshot_id) for commit in commits}
         return counted_here(each for each in few if each.snapshot_id in wanted and each.status in {1, 2})
-    counted = counted_by_spark(own_entries(entries_of(spark, manifests, bounds=True), commits), event, position)
-    return [Counts(*row) for row in counted.limit(len(commits) * _KINDS_OF_ENTRY).collect()]
+    read = own_entries(entries_of(spark, manifests, bounds=True, more=struct_of(parted)), commits)
+    rows = counted_by_spark(read, event, position, parted).limit(len(commits) * _KINDS_OF_ENTRY).collect()
+    return [Counts(*row)._replace(partitions=tuple(Touched(*each) for each in row["partitions"])) for row in rows]
 
 
 def counted_here(entries: Iterable[Entry]) -> list[Counts]:
@@ -63,6 +80,7 @@ def counted_here(entries: Iterable[Entry]) -> list[Counts]:
 def _counted(snapshot_id: int, is_added: bool, is_data: bool, entries: Sequence[Entry]) -> Counts:
     writers = [found[1] for entry in entries if (found := _WRITER.search(entry.path))]
     event, position = zip(*(entry.edges for entry in entries), strict=True)
+    partitions = zip(*(entry.partition for entry in entries), strict=True)
     return Counts(
         snapshot_id=snapshot_id,
         is_added=is_added,
@@ -76,13 +94,21 @@ def _counted(snapshot_id: int, is_added: bool, is_data: bool, entries: Sequence[
         event_until=max((edge.high for edge in event if edge.high is not None), default=None),
         position_from=min((edge.low for edge in position if edge.low is not None), default=None),
         position_until=max((edge.high for edge in position if edge.high is not None), default=None),
+        partitions=tuple(_touched(set(values)) for values in partitions),
     )
 
 
-def counted_by_spark(read: DataFrame, event: TableColumn | None, position: TableColumn | None) -> DataFrame:
+def _touched(values: Collection[str]) -> Touched:
+    return Touched(sorted(values)[:MOST_PARTITIONS], len(values))
+
+
+def counted_by_spark(
+    read: DataFrame, event: TableColumn | None, position: TableColumn | None, parted: Sequence[Parted] = ()
+) -> DataFrame:
     """Shape: the fields of `Counts`; one row per commit and kind of entry. Lazy."""
     writer = F.regexp_extract("file_path", WRITER_IN_PATH, 1)
     ranges = ("event_from", "event_until", "position_from", "position_until")
+    fields = {f"parted_{number}": stored_value(each, F.col("partition")) for number, each in enumerate(parted)}
     placed = with_bounds(read, {"event": event, "position": position}).select(
         "snapshot_id",
         (F.col("status") == 1).alias("is_added"),
@@ -91,12 +117,16 @@ def counted_by_spark(read: DataFrame, event: TableColumn | None, position: Table
         "spec_id",
         F.nullif(writer, F.lit("")).alias("writer"),
         *ranges,
+        *(value.alias(name) for name, value in fields.items()),
     )
-    return placed.groupBy("snapshot_id", "is_added", "is_data").agg(
+    counted = placed.groupBy("snapshot_id", "is_added", "is_data").agg(
         F.count("*").alias("files"),
         F.sum("record_count").alias("rows"),
         F.count("writer").alias("named"),
         F.collect_set("writer").alias("writers"),
         F.collect_set("spec_id").alias("spec_ids"),
         *((F.min if name.endswith("_from") else F.max)(name).alias(name) for name in ranges),
+        *(F.collect_set(name).alias(name) for name in fields),
     )
+    some = [F.struct(F.slice(F.array_sort(name), 1, MOST_PARTITIONS), F.size(name)) for name in fields]
+    return counted.withColumn("partitions", F.array(*some)).drop(*fields)

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.table import Column as TableColumn
 from spark_tasks._manifests import Manifest
+from spark_tasks._parted import Parted, stored_text, struct_of
 from spark_tasks._reading import is_read_by_one, stored_entries
 
 FEW_ENTRIES = 2_500
@@ -41,19 +42,24 @@ class Entry(NamedTuple):
     spec_id: int
     edges: tuple[Edges, ...]
     """Of each column asked about."""
+    partition: tuple[str, ...] = ()
+    """Of each field asked about, as `stored_text` has it."""
 
 
 def few_entries(
-    spark: SparkSession, manifests: Sequence[Manifest], bounded: Sequence[TableColumn | None] = ()
+    spark: SparkSession,
+    manifests: Sequence[Manifest],
+    bounded: Sequence[TableColumn | None] = (),
+    parted: Sequence[Parted] = (),
 ) -> list[Entry] | None:
-    """Every entry of these manifests, with the bounds of these columns; None where there are more than
-    `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
+    """Every entry of these manifests, with the bounds of these columns and its values of these fields; None where
+    there are more than `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
     if not manifests:
         return []
-    read = stored_entries(spark, manifests, bounds=any(bounded))
+    read = stored_entries(spark, manifests, bounds=any(bounded), more=struct_of(parted))
     file = F.col("data_file")
     told = (read.coalesce(1) if is_read_by_one(manifests) else read).select(
         F.col("_metadata.file_name"),
@@ -62,13 +68,14 @@ def few_entries(
         file["content"],
         file["file_path"],
         file["record_count"],
+        *(file["partition"][each.stored] for each in parted),
         *(_edge(edge, column) for column in bounded for edge in ("lower_bounds", "upper_bounds")),
     )
     rows = told.limit(FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
-    return [_entry(row, by_name[row[0]]) for row in rows]
+    return [_entry(row, by_name[row[0]], len(parted)) for row in rows]
 
 
 def _edge(edge: str, column: TableColumn | None) -> Column:
@@ -77,9 +84,9 @@ def _edge(edge: str, column: TableColumn | None) -> Column:
     return F.get(F.filter(F.col("data_file")[edge], lambda each: each["key"] == column.field_id), F.lit(0))["value"]
 
 
-def _entry(row: Row, manifest: Manifest) -> Entry:
-    _, status, snapshot_id, content, path, count, *bounds = row
-    numbers = [_number(bound) for bound in bounds]
+def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
+    _, status, snapshot_id, content, path, count, *more = row
+    numbers = [_number(bound) for bound in more[fields:]]
     return Entry(
         snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
         status=status,
@@ -88,6 +95,7 @@ def _entry(row: Row, manifest: Manifest) -> Entry:
         rows=count,
         spec_id=manifest.spec_id,
         edges=tuple(map(Edges, numbers[::2], numbers[1::2])),
+        partition=tuple(map(stored_text, more[:fields])),
     )
 
 

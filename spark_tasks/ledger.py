@@ -125,6 +125,7 @@ def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
         position_until=files.position_until,
         schema_id=commit.schema_id,
         spec_ids=files.spec_ids,
+        partitions=files.partitions,
         refs=tuple(ref.name for ref in world.table.refs if ref.snapshot_id == commit.snapshot_id),
         code_version=code_version_of(commit, world.jobs)[0],
         readers=tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),

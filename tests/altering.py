@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table
-from pyiceberg.transforms import DayTransform
-from pyiceberg.types import IcebergType, StringType
+from pyiceberg.transforms import DayTransform, Transform
+from pyiceberg.types import IcebergType, LongType, StringType
 
 from bot.domain.ids import SnapshotId
 
@@ -41,6 +42,19 @@ class AlteredTable:
         self._table.refresh()
         with self._table.update_spec() as change:
             change.add_field(name, DayTransform(), f"{name}_day")
+
+    def partitions_by(self, *fields: tuple[str, Transform[Any, Any]], name: str | None = None) -> None:
+        """The same, by any transforms of columns; `name`: of the field, where it is one with a name of its own."""
+        self._table.refresh()
+        with self._table.update_spec() as change:
+            for column, transform in fields:
+                change.add_field(column, transform, name)
+
+    def widens_column(self, name: str) -> None:
+        """`ALTER TABLE … ALTER COLUMN … TYPE bigint`."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.update_column(name, LongType())
 
     def compacts(self, into: pa.Table) -> SnapshotId:
         """All live files are replaced by one with these rows, which should be the same.

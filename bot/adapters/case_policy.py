@@ -3,13 +3,11 @@
 With `--values` all may but those of the columns that the table's contract redacts.
 """
 
-import re
-
 from bot.adapters.manifest_cutting import without_bounds
 from bot.domain.contract import TableContract
+from bot.domain.partitions import transform_and_column
 from bot.domain.table import TableState
 
-_SOURCE = re.compile(r"^(?:(?P<transform>\w+)(?:\[[^\]]*\])?\((?P<inside>.+)\)|(?P<plain>.+))$")
 _TELLS_NOTHING = frozenset({"bucket", "void"})
 
 
@@ -31,11 +29,9 @@ class RowValues:
     def why_no_manifest(self) -> str | None:
         """Why none may leave: partitions are values of rows, and the paths of data files hold them."""
         for told in self._partitioned_by:
-            source = _SOURCE.match(told)
-            if source is None or source["transform"] in _TELLS_NOTHING:
-                continue
-            if not self._may_leave(source["inside"] or source["plain"]):
-                asked = "" if self._contract.hides(source["inside"] or source["plain"]) else "; --values keeps them"
+            transform, column = transform_and_column(told)
+            if transform not in _TELLS_NOTHING and not self._may_leave(column):
+                asked = "" if self._contract.hides(column) else "; --values keeps them"
                 return f"the table is partitioned by {told}, so they hold values of rows{asked}"
         return None
 

@@ -69,7 +69,12 @@ def _table(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
         again.tell(1, "metadata file", [f"the table's metadata cannot be read now: {_first_line(error)}"])
         return
     again.observation = again.observation.model_copy(update={"table": now})
-    again.tell(1, "metadata file", differences("the table", recorded, now, ("read_at", "lost_metadata")))
+    again.tell(1, "metadata file", differences("the table", recorded, now, _leaving(recorded)))
+
+
+def _leaving(recorded: TableState) -> tuple[str, ...]:
+    """Records without the typed fields of the partitioning are older than the reading of them."""
+    return ("read_at", "lost_metadata") if recorded.spec_fields else ("read_at", "lost_metadata", "spec_fields")
 
 
 def _state(content: bytes, recorded: TableState) -> TableState:

@@ -106,9 +106,19 @@ class Case(Record):
     evidence: tuple[Evidence, ...] = ()
 
     def without_samples(self) -> "Case":
-        """The same without sample rows: what is left are ids, counts and positions."""
-        bare = (item.model_copy(update={"columns": (), "rows": ()}) for item in self.evidence)
-        return self.model_copy(update={"evidence": tuple(bare)})
+        """The same without sample rows and partitions: what is left are ids, counts, positions and times."""
+        bare = (
+            item.model_copy(update={"columns": (), "rows": (), "finding": _without_partitions(item.finding)})
+            for item in self.evidence
+        )
+        ledger = self.ledger.without_partitions() if self.ledger else None
+        return self.model_copy(update={"evidence": tuple(bare), "ledger": ledger})
+
+
+def _without_partitions(finding: f.Finding | None) -> f.Finding | None:
+    if not isinstance(finding, f.LedgerFinding):
+        return finding
+    return finding.model_copy(update={"ledger": finding.ledger.without_partitions()})
 
 
 class Matches(Record):

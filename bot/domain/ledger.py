@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.partitions import TouchedPartitions
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
 
@@ -116,6 +117,9 @@ class LedgerRow(Record):
     schema_id: int | None = None
     spec_ids: tuple[int, ...] = ()
     """Partition specs of the files added."""
+    partitions: tuple[TouchedPartitions, ...] = ()
+    """Where it added or removed files, field by field; without the fields by which not all of them are partitioned,
+    that are hidden, or whose values nobody can tell."""
     skipped: tuple[SkippedCheckpoint, ...] = ()
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
@@ -142,6 +146,10 @@ class Ledger(Record):
     def rolled_back(self) -> tuple[LedgerRow, ...]:
         """Rows that were head once and are ancestors no longer, oldest first."""
         return tuple(row for row in self.rows if not row.on_main)
+
+    def without_partitions(self) -> "Ledger":
+        """The same; which partitions were touched is left out, for partitions are values of rows."""
+        return self.model_copy(update={"rows": tuple(row.model_copy(update={"partitions": ()}) for row in self.rows)})
 
 
 def event_range(since: datetime | None, until: datetime | None) -> str:

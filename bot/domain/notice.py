@@ -92,7 +92,8 @@ class NoticeData(Documented):
     affected_event_until: Utc | None = None
     """Highest one (inclusive)."""
     affected_partitions: tuple[str, ...] = ()
-    """In which partitions they are, in words; empty: not partitioned, or not known."""
+    """In which partitions they are, in words; ••• where the contract hides the column. Empty: not partitioned, or not
+    known."""
     keys_repeated: int | None = None
     """Keys that had more than one row; null: not counted."""
     keys_changed: int | None = None

@@ -13,6 +13,7 @@ from bot.domain.ids import SnapshotId, TableName
 from bot.domain.lazy import Lazy
 from bot.domain.listed import Listed
 from bot.domain.listed_views import ById, Picked, chosen
+from bot.domain.partitions import PartitionField
 from bot.domain.record import Record, Utc
 from bot.domain.snapshot import REPAIR as REPAIR
 from bot.domain.snapshot import TOOK_OUT as TOOK_OUT
@@ -77,6 +78,8 @@ class TableState(Record):
     """Schema id -> its columns, of every schema that the table ever had; snapshots name theirs."""
     specs: dict[int, tuple[str, ...]] = {}
     """Partition spec id -> its fields in words, of every spec that the table ever had."""
+    spec_fields: dict[int, tuple[PartitionField, ...]] = {}
+    """The same fields as manifests hold them; without those whose type no schema tells."""
 
     @cached_property
     def by_id(self) -> Mapping[SnapshotId, Snapshot]:

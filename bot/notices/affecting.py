@@ -9,7 +9,8 @@ from bot.domain.incident import Incident
 from bot.domain.table import Snapshot, TableState, Window
 from bot.notices.condensing import ranges_of
 from bot.notices.facts import Affected
-from bot.notices.whereabouts import events_of, ledger_rows, partitions_of
+from bot.notices.parting import partitions_of
+from bot.notices.whereabouts import events_of, ledger_rows
 
 
 def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:
@@ -93,7 +94,7 @@ def affected_of(
         return None
     rows = ledger_rows(incident, commits)
     events = events_of(commits, rows)
-    partitions = partitions_of(table, rows.values(), contract, events)
+    partitions = partitions_of(table, commits, rows, contract, events)
     return Affected(
         snapshots=tuple(s.snapshot_id for s in commits),
         ranges=ranges_of(commits),

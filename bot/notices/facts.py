@@ -34,7 +34,8 @@ class Affected(Documented):
     """Commits of which the event times are not, or not all, known: committed since they were looked at, without
     bounds, or with rows replaced or deleted."""
     partitions: tuple[str, ...]
-    """In which partitions they are, as `day(event_time) 2026-11-03`; empty: not partitioned, or not known."""
+    """In which partitions they are, as `day(event_time) 2026-11-03`, `region EU, NA`, or `customer •••` where the
+    contract hides the column; empty: not partitioned, or not known."""
     partitions_untold: tuple[str, ...]
     """By what else the table is partitioned, where it is not known in which partitions they are: `region`."""
     taken_back: bool

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from bot.domain.contract import HIDDEN
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.record import Utc
@@ -35,7 +36,7 @@ def rerun_of(
         resume_after=incident.trusted if good is None else None,
         event_from=since,
         event_until=until,
-        partitions=affected.partitions if since is not None and not damage.missing_positions else (),
+        partitions=_partitions(affected) if not damage.missing_positions else (),
     )
 
 
@@ -55,6 +56,11 @@ def _last_good(incident: Incident, table: TableState) -> SnapshotId | None:
     """The newest commit of main that was there before the fault: a rewind may go back below what was trusted."""
     line = table.ancestors(incident.opened.trusted)
     return next((s.snapshot_id for s in line if s.snapshot_id in table.chain_ids), None)
+
+
+def _partitions(affected: Affected) -> tuple[str, ...]:
+    """Without what a hidden column says: the others alone are more than what is to be computed again, never less."""
+    return tuple(each for each in affected.partitions if not each.endswith(HIDDEN))
 
 
 def _times(affected: Affected, damage: Damage) -> tuple[Utc | None, Utc | None]:

@@ -1,23 +1,17 @@
-"""Where the rows of wrong commits lie: in event time, by what the ledger saw of their files, and in partitions. Pure.
+"""Where the rows of wrong commits lie in event time, by what the ledger saw of their files. Pure.
 
 What nobody looked at is told as such: a range is never said to be whole when it is not.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from bot.domain.contract import TableContract
 from bot.domain.findings import LedgerFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
-from bot.domain.table import Snapshot, TableState
-
-_BY_TIME = re.compile(r"(year|month|day|hour)\((.+)\)")
-_FORMATS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H"}
-"""As engines show such partitions."""
+from bot.domain.table import Snapshot
 
 
 class Events(NamedTuple):
@@ -27,14 +21,6 @@ class Events(NamedTuple):
     until: datetime | None
     untold: int
     """Commits of which it is not, or not wholly, known."""
-
-
-class Partitions(NamedTuple):
-    """In words."""
-
-    known: tuple[str, ...]
-    untold: tuple[str, ...]
-    """Fields of the partitioning of which it is not known."""
 
 
 def ledger_rows(incident: Incident, commits: Iterable[Snapshot]) -> dict[SnapshotId, LedgerRow]:
@@ -52,7 +38,7 @@ def events_of(commits: Sequence[Snapshot], rows: Mapping[SnapshotId, LedgerRow])
     untold = 0
     for commit in commits:
         row = rows.get(commit.snapshot_id)
-        if commit.operation == "replace" or _is_empty(commit, row):
+        if not changes_rows(commit, row):
             continue
         is_told = row is not None and row.event_from is not None and row.event_until is not None
         if is_told and row is not None and row.event_from is not None and row.event_until is not None:
@@ -62,36 +48,17 @@ def events_of(commits: Sequence[Snapshot], rows: Mapping[SnapshotId, LedgerRow])
     return Events(min(since, default=None), max(until, default=None), untold)
 
 
-def partitions_of(table: TableState, rows: Iterable[LedgerRow], contract: TableContract, events: Events) -> Partitions:
-    """By time of the event they follow from the event times; by anything else nobody has looked."""
-    specs = {spec for row in rows for spec in row.spec_ids}
-    fields = [table.specs.get(spec, ()) for spec in sorted(specs)] or [table.partitioning]
-    known: list[str] = []
-    untold: list[str] = []
-    for field in dict.fromkeys(field for spec in fields for field in spec):
-        told = _by_time(field, contract, events)
-        (untold if told is None else known).append(told or field)
-    return Partitions(tuple(known), tuple(untold))
-
-
-def _by_time(field: str, contract: TableContract, events: Events) -> str | None:
-    found = _BY_TIME.fullmatch(field)
-    if found is None or events.since is None or events.until is None or events.untold:
-        return None
-    if contract.event_time is None or found[2].casefold() != contract.event_time.casefold():
-        return None
-    first, last = (f"{each:{_FORMATS[found[1]]}}" for each in (events.since, events.until))
-    return f"{field} {first}" if first == last else f"{field} {first} to {last}"
-
-
-def _is_empty(commit: Snapshot, row: LedgerRow | None) -> bool:
-    """Whether it neither brought rows nor took any away; where neither ledger nor summary tells, it may have."""
+def changes_rows(commit: Snapshot, row: LedgerRow | None) -> bool:
+    """Whether it brought rows or took any away, which no compaction does; where neither ledger nor summary tells, it
+    may have."""
+    if commit.operation == "replace":
+        return False
     if row is not None:
-        return not (row.added_rows or row.removed_rows or row.added_delete_files)
+        return bool(row.added_rows or row.removed_rows or row.added_delete_files)
     told = ("added-records", "deleted-records", "added-delete-files")
     if not any(key in commit.summary for key in told):
-        return commit.job_id is not None and "added-data-files" not in commit.summary
-    return not any(commit.counted(key) for key in told)
+        return commit.job_id is None or "added-data-files" in commit.summary
+    return any(commit.counted(key) for key in told)
 
 
 def _takes_away(commit: Snapshot, row: LedgerRow | None) -> bool:

@@ -164,7 +164,7 @@ def test_a_compaction_brings_no_rows(story: Story) -> None:
     assert facts.affected.event_from == EIGHT + timedelta(minutes=6)
 
 
-def test_partitions_by_anything_else_are_not_guessed(story: Story) -> None:
+def test_partitions_that_no_ledger_saw_are_not_guessed(story: Story) -> None:
     """Only those by time follow from the event times."""
     fields = ("hour(event_time)", "bucket[16](order_id)", "day(loaded_at)")
 

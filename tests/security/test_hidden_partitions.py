@@ -210,3 +210,18 @@ def test_a_diagnosis_that_is_read_in_a_terminal_shows_no_value() -> None:
     assert isinstance(told.results[0].examined, Matches)
     assert f"customer={HIDDEN}" in told.model_dump_json()
     assert SECRET not in told.model_dump_json()
+
+
+def test_no_notice_and_no_ledger_holds_the_partition(scene: RepairScene) -> None:
+    """That there is a column by which the table is parted is told, its values are not even kept."""
+    before = scene.table.head
+    lost_file(scene)
+    scene.opens("ledger", since=before)
+
+    notices = scene.services.telling.preview(scene.incident, "update").notices
+
+    incident = scene.store.get(scene.incident)
+    run = incident.latest["ledger"]
+    assert run.evidence is not None
+    assert f"customer {HIDDEN}" in notices[0].text
+    assert SECRET not in notices[0].text + run.evidence.model_dump_json()

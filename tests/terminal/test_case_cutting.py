@@ -14,7 +14,13 @@ from bot.adapters.kept_file import entries_in
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.text_cutting import flink_body, lineage_events
 from bot.domain.contract import TableContract
-from bot.domain.table import Column, TableState
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import LedgerFinding
+from bot.domain.ids import EvidenceId
+from bot.domain.ledger import Ledger
+from bot.domain.partitions import TouchedPartitions
+from bot.domain.table import Column, TableState, Window
+from tests import orders_table
 from tests.adapters.lake import Lake
 from tests.cases import Tale
 
@@ -171,3 +177,24 @@ def test_a_lineage_event_keeps_who_read_which_snapshot() -> None:
     told = json.loads(cut)
     assert ("r", "report") == (told["run"]["runId"], told["job"]["name"])
     assert {"snapshotId": 7} == told["inputs"][0]["inputFacets"]["icebergScanReport"]
+
+
+def test_partitions_of_the_ledger_do_not_leave_unasked() -> None:
+    """They are values of rows; which commits there were stays."""
+    row = orders_table.ledger().rows[0]
+    named = row.model_copy(update={"partitions": (TouchedPartitions(field="customer", values=("ACME",)),)})
+    ledger = Ledger(rows=(named,), readers_known=True)
+    tale = Tale().commits("a", 1)
+    evidence = Evidence(
+        verdict=Verdict.RULED_OUT, headline="One chain.", finding=LedgerFinding(ledger=ledger),
+        id=EvidenceId("01K"), task="ledger", task_version=2, question="Who?", metadata_location="m", head=None,
+        window=Window(since=None, until=row.snapshot_id), at=row.committed_at, took_ms=1, bytes_read=0,
+    )  # fmt: skip
+    case = tale.looked_at().model_copy(update={"evidence": (evidence,), "ledger": ledger})
+    assert "ACME" in case.model_dump_json()
+
+    bare = case.without_samples()
+
+    assert "ACME" not in bare.model_dump_json()
+    assert bare.ledger is not None
+    assert [each.snapshot_id for each in bare.ledger.rows] == [row.snapshot_id]

@@ -1,13 +1,16 @@
 """PyIceberg's metadata, translated into the domain's `TableState`; reads nothing itself."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from pyiceberg.partitioning import PartitionField as IcebergField
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 
 from bot.adapters.iceberg.history import History, history_of
 from bot.domain.ids import SnapshotId, TableName
+from bot.domain.partitions import PartitionField
 from bot.domain.table import Column, Ref, TableState
 
 
@@ -43,6 +46,9 @@ def table_state(
         partitioning=_fields(metadata.spec(), metadata.schema()),
         schemas={schema.schema_id: _columns(schema) for schema in metadata.schemas},
         specs={spec.spec_id: _fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs},
+        spec_fields={
+            spec.spec_id: _typed_fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs
+        },
     )
 
 
@@ -55,10 +61,25 @@ def _columns(schema: Schema) -> tuple[Column, ...]:
 
 def _fields(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
     """As `day(event_time)`; a source column under the first of the schemas that has it."""
+    return tuple(_words(field, _having(field, schemas)) for field in spec.fields)
+
+
+def _typed_fields(spec: PartitionSpec, *schemas: Schema) -> tuple[PartitionField, ...]:
     told = []
     for field in spec.fields:
-        names = (schema.find_column_name(field.source_id) for schema in schemas)
-        source = next((name for name in names if name is not None), f"field {field.source_id}")
-        transform = str(field.transform)
-        told.append(source if transform == "identity" else f"{transform}({source})")
+        schema = _having(field, schemas)
+        if schema is not None:
+            kind = field.transform.result_type(schema.find_type(field.source_id))
+            told.append(PartitionField(words=_words(field, schema), name=field.name, type=str(kind)))
     return tuple(told)
+
+
+def _having(field: IcebergField, schemas: Iterable[Schema]) -> Schema | None:
+    """The first that has the field's column."""
+    return next((schema for schema in schemas if schema.find_column_name(field.source_id) is not None), None)
+
+
+def _words(field: IcebergField, schema: Schema | None) -> str:
+    source = (schema.find_column_name(field.source_id) if schema else None) or f"field {field.source_id}"
+    transform = str(field.transform)
+    return source if transform == "identity" else f"{transform}({source})"
