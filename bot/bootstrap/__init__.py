@@ -48,6 +48,7 @@ from bot.service.executing import Executions
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.promises import Promises
@@ -193,7 +194,8 @@ def assemble(
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog)
-    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock)
+    newer = NewerCommits(collector)
+    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer)
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
     holding = Holding(incidents, directory, clock)

@@ -1,11 +1,14 @@
 """Which commits are not, or no longer, to be relied on, and what they brought. Pure."""
 
+from collections.abc import Iterable
+
 from bot.domain.contract import TableContract
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import EffectEnded, EvidenceRecorded
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
+from bot.domain.ledger import LedgerRow
 from bot.domain.table import Snapshot, TableState, Window
 from bot.notices.condensing import ranges_of
 from bot.notices.facts import Affected
@@ -87,12 +90,16 @@ def _moves_main(incident: Incident, ended: EffectEnded) -> bool:
 
 
 def affected_of(
-    incident: Incident, commits: tuple[Snapshot, ...], table: TableState, contract: TableContract
+    incident: Incident,
+    commits: tuple[Snapshot, ...],
+    table: TableState,
+    contract: TableContract,
+    newer: Iterable[LedgerRow] = (),
 ) -> Affected | None:
-    """What is told of these commits; None without any."""
+    """What is told of these commits; None without any. `newer` as for `ledger_rows`."""
     if not commits:
         return None
-    rows = ledger_rows(incident, commits)
+    rows = ledger_rows(incident, commits, newer)
     events = events_of(commits, rows)
     partitions = partitions_of(table, commits, rows, contract, events)
     return Affected(

@@ -1,12 +1,13 @@
 """Incident, table and lineage -> the facts of one consumer's notice. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.domain.contract import TableContract
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
+from bot.domain.ledger import LedgerRow
 from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
@@ -36,14 +37,16 @@ def facts_for(
     next_update_minutes: int,
     words: str = "",
     titles: Mapping[str, str] | None = None,
+    newer: Sequence[LedgerRow] = (),
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
 
-    `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named.
+    `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named. `newer`: what was
+    read of commits that no ledger of the incident has seen.
     """
     earlier = earlier_of(incident, consumer.name, titles or {})
     commits = affected_commits(incident, table)
-    affected = affected_of(incident, commits, table, contract)
+    affected = affected_of(incident, commits, table, contract, newer)
     damage = damage_of(incident, contract)
     reading = reading_of(consumer, commits, reads, far)
     stage = _stage(incident)

@@ -23,12 +23,16 @@ class Events(NamedTuple):
     """Commits of which it is not, or not wholly, known."""
 
 
-def ledger_rows(incident: Incident, commits: Iterable[Snapshot]) -> dict[SnapshotId, LedgerRow]:
-    """What any ledger of this incident says of these commits; of several the newest. A commit never changes."""
+def ledger_rows(
+    incident: Incident, commits: Iterable[Snapshot], newer: Iterable[LedgerRow] = ()
+) -> dict[SnapshotId, LedgerRow]:
+    """What any ledger of this incident says of these commits; of several the newest. A commit never changes. `newer`:
+    rows of commits that came after the newest one."""
     wanted = {commit.snapshot_id for commit in commits}
     findings = (run.evidence.finding for run in incident.runs.values() if run.evidence is not None)
     ledgers = (finding.ledger for finding in findings if isinstance(finding, LedgerFinding))
-    return {row.snapshot_id: row for ledger in ledgers for row in ledger.rows if row.snapshot_id in wanted}
+    rows = (*(row for ledger in ledgers for row in ledger.rows), *newer)
+    return {row.snapshot_id: row for row in rows if row.snapshot_id in wanted}
 
 
 def events_of(commits: Sequence[Snapshot], rows: Mapping[SnapshotId, LedgerRow]) -> Events:

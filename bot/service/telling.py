@@ -1,26 +1,28 @@
 """Tells each consumer what the incident means for them: previewed as sent, sent once."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
+from bot.domain.evidence import Observation
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.ledger import LedgerRow
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
-from bot.domain.table import TableState
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
-from bot.notices.readings import FarReads, Reads
+from bot.notices.readings import FarReads
 from bot.ports import Clock
 from bot.service import owed_notices
 from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
@@ -49,11 +51,13 @@ class Telling:
         observer: Observer,
         templates: Mapping[str, NoticeTemplate],
         clock: Clock,
+        newer: NewerCommits,
     ) -> None:
         self._store = store
         self._observer = observer
         self.templates = templates
         self._clock = clock
+        self._newer = newer
         self._titles = {kind: template.title for kind, template in templates.items()}
 
     def owes_first_warning(self, incident: Incident) -> bool:
@@ -76,9 +80,9 @@ class Telling:
         told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         far = self._observer.far_reads(observation.table, incident.window)
+        newer = self._newer.rows(incident, observation, setup.contract)
         notices = tuple(
-            self._notice(incident, template, consumer, observation.table, observation.reads, far, words)
-            for consumer in told
+            self._notice(incident, template, consumer, observation, far, newer, words) for consumer in told
         )
         affected = affected_commits(incident, observation.table)
         declared = [consumer.name for consumer in setup.consumers]
@@ -185,15 +189,9 @@ class Telling:
         return setup.policy_for_notice(notices[0].kind, incident.severity) if notices else None
 
     def _notice(
-        self,
-        incident: Incident,
-        template: NoticeTemplate,
-        consumer: Consumer,
-        table: TableState,
-        reads: Reads,
-        far: FarReads,
-        words: str,
-    ) -> Notice:
+        self, incident: Incident, template: NoticeTemplate, consumer: Consumer, seen: Observation, far: FarReads,
+        newer: Sequence[LedgerRow], words: str,
+    ) -> Notice:  # fmt: skip
         earlier = [
             view
             for view in incident.notices.values()
@@ -203,18 +201,10 @@ class Telling:
             return earlier[-1].notice
         setup = self._observer.setup(incident.opened.table)
         facts = facts_for(
-            incident,
-            consumer,
-            table,
-            reads,
-            far,
-            kind=template.kind,
-            now=self._clock.now(),
-            contract=setup.contract,
-            next_update_minutes=setup.next_update_minutes,
-            words=words,
-            titles=self._titles,
-        )
+            incident, consumer, seen.table, seen.reads, far, kind=template.kind, now=self._clock.now(),
+            contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, titles=self._titles,
+            newer=newer,
+        )  # fmt: skip
         return Notice(
             kind=template.kind,
             revision=len(earlier) + 1,
