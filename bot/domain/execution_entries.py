@@ -62,7 +62,8 @@ class Verified(Record):
     checks: tuple[Check, ...]
     evidence: tuple[EvidenceId, ...]
     head: SnapshotId
+    """The newest snapshot that every proof has read, where it passed: what came after it is proven by nobody."""
     moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
     """What it says of the table if it passed; from the action's declaration, and nothing where a branch was proven."""
     branch: str | None = None
-    """The branch of a rehearsal on which it was proven; `head` is its head. None: main."""
+    """The branch of a rehearsal on which it was proven; `head` is of it. None: main."""

@@ -1,7 +1,7 @@
 """Proves the table after an execution: the same evidence again, on the new head."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bot.actions._effects import checks, kind_of
 from bot.actions._effects.start_job import commits_after
@@ -10,9 +10,10 @@ from bot.domain.entries import Body, Check, Verified
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalView
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.table import TableState
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -50,27 +51,30 @@ class Verifier:
         view = incident.proposals[proposal_id]
         self._wait_for_commits(incident, view)
         found = list(checks(self._observer.hands, view))
-        proofs: list[EvidenceId] = []
+        proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on
         for task, name in action.proofs:
             check, evidence = self._proof(incident_id, task, name, branch)
             found.append(check)
-            proofs += [evidence.id] if evidence else []
+            proofs += [evidence] if evidence else []
         table = self._observer.table(incident.opened.table)
-        head = table.head if branch is None else table.ref(branch)
-        if head is None:
+        seen = table if branch is None else table.seen_from(branch)
+        if seen.head is None:
             raise CouldNotLook(
                 f"There is no branch {branch} of {table.name} any more.",
                 "Expected the branch on which the repair was rehearsed; somebody has removed it.",
                 "Propose the repair anew.",
             )
+        head = proven_head(seen, proofs)
+        if head is None:
+            found.append(_moved_away(seen, proofs))
         verified = Verified(
             proposal=proposal_id,
             passed=all(check.passed for check in found),
             checks=tuple(found),
-            evidence=tuple(proofs),
-            head=head,
+            evidence=tuple(proof.id for proof in proofs),
+            head=seen.head if head is None else head,
             moves_waterline=action.moves_waterline if branch is None else "no",
             branch=branch,
         )
@@ -103,3 +107,26 @@ class Verifier:
             return Check(name=name, passed=None, sentence=str(error)), None
         passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
         return Check(name=name, passed=passed, sentence=evidence.headline), evidence
+
+
+def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | None:
+    """The newest snapshot that every proof has read: each pinned the head of its own moment, and others went on
+    committing. The head where there are no proofs; None where one of them read what is no ancestor of the head."""
+    missing = {proof.head for proof in proofs}
+    if not missing:
+        return table.head
+    for snapshot in table.chain:
+        missing.discard(snapshot.snapshot_id)
+        if not missing:
+            return snapshot.snapshot_id
+    return None
+
+
+def _moved_away(table: TableState, proofs: Sequence[Evidence]) -> Check:
+    gone = next(proof for proof in proofs if proof.head not in table.chain_ids)
+    return Check(
+        name="What was proven is part of the table",
+        passed=False,
+        sentence=f"{gone.question} was asked of {short(gone.head)}, which is no ancestor of {short(table.head)}: "
+        "somebody has moved the table meanwhile.",
+    )
