@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bot.domain.clock_time import clock_time
-from bot.domain.errors import CouldNotLook, Superseded
+from bot.domain.errors import NotThere, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.requirements import (
@@ -193,7 +193,7 @@ def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:
 def _restore_point_problem(requirement: RestorePointIntact, world: World) -> str | None:
     try:
         stored = world.jobs[requirement.job].checkpoints.read(requirement.path)
-    except CouldNotLook as error:
+    except NotThere as error:
         return f"Expected restore point {requirement.path} to be readable; {error.happened} {error.found}"
     if stored.problem is not None:
         return f"Expected restore point {requirement.path} to be readable; found: {stored.problem}"

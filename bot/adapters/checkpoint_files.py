@@ -11,7 +11,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.opening import address, opened
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 
@@ -46,7 +46,7 @@ class CheckpointFiles:
         return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
 
     def read(self, path: str) -> StoredCheckpoint:
-        """One restore point: its folder, or its `_metadata` file. Raises CouldNotLook if there is none."""
+        """One restore point: its folder, or its `_metadata` file. Raises NotThere, CouldNotLook."""
         folder = path.removesuffix(f"/{_METADATA}").rstrip("/")
         try:
             files, bare = opened(folder)
@@ -54,7 +54,7 @@ class CheckpointFiles:
         except _TROUBLE as error:
             raise _could_not_look(f"Restore point {path}", error) from error
         if stored is None:
-            raise CouldNotLook(
+            raise NotThere(
                 f"There is no restore point at {path}.",
                 f"Expected a file {_METADATA} in it; there is none.",
                 "Check the path; Flink deletes checkpoints that newer ones replace.",

@@ -50,6 +50,10 @@ class CouldNotLook(WaterlineError):
     """Raised by an adapter when a source cannot be asked; becomes `NotSeen`, never 'nothing found'."""
 
 
+class NotThere(CouldNotLook):
+    """Raised by an adapter when a source answered, and what was looked for is not there."""
+
+
 class EvidenceFailed(WaterlineError):
     """Raised when a task could not run to its end."""
 

@@ -37,6 +37,8 @@ class ProposalState(StrEnum):
 
 
 _S = ProposalState
+AT_WORK = frozenset({_S.EXECUTING, _S.UNKNOWN})
+"""In these the bot carries on by itself."""
 _STOPPED = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED})
 MOVES: dict[ProposalState, frozenset[ProposalState]] = {
     _S.PROPOSED: frozenset({_S.HELD, _S.APPROVED}) | _STOPPED,
@@ -76,6 +78,8 @@ class ProposalView:
     executed_by: str | None = None
     started: dict[int, EffectStarted] = field(default_factory=dict)
     """Effect index -> its newest intent."""
+    intents: dict[int, int] = field(default_factory=dict)
+    """Effect index -> how many intents there were."""
     done: dict[int, EffectEnded] = field(default_factory=dict)
     """Effect index -> its newest end."""
     settled: list[OutcomeSettled] = field(default_factory=list)

@@ -127,8 +127,11 @@ def _apply_proposal(
             view.execution_started_at, view.executed_by = entry.at, entry.by
         case e.EffectStarted():
             view.started[body.index] = body
+            view.intents[body.index] = view.intents.get(body.index, 0) + 1
         case e.EffectEnded():
             view.done[body.index] = body
+            if body.how == "done" and view.state is ProposalState.UNKNOWN:
+                view.state, view.result = ProposalState.EXECUTING, None  # what was not known is known by now
             if body.how == "done" and view.proposal.effects[body.index].kind == "freeze-maintenance":
                 _freeze(incident, entry, is_frozen=True)
         case e.ExecutionEnded():

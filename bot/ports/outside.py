@@ -185,7 +185,7 @@ class CheckpointStore(Protocol):
         `runs` (empty: all). An unreadable one is listed with its problem. Raises CouldNotLook."""
 
     def read(self, path: str) -> StoredCheckpoint:
-        """One restore point. Raises CouldNotLook if there is none."""
+        """One restore point. Raises NotThere if there is none, CouldNotLook if nobody can tell."""
 
 
 @dataclass(frozen=True)

@@ -4,27 +4,29 @@ After a crash the journal says how far it came. An effect with an intent and no 
 world: what happened is recorded, what surely did not happen is done, what cannot be known stops the execution.
 """
 
-from collections.abc import Mapping
-from typing import Literal
+from dataclasses import replace
+from datetime import timedelta
+
+from humanize import naturaldelta
 
 from bot.actions import _effects as effects
-from bot.actions._effects import Looked, describe
+from bot.actions._effects import Looked
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.deciding import Begin, decide
-from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted
+from bot.domain.entries import Body, EffectStarted, ExecutionStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded, WaterlineError
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import AT_WORK, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
 from bot.ports import Clock
-from bot.service.carried_out import as_far_as
+from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 
-_AT_WORK = {ProposalState.EXECUTING, ProposalState.UNKNOWN}
+_PATIENCE = timedelta(hours=1)
+"""How long an execution stands still before an effect of whose world nobody can tell."""
 
 
 class Executions:
@@ -35,6 +37,7 @@ class Executions:
         self._observer = observer
         self._proposals = proposals
         self._clock = clock
+        self._record = ExecutionRecord(store)
 
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """Journal the start, after checking every requirement against the world.
@@ -62,98 +65,69 @@ class Executions:
         """Do what is left of a started execution, to its end. Safe to call again at any time."""
         while True:
             view = self._store.get(incident_id).proposals[proposal_id]
-            if view.state not in _AT_WORK:
+            if view.state not in AT_WORK:
                 return
             index = view.next_effect
             if index is None:
-                sentence = f"{view.proposal.title}: carried out. Now it is verified."
-                self._end(incident_id, proposal_id, "applied", sentence)
+                self._record.applied(incident_id, view)
                 return
-            if not self._one_effect(incident_id, view, index):
+            if not self._one_effect(Turn(incident_id, view, index, view.intents.get(index, 0))):
                 return
 
-    def _one_effect(self, incident_id: IncidentId, view: ProposalView, index: int) -> bool:
+    def _one_effect(self, turn: Turn) -> bool:
         """Whether the next effect may follow."""
-        proposal = view.proposal
-        pending = view.started.get(index)
+        hands, proposal, index = self._observer.hands, turn.view.proposal, turn.index
+        pending = turn.view.started.get(index)
         if pending is not None:
-            looked = effects.verify(self._observer.hands, proposal, pending)
-            if looked.happened == "yes":
-                self._found(incident_id, view, index, looked, "found after an interruption")
-                return True
-            if looked.happened == "unknown":
-                return self._unknown(incident_id, view, index, looked.sentence)
+            looked = effects.verify(hands, proposal, pending)
+            if looked.happened != "no":
+                return self._told(turn, looked, "found after an interruption", looked.sentence)
         try:
-            intent = effects.prepare(self._observer.hands, proposal, index, earlier=pending)
-        except (Superseded, CouldNotLook) as error:
-            return self._refused(incident_id, view, index, error)
-        if not self._intends(incident_id, intent):
+            intent = effects.prepare(hands, proposal, index, earlier=pending)
+        except Superseded as error:
+            return self._refused(turn, pending, error)
+        except CouldNotLook as error:
+            return self._waits(turn, pending, error)
+        if not self._record.intends(turn, intent):
             return False
+        turn = replace(turn, intents=turn.intents + 1)
         try:
-            did = effects.perform(self._observer.hands, proposal, intent)
-        except (CommitRefused, Superseded, CouldNotLook) as error:
-            return self._refused(incident_id, view, index, error)
+            did = effects.perform(hands, proposal, intent)
+        except (CommitRefused, Superseded) as error:
+            return self._refused(turn, intent, error)
+        except CouldNotLook as error:
+            return self._waits(turn, intent, error)
         except OutcomeUnknown as error:
-            return self._after_unknown(incident_id, view, intent, error)
-        self._effect_ended(incident_id, proposal.id, index, "done", did.sentence, did.result)
-        return True
+            looked = effects.verify(hands, proposal, intent)
+            return self._told(turn, looked, "answer was lost", f"{error} Looked afterwards: {looked.sentence}")
+        return self._record.done(turn, did.sentence, did.result)
 
-    def _intends(self, incident_id: IncidentId, intent: EffectStarted) -> bool:
-        """Whether it was written down: not where a person has ended the execution meanwhile."""
-
-        def decide(now: Incident) -> list[Body]:
-            return [intent] if now.proposals[intent.proposal].state in _AT_WORK else []
-
-        after = self._store.write(incident_id, by=WATERLINE, decide=decide)
-        return after.proposals[intent.proposal].state in _AT_WORK
-
-    def _after_unknown(
-        self, incident_id: IncidentId, view: ProposalView, intent: EffectStarted, error: OutcomeUnknown
-    ) -> bool:
-        looked = effects.verify(self._observer.hands, view.proposal, intent)
+    def _told(self, turn: Turn, looked: Looked, how: str, otherwise: str) -> bool:
+        """What was found is done; anything else is not known yet."""
         if looked.happened == "yes":
-            self._found(incident_id, view, intent.index, looked, "answer was lost")
-            return True
-        return self._unknown(incident_id, view, intent.index, f"{error} Looked afterwards: {looked.sentence}")
-
-    def _found(self, incident_id: IncidentId, view: ProposalView, index: int, looked: Looked, how: str) -> None:
-        detail = f"{looked.sentence} ({how})"
-        self._effect_ended(incident_id, view.proposal.id, index, "done", detail, looked.result)
-
-    def _refused(self, incident_id: IncidentId, view: ProposalView, index: int, error: WaterlineError) -> bool:
-        self._effect_ended(incident_id, view.proposal.id, index, "refused", str(error))
-        self._end(incident_id, view.proposal.id, "refused", f"{error} {as_far_as(view, index)}")
+            return self._record.done(turn, f"{looked.sentence} ({how})", looked.result)
+        self._record.unknown(turn, otherwise)
         return False
 
-    def _unknown(self, incident_id: IncidentId, view: ProposalView, index: int, sentence: str) -> bool:
-        if view.state is ProposalState.EXECUTING:
-            self._effect_ended(incident_id, view.proposal.id, index, "unknown", sentence)
-            what = describe(view.proposal.effects[index])
-            text = (
-                f"{what}: whether it happened is not known. {sentence} It will be looked at again; nothing is repeated."
+    def _refused(self, turn: Turn, intent: EffectStarted | None, error: WaterlineError) -> bool:
+        """A refusal is believed after a look: what is in the way may be the effect itself, whose request came twice, or
+        late."""
+        if intent is None:
+            self._record.refused(turn, str(error), {})
+            return False
+        looked = effects.verify(self._observer.hands, turn.view.proposal, intent)
+        if looked.happened != "no":
+            return self._told(
+                turn, looked, "it had happened before it was refused", f"{error} Looked afterwards: {looked.sentence}"
             )
-            self._end(incident_id, view.proposal.id, "unknown", text)
+        self._record.refused(turn, f"{error} {looked.sentence}" if looked.result else str(error), looked.result)
         return False
 
-    def _effect_ended(
-        self,
-        incident_id: IncidentId,
-        proposal_id: ProposalId,
-        index: int,
-        how: Literal["done", "refused", "unknown"],
-        detail: str,
-        result: Mapping[str, str] | None = None,
-    ) -> None:
-        body = EffectEnded(proposal=proposal_id, index=index, how=how, detail=detail, result=dict(result or {}))
-        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [body])
-
-    def _end(self, incident_id: IncidentId, proposal_id: ProposalId, outcome: str, sentence: str) -> None:
-        body = ExecutionEnded.model_validate({"proposal": proposal_id, "outcome": outcome, "sentence": sentence})
-
-        def decide(now: Incident) -> list[Body]:
-            return [body] if now.proposals[proposal_id].may_become(ProposalState(outcome)) else []
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+    def _waits(self, turn: Turn, intent: EffectStarted | None, error: CouldNotLook) -> bool:
+        """Nothing is known of the world for now: it is looked at again, and people are told, once. An hour of it is
+        taken as a refusal, so that something else can be proposed."""
+        since = self._record.waits(turn, str(error), naturaldelta(_PATIENCE))
+        return self._clock.now() - since >= _PATIENCE and self._refused(turn, intent, error)
 
     def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:
         """By the one rule about proposals. Raises Refused."""

@@ -1,75 +1,16 @@
 """What an execution does when an effect is refused, or when nobody heard whether it happened."""
 
-import sqlite3
-from pathlib import Path
-
 import pytest
 
-from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.store import Store, open_store
 from bot.domain.errors import OutcomeUnknown, Refused, Superseded
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import ProposalState
 from bot.domain.ids import JobId
 from bot.domain.table import TableState
 from bot.ports import Stopped, TableChange
-from bot.service.executing import Executions
-from bot.service.incident_store import IncidentStore
+from tests.execution.scene import Scene
 from tests.little_flink import JOB
-from tests.rewound import ANA, BEN, GOOD_RUN, PROPOSAL, WRONG_RUN, Damaged
-from tests.tables import ORDERS, rows
-
-
-class Scene:
-    """A damaged table, an approved rewind, and hands that can be made to fail."""
-
-    def __init__(self, folder: Path, record: Store) -> None:
-        self.damaged = Damaged.made_in(folder)
-        self.record = record
-        self.store = IncidentStore(record.journal, SystemClock())
-        self.incident = self.damaged.approved(self.store)
-        self.before = len(self.damaged.flink.calls)
-
-    @property
-    def executions(self) -> Executions:
-        return self.damaged.executions(self.store)[0]
-
-    @property
-    def view(self) -> ProposalView:
-        return self.store.get(self.incident).proposals[PROPOSAL]
-
-    @property
-    def calls(self) -> list[str]:
-        return [call.split()[0] for call in self.damaged.flink.calls[self.before :]]
-
-    def begins(self) -> None:
-        self.executions.begin(self.incident, PROPOSAL, by=ANA)
-
-    def carries_on(self) -> None:
-        self.executions.carry_on(self.incident, PROPOSAL)
-
-    def somebody_edits_the_record(self, old: str, new: str) -> None:
-        """By SQL, past the bot; what it has read is forgotten, as by a restart."""
-        with sqlite3.connect(self.damaged.folder / "journal.db") as database:
-            sql = "UPDATE journal SET body = replace(body, ?, ?) WHERE kind = 'proposal-made'"
-            assert database.execute(sql, (old, new)).rowcount == 1
-        database.close()
-        self.store = IncidentStore(self.record.journal, SystemClock())
-        assert new in self.view.proposal.model_dump_json()
-
-    def backfill_commits(self) -> None:
-        from tests.little_flink import open_catalog
-
-        catalog = open_catalog(self.damaged.folder)
-        summary = {"engine-name": "spark", "spark.app.id": "local-17"}
-        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
-        catalog.close()
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> "Scene":
-    record = open_store(f"sqlite:///{tmp_path}/journal.db")
-    yield Scene(tmp_path, record)  # type: ignore[misc]
-    record.close()
+from tests.rewound import BEN, GOOD_RUN, PROPOSAL, WRONG_RUN
+from tests.tables import ORDERS
 
 
 def test_commits_of_the_run_that_is_to_be_stopped_do_not_stand_in_the_way(scene: Scene) -> None:

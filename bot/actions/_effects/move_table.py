@@ -33,12 +33,15 @@ class MovingTable(Kind[MoveTable]):
         return intent.model_copy(update={"expected_head": world.table.head})
 
     def perform(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Did:
-        """One commit; none if main is there already."""
+        """One commit; none if main is there already, by an earlier request that landed late or by somebody else."""
         head = intent.expected_head
         assert head is not None
         table = hands.catalog.load(effect.table)
         if table.head == effect.to:
-            return Did(sentence=f"main is at {short(effect.to)} already.")
+            is_ours = table.ref(effect.keep_head_as) == head
+            return Did(
+                sentence=f"main is at {short(effect.to)} already.", result={"left": str(head)} if is_ours else {}
+            )
         after = hands.catalog.commit(
             effect.table,
             TableChange(

@@ -1,0 +1,120 @@
+"""What an execution writes down. Each entry only while it is still true: an executor that has lost its turn, to another
+one or to a person who settled the outcome, writes nothing and is told so."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.actions._effects import describe
+from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded
+from bot.domain.execution import AT_WORK, ProposalState, ProposalView
+from bot.domain.ids import IncidentId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.service.carried_out import as_far_as
+from bot.service.incident_store import IncidentStore
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One executor at one effect, as it has read the record."""
+
+    incident: IncidentId
+    view: ProposalView
+    index: int
+    """Of the effect."""
+    intents: int
+    """How many intents of this effect there were; one more by anybody else, and the turn is lost."""
+
+    @property
+    def what(self) -> str:
+        """The effect in a few words."""
+        return describe(self.view.proposal.effects[self.index])
+
+    def is_still(self, now: ProposalView) -> bool:
+        """Whether the effect still has no end, and nobody else has begun it anew."""
+        return self.has_no_end(now) and now.intents.get(self.index, 0) == self.intents
+
+    def has_no_end(self, now: ProposalView) -> bool:
+        """Whether the execution still stands at this effect."""
+        return now.state in AT_WORK and now.next_effect == self.index
+
+
+class ExecutionRecord:
+    """Appends intents and ends. Every answer says whether it was written."""
+
+    def __init__(self, store: IncidentStore) -> None:
+        self._store = store
+
+    def intends(self, turn: Turn, intent: EffectStarted) -> bool:
+        """What will be done now."""
+        return self._writes(turn, [intent], turn.is_still)
+
+    def done(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
+        """It happened, which is true whoever has done it."""
+        ended = EffectEnded(
+            proposal=turn.view.proposal.id, index=turn.index, how="done", detail=detail, result={**result}
+        )
+        return self._writes(turn, [ended], turn.has_no_end)
+
+    def refused(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
+        """It surely did not happen, or only as far as `result` says, and the execution ends with it."""
+        proposal = turn.view.proposal.id
+        ended = EffectEnded(proposal=proposal, index=turn.index, how="refused", detail=detail, result={**result})
+        sentence = f"{detail} {as_far_as(turn.view, turn.index)}"
+        return self._writes(
+            turn, [ended, ExecutionEnded(proposal=proposal, outcome="refused", sentence=sentence)], turn.is_still
+        )
+
+    def unknown(self, turn: Turn, detail: str) -> bool:
+        """Nobody knows whether it happened; said once, until something more is known."""
+        proposal = turn.view.proposal.id
+        sentence = (
+            f"{turn.what}: whether it happened is not known. {detail} It will be looked at again; nothing is repeated."
+        )
+        return self._writes(
+            turn,
+            [
+                EffectEnded(proposal=proposal, index=turn.index, how="unknown", detail=detail),
+                ExecutionEnded(proposal=proposal, outcome="unknown", sentence=sentence),
+            ],
+            lambda now: turn.is_still(now) and now.state is ProposalState.EXECUTING,
+        )
+
+    def applied(self, incident_id: IncidentId, view: ProposalView) -> bool:
+        """All effects are done."""
+        proposal = view.proposal
+        sentence = f"{proposal.title}: carried out. Now it is verified."
+        ended = ExecutionEnded(proposal=proposal.id, outcome="applied", sentence=sentence)
+        turn = Turn(incident_id, view, len(proposal.effects), 0)
+        return self._writes(turn, [ended], lambda now: now.state in AT_WORK and now.next_effect is None)
+
+    def waits(self, turn: Turn, detail: str, patience: str) -> datetime:
+        """Note, once for each effect, why the execution stands still before it; since when that is known."""
+        began = f"“{turn.view.proposal.title}” stands still before “{turn.what}”: "
+        text = (
+            f"{began}{detail} It is looked at again every few seconds, for {patience}. What was carried out before is "
+            "in the proposal's thread."
+        )
+        started = turn.view.execution_started_at
+
+        def noted(now: Incident) -> datetime | None:
+            mine = (e for e in now.entries if started is None or e.at >= started)
+            return next((e.at for e in mine if isinstance(e.body, NoteAdded) and e.body.text.startswith(began)), None)
+
+        def decide(now: Incident) -> list[Body]:
+            return [] if noted(now) else [NoteAdded(text=text)]
+
+        after = self._store.write(turn.incident, by=WATERLINE, decide=decide)
+        return noted(after) or after.entries[-1].at
+
+    def _writes(self, turn: Turn, bodies: Sequence[Body], if_so: Callable[[ProposalView], bool]) -> bool:
+        is_written = False
+
+        def decide(now: Incident) -> Sequence[Body]:
+            nonlocal is_written
+            is_written = if_so(now.proposals[turn.view.proposal.id])
+            return bodies if is_written else []
+
+        self._store.write(turn.incident, by=WATERLINE, decide=decide)
+        return is_written
