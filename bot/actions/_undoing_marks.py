@@ -5,14 +5,23 @@ from collections.abc import Mapping, Sequence
 from bot.actions._draft import drafted, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MarkTable, MoveFiles
+from bot.domain.errors import Refused
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import RefIs, TableIs
 
 
 def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
-    """Every file goes where it came from."""
+    """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
+    CouldNotLook."""
     table = plan.case.observation.table
-    back = tuple((target, source) for source, target in aside.moves)
+    there = plan.written_at([target for _, target in aside.moves])
+    back = tuple((target, source) for source, target in aside.moves if target in there)
+    if not back:
+        raise Refused(
+            f"“{title}” has nothing to bring back.",
+            f"Expected some of {len(aside.moves)} files in their folder; none is there.",
+            "They were never moved, or somebody has removed them since.",
+        )
     folder = aside.note.rpartition("/")[0]
     return drafted(
         plan,

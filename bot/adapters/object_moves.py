@@ -1,12 +1,13 @@
 """Files that are moved into a folder which keeps them, and back: the list first, then file by file.
 
 A move within one storage is what that storage offers: a rename on a file system, a copy and a removal on an object
-store. Each step may be repeated: a file that has arrived and is gone from where it was is passed over.
+store. Each step may be repeated: a file that has arrived, and one that somebody has removed, is passed over.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSystem, FileType
@@ -14,6 +15,7 @@ from pyarrow.fs import FileInfo, FileSystem, FileType
 from bot.adapters.opening import opened
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.ids import TableName
+from bot.ports import MovedFiles
 
 _TROUBLE = (OSError, ArrowException, ValueError)
 
@@ -35,33 +37,52 @@ def written_at(paths: Sequence[str]) -> dict[str, datetime | None]:
     return found
 
 
-def move(table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
-    """Write the list `note`, then move every file that is not yet where it belongs; returns how many were moved.
+def move(table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
+    """Write the list `note`, then move every file that is not yet where it belongs: none before the list is there.
 
-    Raises CommitRefused where nothing was moved, else OutcomeUnknown: looking at the files tells how far it came.
+    A file that is gone or locked keeps no other from being moved. Raises CommitRefused where none is at its new place,
+    OutcomeUnknown where storage does not tell of one.
     """
-    moved = 0
+    listed = json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1)
+    no_list = _trouble_with(lambda: _write(note, listed))
+    gone: list[str] = []
+    left: list[str] = []
+    problem = no_list
+    for source, target in moves:
+        if not _is_there(source):
+            gone += [] if _is_there(target) else [source]
+            continue
+        trouble = no_list or _trouble_with(partial(_move, source, target))
+        left += [source] if trouble else []
+        problem = problem or trouble
+    arrived = len(moves) - len(gone) - len(left)
+    if left and not arrived:
+        raise CommitRefused(
+            f"No file of {table} was moved.",
+            f"Expected storage to move {len(moves)} files; found {problem}.",
+            "Check that the bot may write beside the table's data, then propose again.",
+        )
+    return MovedFiles(arrived=arrived, gone=tuple(gone), left=tuple(left), problem=problem)
+
+
+def _is_there(path: str) -> bool:
     try:
-        _write(note, json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1))
-        for source, target in moves:
-            if _info(source).type is FileType.File:
-                _move(source, target)
-                moved += 1
-            elif _info(target).type is not FileType.File:
-                raise FileNotFoundError(f"neither {source} nor {target} is there")
+        return _info(path).type is FileType.File
     except _TROUBLE as error:
-        if moved == 0:
-            raise CommitRefused(
-                f"No file of {table} was moved.",
-                f"Expected storage to move {len(moves)} files; found {_said(error)}.",
-                "Check that the bot may write beside the table's data, then propose again.",
-            ) from error
         raise OutcomeUnknown(
-            f"{moved} of {len(moves)} files of {table} were moved, and then storage failed.",
-            f"Expected all of them to be moved; found {_said(error)}.",
-            "Nothing is lost: each is at its old or its new place. It will be looked at again.",
+            f"Storage does not tell where {path} is.",
+            f"Expected it to be at its old or its new place; found {_said(error)}.",
+            "Nothing is lost: no file was deleted. It will be looked at again.",
         ) from error
-    return moved
+
+
+def _trouble_with(do: Callable[[], None]) -> str | None:
+    """What storage said against it; None where it was done."""
+    try:
+        do()
+    except _TROUBLE as error:
+        return _said(error)
+    return None
 
 
 def _info(path: str) -> FileInfo:

@@ -15,6 +15,7 @@ from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
 from bot.domain.owed import folder_of_manifests
 from bot.domain.table import TableState
+from bot.ports import MovedFiles
 
 _NAME = re.compile(
     r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"
@@ -55,7 +56,7 @@ class FolderOfTable:
         """See the port. Cost: one request a path."""
         return written_at(paths)
 
-    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
+    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
         """See the port."""
         return move(table, moves, note)
 

@@ -198,6 +198,19 @@ class JobPorts:
     """None: no history server is configured, and none is missed."""
 
 
+class MovedFiles(Record):
+    """How far a move of files has come, this time and before."""
+
+    arrived: int
+    """At their new place."""
+    gone: tuple[str, ...] = ()
+    """Old paths of those that are at neither place: somebody has removed them."""
+    left: tuple[str, ...] = ()
+    """Paths of those that are where they were, because storage would not move them."""
+    problem: str | None = None
+    """What storage said of the first of `left`."""
+
+
 class TableFiles(Protocol):
     """What lies in a table's folders, whether or not the metadata names it."""
 
@@ -209,9 +222,10 @@ class TableFiles(Protocol):
         """Path -> when it was last written (None: storage does not tell), of those that are there. Raises
         CouldNotLook."""
 
-    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> int:
-        """Write the list `note`, then move each file from its first to its second place; one that has arrived is
-        passed over. Returns how many were moved. Safe to repeat. Raises CommitRefused (none was), OutcomeUnknown."""
+    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
+        """Write the list `note`, then move each file from its first to its second place; one that has arrived, one that
+        is gone and one that cannot be moved are passed over. Safe to repeat. Raises CommitRefused (none is at its new
+        place), OutcomeUnknown (storage does not tell)."""
 
 
 class ReadEvents(Protocol):

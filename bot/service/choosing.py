@@ -6,8 +6,8 @@ from bot.actions._effects.start_job import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
 from bot.domain.diagnosis import Matches, Mode, Remedy
-from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
-from bot.domain.entries import EffectStarted
+from bot.domain.effects import DropBranch, Effect, MoveFiles, PublishBranch, StartFromStop, StartJob, StopJob
+from bot.domain.entries import EffectEnded, EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import ProposalId
@@ -71,7 +71,7 @@ def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) ->
 def newest_that_did_anything(incident: Incident) -> ProposalId:
     """The proposal that an undo means where nobody names one. Raises Refused without any."""
     for view in reversed(incident.proposals.values()):
-        if any(ended.how == "done" for ended in view.done.values()):
+        if _deeds(view):
             return view.proposal.id
     raise Refused("There is nothing to undo.", f"No proposal of {incident.id} has changed anything.", "")
 
@@ -82,7 +82,7 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
     view: ProposalView | None = incident.proposals.get(proposal)
     if view is None:
         raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-    done = {index: ended for index, ended in view.done.items() if ended.how == "done"}
+    done = _deeds(view)
     if view.state not in _ENDED or not done:
         raise Refused(
             f"“{view.proposal.title}” cannot be undone.",
@@ -96,6 +96,20 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
         results={index: dict(ended.result) for index, ended in done.items()},
         stood_still=_stood_still(incident, view),
     )
+
+
+def _deeds(view: ProposalView) -> dict[int, EffectEnded]:
+    """The effects that have changed something, with their ends: those that were done, and a move of files that has
+    moved some of them or of which nobody knows."""
+    return {
+        index: ended
+        for index, ended in view.done.items()
+        if ended.how == "done" or ended.result or _is_half_known(view, ended)
+    }
+
+
+def _is_half_known(view: ProposalView, ended: EffectEnded) -> bool:
+    return ended.how == "unknown" and isinstance(view.proposal.effects[ended.index], MoveFiles)
 
 
 def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:

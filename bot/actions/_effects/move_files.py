@@ -1,10 +1,13 @@
 """Move files that nothing names into a folder that keeps them, or back from it."""
 
+from collections.abc import Sequence
+
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.domain.effects import MoveFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Superseded
 from bot.domain.file_changes import FileSources
+from bot.ports import MovedFiles
 
 
 class MovingFiles(Kind[MoveFiles]):
@@ -15,21 +18,42 @@ class MovingFiles(Kind[MoveFiles]):
         return effect.why
 
     def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
-        """The list of moves is written first. A file that main names by now stops all of them."""
+        """The list of moves is written first. A file that main names by now stops all of them. `result`: `moved`, how
+        many are at their new place."""
         sources = FileSources(paths=tuple(source for source, _ in effect.moves))
         named = hands.catalog.survey_files(effect.table, "main", add=None, remove=sources, columns=()).remove
         if named is not None:
             raise Superseded(
                 f"{named.files} of the files to be moved are part of the table by now.",
                 "Expected none of them to be named by main; somebody has committed them since.",
-                "No file was moved. Collect evidence again.",
+                "None is moved any more. Bring back what was moved before (`/waterline undo`), then collect evidence "
+                "again.",
             )
         moved = hands.files.move(effect.table, effect.moves, effect.note)
-        return Did(sentence=f"{moved} of {len(effect.moves)} files moved; the list is {effect.note}.")
+        return Did(sentence=_told(effect, moved), result={"moved": str(moved.arrived)})
 
     def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
-        """By the files themselves; what was moved in part is moved on."""
+        """By the files themselves; what was moved in part is moved on. `result`: `moved`, if any was."""
         there = hands.files.written_at([path for pair in effect.moves for path in pair])
-        arrived = sum(target in there and source not in there for source, target in effect.moves)
-        sentence = f"{arrived} of {len(effect.moves)} files are at their new place."
-        return Looked(happened="yes" if arrived == len(effect.moves) else "no", sentence=sentence)
+        left = tuple(source for source, _ in effect.moves if source in there)
+        gone = tuple(source for source, target in effect.moves if source not in there and target not in there)
+        moved = MovedFiles(arrived=len(effect.moves) - len(left) - len(gone), gone=gone, left=left)
+        return Looked(
+            happened="no" if left else "yes",
+            sentence=_told(effect, moved),
+            result={"moved": str(moved.arrived)} if moved.arrived else {},
+        )
+
+
+def _told(effect: MoveFiles, moved: MovedFiles) -> str:
+    """`8 of 10 files are at their new place; …`, and where the list is."""
+    said = [f"{moved.arrived} of {len(effect.moves)} files are at their new place"]
+    if moved.gone:
+        said.append(f"somebody has removed {_counted(moved.gone)}")
+    if moved.left:
+        said.append(f"{_counted(moved.left)} stay where they were{f': {moved.problem}' if moved.problem else ''}")
+    return f"{'; '.join(said)}. The list is {effect.note}."
+
+
+def _counted(paths: Sequence[str]) -> str:
+    return f"{len(paths)} ({paths[0].rpartition('/')[2]}{', …' if len(paths) > 1 else ''})"
