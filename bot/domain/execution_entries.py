@@ -5,6 +5,9 @@ from typing import Literal
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId
 from bot.domain.record import Record
 
+PROPERTY, TAG = "property ", "tag "
+"""Before the names in `EffectStarted.before`."""
+
 
 class ExecutionStarted(Record):
     """Unique per proposal in the database: the race of two executors is decided here."""
@@ -26,7 +29,8 @@ class EffectStarted(Record):
     checkpoint_id: CheckpointId | None = None
     """Of that restore point."""
     before: dict[str, str] = {}
-    """What the effect is going to replace: `property KEY` -> value; a key that was not set is left out."""
+    """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
+    left out."""
 
 
 class EffectEnded(Record):

@@ -5,6 +5,7 @@ from bot.actions._marking import commit_marks
 from bot.actions._requirements import World
 from bot.domain.effects import MarkTable
 from bot.domain.entries import Check, EffectStarted
+from bot.domain.execution_entries import PROPERTY, TAG
 from bot.domain.ids import short
 from bot.domain.table import TableState
 from bot.ports import TableChange
@@ -28,7 +29,8 @@ class MarkingTable(Kind[MarkTable]):
         return intent.model_copy(update={"before": _replaced(effect, world.table)})
 
     def perform(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Did:
-        """One commit that does not care how far the writer has come. `result`: `property KEY` -> its value before."""
+        """One commit that does not care how far the writer has come. `result`: what was there before, as in
+        the intent."""
 
         def change(table: TableState) -> TableChange | None:
             if not _missing(effect, table):
@@ -66,8 +68,12 @@ class MarkingTable(Kind[MarkTable]):
 
 
 def _replaced(effect: MarkTable, table: TableState) -> dict[str, str]:
-    touched = (*effect.set_properties, *effect.remove_properties)
-    return {f"property {key}": table.properties[key] for key in touched if key in table.properties}
+    properties = (*effect.set_properties, *effect.remove_properties)
+    tags = {tag: table.ref(tag) for tag in (*effect.new_tags, *effect.remove_tags)}
+    return {
+        **{f"{PROPERTY}{key}": table.properties[key] for key in properties if key in table.properties},
+        **{f"{TAG}{tag}": str(snapshot) for tag, snapshot in tags.items() if snapshot is not None},
+    }
 
 
 def _missing(effect: MarkTable, table: TableState) -> list[str]:
