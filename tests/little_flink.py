@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
 
+from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.ports import Stopped
@@ -121,10 +122,16 @@ class LittleFlink:
         runs[job_id]["state"] = "RESTARTING"
         self._write(runs)
 
-    def stop(self, job: str, job_id: JobId) -> Stopped:
-        """See the port."""
+    saves: str | None = None
+    """Why no savepoint can be taken."""
+
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+        """See the port; a cancel keeps nothing here."""
         runs = self._read()
-        if runs[job_id]["state"] == "RESTARTING":
+        can_save = runs[job_id]["state"] == "RUNNING" and self.saves is None
+        if needs_state and not can_save and runs[job_id]["state"] in {"RUNNING", "RESTARTING"}:
+            raise CouldNotLook(f"Run {job_id[:6]} was not stopped.", self.saves or "", "It goes on.")
+        if runs[job_id]["state"] == "RESTARTING" or (self.saves and runs[job_id]["state"] == "RUNNING"):
             runs[job_id]["state"] = "CANCELED"
             self._write(runs)
             self._note(f"stop {job_id}")

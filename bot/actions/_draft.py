@@ -89,10 +89,14 @@ def untouched(
     )
 
 
-def how_it_is_stopped(live: JobRun) -> str:
-    """One sentence of a preview."""
+def how_it_is_stopped(live: JobRun, *, needs_state: bool = False) -> str:
+    """One or two sentences of a preview. `needs_state`: as the effect has it."""
+    run = f"Stop run {short_job(live.job_id)} of {live.name}"
+    if not needs_state:
+        return f"{run} (with a savepoint if it can still take one, never drained)."
     return (
-        f"Stop run {short_job(live.job_id)} of {live.name} (with a savepoint if it can still take one, never drained)."
+        f"{run} with a savepoint, never drained; while it is being recovered, by a cancel that keeps its checkpoints. "
+        "Where neither can be, it goes on and the proposal ends as refused."
     )
 
 

@@ -58,7 +58,7 @@ def rehearsal_of(
     job, head = job_and_head(plan, action)
     live = live_run(plan)
     branch = _free_name(plan)
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True)] if live else []
     effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
@@ -68,7 +68,7 @@ def rehearsal_of(
     ]
     stands = "The job stands still until the repair is published or given up." if live else "No run is alive."
     told = (
-        how_it_is_stopped(live) if live else "No run of the job is alive: nothing is stopped.",
+        how_it_is_stopped(live, needs_state=True) if live else "No run of the job is alive: nothing is stopped.",
         f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
         *sentences,
         f"Prove it on the branch: {proof}.",

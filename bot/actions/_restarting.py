@@ -72,7 +72,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
     run = short_job(live.job_id)
     sentences = (
         *first,
-        how_it_is_stopped(live),
+        how_it_is_stopped(live, needs_state=True),
         f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
         f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
         "nothing is started and the proposal ends as refused.",
@@ -83,7 +83,10 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
         plan,
         action,
         title=f"{action.title}: run {run}",
-        effects=(StopJob(job=job, job_id=live.job_id), StartFromStop(job=job, job_id=live.job_id)),
+        effects=(
+            StopJob(job=job, job_id=live.job_id, needs_state=True),
+            StartFromStop(job=job, job_id=live.job_id),
+        ),
         requirements=(TableIs(uuid=table.uuid), alone(job, live), HeadDescends(head=head, job_id=live.job_id)),
         preview=untouched(sentences, sure=f"Run {run} is stopped and goes on from its own last state; no row leaves."),
         undo=_undo(live),

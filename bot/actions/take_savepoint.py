@@ -43,7 +43,7 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=f"{ACTION.title}: stop run {short_job(live.job_id)}",
         effects=(
-            StopJob(job=job, job_id=live.job_id),
+            StopJob(job=job, job_id=live.job_id, needs_state=True),
             KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=f"{plan.at:%Y%m%d}", plan=plan.planned),
         ),
         requirements=(
@@ -54,7 +54,7 @@ def propose(plan: Plan) -> Proposal:
         ),
         preview=untouched(
             (
-                how_it_is_stopped(live),
+                how_it_is_stopped(live, needs_state=True),
                 "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
                 "nothing may be started from it.",
                 f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}, so that no expiry takes it.",

@@ -15,6 +15,8 @@ from bot.domain.errors import CouldNotLook, OutcomeUnknown, WaterlineError
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 _AGAIN = frozenset({502, 503, 504})
 """A proxy or a JobManager that is just starting."""
+TIMED_OUT = "TimeoutException"
+"""In Flink's words: it gave up waiting for its own answer, and what was asked for may still happen."""
 
 
 class Refusal(BaseModel):

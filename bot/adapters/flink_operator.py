@@ -68,11 +68,12 @@ class FlinkOperator:
             raise lost
         return None
 
-    def stop(self, job: str, job_id: JobId) -> Stopped:
-        """See the port. A FlinkDeployment is suspended: its cluster ends with it. A FlinkSessionJob is stopped through
-        Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended themselves."""
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+        """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it. A FlinkSessionJob is
+        stopped through Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended
+        themselves."""
         if self._kind == "FlinkSessionJob":
-            return self._rest.stop(job, job_id)
+            return self._rest.stop(job, job_id, needs_state=needs_state)
         before = self._resource.read()
         if before.is_at_rest:
             return Stopped(

@@ -6,7 +6,7 @@ from typing import Protocol
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_http import TIMED_OUT, FlinkHttp, reason
 from bot.domain.ids import JobId, short_job
 
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
@@ -93,6 +93,6 @@ def accept_or_raise(http: FlinkHttp, answer: httpx.Response, doing: str) -> None
     said = answer.text
     if any(word in said for word in DUPLICATE):
         return
-    if "TimeoutException" in said:
+    if TIMED_OUT in said:
         raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
     raise http.refused(doing, answer)

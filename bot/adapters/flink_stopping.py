@@ -1,4 +1,4 @@
-"""Ends one run: stop-with-savepoint where it can work, else cancel."""
+"""Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays."""
 
 import hashlib
 import time
@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
-from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_http import TIMED_OUT, FlinkHttp, reason
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
@@ -39,16 +39,23 @@ class Stop:
     """The end of one run that still lives; that it ended is awaited by the caller."""
 
     def __init__(
-        self, http: FlinkHttp, savepoint_dir: str | None, run: JobRun, limit: timedelta, poll_s: float
+        self,
+        http: FlinkHttp,
+        savepoint_dir: str | None,
+        run: JobRun,
+        limit: timedelta,
+        poll_s: float,
+        *,
+        needs_state: bool,
     ) -> None:
+        """`needs_state`: as the port has it."""
         self._http = http
         self._savepoint_dir = savepoint_dir
         self._run = run
         self._limit_s = limit.total_seconds()
         self._poll_s = poll_s
+        self._needs_state = needs_state
         self._doing = f"the stop of run {short_job(run.job_id)}"
-        self._trigger = trigger_of(run.job_id)
-        self._operation = f"/jobs/{run.job_id}/savepoints/{self._trigger}"
 
     def end(self) -> Stopped:
         """How it was ended: stop-with-savepoint if it runs settled, else cancel.
@@ -56,24 +63,44 @@ class Stop:
         An earlier request of ours that Flink is still working on is followed, whatever the run looks like:
         halfway through a stop some operators have finished. Raises OutcomeUnknown, CouldNotLook.
         """
+        trigger, is_asked = self._last_asked()
+        if is_asked:
+            return self._followed(trigger)
         if self._run.is_settled:
-            return self._with_savepoint()
-        if self._http.get(self._operation) is not None:
-            return self._followed()
-        return self._by_cancel(f"it was {self._run.state}")
+            return self._with_savepoint(trigger)
+        return self._by_cancel(
+            f"it was {self._run.state}", may_cancel=not self._needs_state or self._checkpoints_stay()
+        )
 
-    def _with_savepoint(self) -> Stopped:
+    def _last_asked(self) -> tuple[str, bool]:
+        """The trigger id of the stop that is to be followed, or (False) that is free for a new one: Flink answers
+        with the old failure for minutes, and the cause may be mended by now."""
+        failed = 0
+        while True:
+            trigger = trigger_of(self._run.job_id, failed)
+            body = self._http.get(self._operation(trigger))
+            if body is None:
+                return trigger, False
+            told = self._read(body)
+            if told.status.id != "COMPLETED" or (told.operation and told.operation.location is not None):
+                return trigger, True
+            failed += 1
+
+    def _with_savepoint(self, trigger: str) -> Stopped:
         """Never drained (facts 0.6). The trigger id follows from the job id, so that a repeated request is
         the same operation."""
-        body = {"targetDirectory": self._savepoint_dir, "drain": False, "triggerId": self._trigger}
+        body = {"targetDirectory": self._savepoint_dir, "drain": False, "triggerId": trigger}
         answer = self._http.send("POST", f"/jobs/{self._run.job_id}/stop", body, self._doing)
-        if not answer.is_success:
-            return self._by_cancel(f"Flink refused a savepoint: {reason(answer.content)}")
-        return self._followed()
+        if answer.is_success:
+            return self._followed(trigger)
+        said = reason(answer.content)
+        if TIMED_OUT in answer.text:
+            raise self._http.unknown(self._doing, f"HTTP {answer.status_code}: {said}")
+        return self._by_cancel(f"Flink refused a savepoint: {said}", may_cancel=not self._needs_state)
 
-    def _followed(self) -> Stopped:
+    def _followed(self, trigger: str) -> Stopped:
         try:
-            told = self._outcome()
+            told = self._outcome(trigger)
         except CouldNotLook as error:
             raise self._http.unknown(self._doing, f"{error.happened} {error.found}") from error
         name = f"Run {short_job(self._run.job_id)}"
@@ -83,10 +110,15 @@ class Stop:
             return Stopped(sentence=lost, savepoint=None)
         if told.location is not None:
             return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)
-        return self._by_cancel(f"its savepoint failed: {_words(told.failure)}")
+        failed = _words(told.failure)
+        if told.failure is not None and TIMED_OUT in told.failure.stack_trace:
+            raise self._http.unknown(self._doing, failed)
+        return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
 
-    def _by_cancel(self, because: str) -> Stopped:
-        """Raises OutcomeUnknown, CouldNotLook."""
+    def _by_cancel(self, because: str, *, may_cancel: bool) -> Stopped:
+        """Raises OutcomeUnknown, CouldNotLook: also where it must go on, as the state that it holds is needed."""
+        if not may_cancel:
+            raise self._goes_on(because)
         kept = self._checkpoints_stay()
         answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
         # 404: it ended in between; 409: it is at its end already. The caller looks at its state.
@@ -99,6 +131,14 @@ class Stop:
         )
         return Stopped(sentence=sentence, savepoint=None)
 
+    def _goes_on(self, because: str) -> CouldNotLook:
+        return CouldNotLook(
+            f"Run {short_job(self._run.job_id)} was not stopped: no state of it would be left that can be relied on.",
+            f"Expected a savepoint in {self._savepoint_dir or 'the default folder of the cluster'}; found: "
+            f"{because.rstrip('.')}.",
+            "The run goes on as before. Mend that cause, or wait until the run has recovered, then propose anew.",
+        )
+
     def _checkpoints_stay(self) -> bool:
         body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")
         try:
@@ -106,16 +146,22 @@ class Stop:
         except ValidationError as error:
             raise self._http.garbled("GET checkpoints/config", error) from error
 
-    def _outcome(self) -> _Operation | None:
+    def _operation(self, trigger: str) -> str:
+        return f"/jobs/{self._run.job_id}/savepoints/{trigger}"
+
+    def _read(self, body: bytes) -> Asked:
+        try:
+            return Asked.model_validate_json(body)
+        except ValidationError as error:
+            raise self._http.garbled("GET savepoints", error) from error
+
+    def _outcome(self, trigger: str) -> _Operation | None:
         ends = time.monotonic() + self._limit_s
         while time.monotonic() < ends:
-            body = self._http.get(self._operation)
+            body = self._http.get(self._operation(trigger))
             if body is None:
                 return None
-            try:
-                told = Asked.model_validate_json(body)
-            except ValidationError as error:
-                raise self._http.unknown(self._doing, f"an answer that cannot be read: {error}") from error
+            told = self._read(body)
             if told.status.id == "COMPLETED":
                 return told.operation or _Operation()
             time.sleep(self._poll_s)
@@ -126,9 +172,10 @@ class Stop:
         )
 
 
-def trigger_of(job_id: str) -> str:
-    """The id of the one stop that this run gets: 32 hex digits, the same at each try."""
-    return hashlib.sha256(f"waterline stop {job_id}".encode()).hexdigest()[:32]
+def trigger_of(job_id: str, failed: int = 0) -> str:
+    """The id of one stop of this run: 32 hex digits, the same at each try. `failed`: how many before it have."""
+    again = f" {failed}" if failed else ""
+    return hashlib.sha256(f"waterline stop {job_id}{again}".encode()).hexdigest()[:32]
 
 
 def _words(cause: _Cause | None) -> str:

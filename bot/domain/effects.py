@@ -18,6 +18,8 @@ class StopJob(Record):
     job: str
     """The job's configured name."""
     job_id: JobId
+    needs_state: bool = Field(default=False, exclude_if=lambda needs: not needs)
+    """Whether what follows needs the state that the stop leaves: then a run that cannot leave any goes on."""
 
 
 class StopFork(Record):

@@ -148,10 +148,13 @@ class FlinkJobs(Protocol):
         `job_id` is another.
         """
 
-    def stop(self, job: str, job_id: JobId) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
         """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
 
-        A run that is at its end already is left as it is. Safe to repeat. Raises CouldNotLook, OutcomeUnknown.
+        `needs_state`: a run that runs healthily is never cancelled, and one that is being recovered only where Flink
+        keeps its checkpoints then; else it goes on, and CouldNotLook says why.
+        A run that is at its end already is left as it is. Safe to repeat. Raises CouldNotLook (surely not stopped),
+        OutcomeUnknown.
         """
 
     def obstacle(self, job: str) -> str | None:

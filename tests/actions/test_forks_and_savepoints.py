@@ -99,8 +99,8 @@ def test_a_savepoint_that_does_not_pair_is_not_tagged(scene: Scene) -> None:
     proposal = take_savepoint.propose(plan)
     stop = scene.flink.stop
 
-    def stop_and_lose_it(name: str, job_id):  # type: ignore[no-untyped-def]
-        stopped = stop(name, job_id)
+    def stop_and_lose_it(name: str, job_id, **how):  # type: ignore[no-untyped-def]
+        stopped = stop(name, job_id, **how)
         (scene.flink.savepoints / f"savepoint-{job_id[:6]}-{3:012x}" / "_metadata").write_bytes(b"cut")
         return stopped
 

@@ -74,8 +74,8 @@ def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) 
     """The refusal says that the run has ended, and what was found; a person decides."""
     stop = scene.flink.stop
 
-    def stop_without_a_trace(name: str, job_id):  # type: ignore[no-untyped-def]
-        stopped = stop(name, job_id)
+    def stop_without_a_trace(name: str, job_id, **how):  # type: ignore[no-untyped-def]
+        stopped = stop(name, job_id, **how)
         shutil.rmtree(scene.flink.savepoints)
         scene.flink.savepoints.mkdir()
         return stopped

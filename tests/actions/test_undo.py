@@ -131,7 +131,7 @@ def test_a_proposal_that_was_refused_halfway_is_undone_as_far_as_it_came(scene: 
     proposal = rewind_table_and_job.propose(plan)
     stop = scene.flink.stop
 
-    def stop_then_backfill(name: str, job_id: JobId) -> Stopped:
+    def stop_then_backfill(name: str, job_id: JobId, **how: bool) -> Stopped:
         stopped = stop(name, job_id)
         scene.backfill_commits()
         return stopped

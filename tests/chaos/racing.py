@@ -71,10 +71,10 @@ class BusyFlink(LittleFlink):
         mine = [s for s in table.metadata.snapshots if s.summary and s.summary.get("flink.job-id") == WRONG_RUN]
         self.committed.append(mine[-1].snapshot_id)
 
-    def stop(self, job: str, job_id: JobId) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
         """See the port."""
         with self._turn:
-            return super().stop(job, job_id)
+            return super().stop(job, job_id, needs_state=needs_state)
 
     def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
         """See the port. Its first commits meet the stranger's, and go on top of them."""

@@ -10,7 +10,7 @@ from bot.domain.table import TableState
 
 
 class StoppingJob(Kind[StopJob]):
-    """Stop-with-savepoint, never drained, where the run is settled; else cancel."""
+    """Stop-with-savepoint, never drained, where the run is settled; else cancel, but never of state that is needed."""
 
     uses_up = frozenset({"run-is-current", "plan-counts"})
 
@@ -24,7 +24,7 @@ class StoppingJob(Kind[StopJob]):
 
     def perform(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
         """`result`: `savepoint`, if one was taken."""
-        stopped = hands.jobs[effect.job].flink.stop(effect.job, effect.job_id)
+        stopped = hands.jobs[effect.job].flink.stop(effect.job, effect.job_id, needs_state=effect.needs_state)
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
     def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
