@@ -52,12 +52,13 @@ def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> N
 def propose(
     incident: IncidentArgument,
     action: Annotated[str, typer.Argument(help="The action, for example rewind_table_and_job.")],
+    keep: Annotated[str, typer.Option(help="Of two runs that write: the first digits of the one that stays.")] = "",
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Propose an action for what was diagnosed."""
     with _built(config) as (settings, built):
         by = _who(settings)
-        built.services.proposals.propose(IncidentId(incident), action, step=None, by=by)
+        built.services.proposals.propose(IncidentId(incident), action, step=None, by=by, keeps=keep.lower())
         _print(_newest(built, incident))
 
 

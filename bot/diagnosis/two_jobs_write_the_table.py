@@ -12,6 +12,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
 
 MODE = Mode(
     code="F13",
@@ -69,7 +70,8 @@ def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
 
 
 def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> Matches:
-    older, fork = alive[0], alive[-1]
+    stays = next((run for run in alive if run.job_id == case.keeps), alive[0])
+    goes = next(run for run in reversed(alive) if run is not stays)
     reasons = [
         f"Flink shows run {short_job(run.job_id)} {run.state} since {time_in(case, run.started_at)}{_whence(run)}."
         for run in alive
@@ -77,7 +79,7 @@ def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> M
     paths = {run.restored.path for run in alive if run.restored and run.restored.path}
     if len(paths) == 1 and all(run.restored for run in alive):
         reasons.append("All were restored from the same point: one is a fork of the other.")
-    return _matches(case, older.job_id, fork.job_id, certain, reasons, is_contained=False)
+    return _matches(case, stays.job_id, goes.job_id, certain, reasons, is_contained=False)
 
 
 def _took_turns(case: Case, certain: list[Turn]) -> Matches:
@@ -87,7 +89,17 @@ def _took_turns(case: Case, certain: list[Turn]) -> Matches:
     reasons = [
         f"Run {short_job(run.job_id)} is {run.state}." for run in (run_of(case, job) for job in pair) if run is not None
     ]
-    return _matches(case, pair[0], pair[1], certain, reasons, is_contained=case.observation.jobs.state == "seen")
+    stays = _stays(case, pair)
+    goes = pair[1] if stays == pair[0] else pair[0]
+    return _matches(case, stays, goes, certain, reasons, is_contained=case.observation.jobs.state == "seen")
+
+
+def _stays(case: Case, pair: list[JobId]) -> JobId:
+    """Whom people chose, else the one that is left alive, else the one that came first."""
+    left = [job for job in pair if (run := run_of(case, job)) is not None and not run.is_terminal]
+    if case.keeps in pair:
+        return case.keeps
+    return left[0] if len(left) == 1 else pair[0]
 
 
 def _started(case: Case, job: JobId) -> float:
@@ -100,44 +112,70 @@ def _whence(run: JobRun) -> str:
 
 
 def _matches(
-    case: Case, older: JobId, fork: JobId, found: list[Turn], reasons: list[str], *, is_contained: bool
+    case: Case, stays: JobId, goes: JobId, found: list[Turn], reasons: list[str], *, is_contained: bool
 ) -> Matches:
-    mine = [s for s in flink_commits(case.observation.table) if s.job_id == fork]
+    mine = _not_to_stay(case, stays, goes)
     said = [
         f"On main they take turns {counted(len(found), 'time')}: {short(found[0].at)} by run "
         f"{short_job(found[0].run)} comes after {short(found[0].before)} by run {short_job(found[0].other)}."
         if found
-        else f"Run {short_job(fork)} has committed {counted(len(mine), 'time')} so far; they have not taken turns on "
-        "main yet.",
+        else f"Run {short_job(goes)} has committed {counted(len(mine), 'time')} beside the other so far; they have not "
+        "taken turns on main yet.",
         *reasons,
     ]
     if case.duplicates is not None and case.duplicates.keys:
         live = "lives" if case.duplicates.keys == 1 else "live"
         extra = counted(case.duplicates.extra_rows, "row")
         said.append(f"{counted(case.duplicates.keys, 'key')} {live} more than once, {extra} too many.")
-    said.append(
-        "They are not both alive any more: what is left are the rows of the one that should not have written."
-        if is_contained
-        else f"Run {short_job(fork)} came later and is taken for the fork; if it is the one to keep, stop run "
-        f"{short_job(older)} instead. The rows of the stopped one are told by its snapshots."
-    )
+    said.append(_who_stays(case, stays, goes, is_contained=is_contained))
     twice = brought_by_fork(case)
     if twice:
         said.append(
             f"{' and '.join(short(s.snapshot_id) for s in twice)} repeats a commit of run "
             f"{short_job(twice[0].job_id)}: the fork brought it from the state that it was restored from, "
-            "so it goes with the fork."
+            "so it is taken back, too."
         )
     ours = sorted((*mine, *twice), key=lambda s: s.sequence_number)
     last_good: SnapshotId | None = ours[0].parent_id if ours else case.observation.table.head
     wrote = "wrote" if is_contained else "write"
     return Matches(
-        headline=f"Runs {short_job(older)} and {short_job(fork)} {wrote} the table at the same time.",
+        headline=f"Runs {short_job(stays)} and {short_job(goes)} {wrote} the table at the same time.",
         reasons=tuple(said),
         rows=tuple(s.snapshot_id for s in ours) or tuple(t.at for t in found),
         last_good=last_good,
-        wrong_run=fork,
+        wrong_run=goes,
         remedy=_remedy(case, last_good) if is_contained else Remedy.RESOLVE_FORK,
+    )
+
+
+def _not_to_stay(case: Case, stays: JobId, goes: JobId) -> list[Snapshot]:
+    """The commits of `goes` whose rows the other brings as well: of the one that came first, those after the checkpoint
+    from which the other was restored, else after the other's first commit."""
+    commits = flink_commits(case.observation.table)
+    mine = [s for s in commits if s.job_id == goes]
+    other = next((s.sequence_number for s in commits if s.job_id == stays), None)
+    if not mine or (other is not None and other < mine[0].sequence_number):
+        return mine
+    run = run_of(case, stays)
+    at = run.restored.checkpoint_id if run is not None and run.restored is not None else None
+    if at is not None and any(s.checkpoint_id is not None and s.checkpoint_id <= at for s in mine):
+        return [s for s in mine if s.checkpoint_id is not None and s.checkpoint_id > at]
+    return [s for s in mine if other is not None and s.sequence_number > other]
+
+
+def _who_stays(case: Case, stays: JobId, goes: JobId, *, is_contained: bool) -> str:
+    one, other = short_job(goes), short_job(stays)
+    if is_contained:
+        chosen = f"People chose run {other} to stay" if case.keeps == stays else f"Run {other} is taken to stay"
+        return (
+            "They are not both alive any more: what is left are the rows of the one that should not have written. "
+            f"{chosen}."
+        )
+    if case.keeps == stays:
+        return f"People chose run {other} to stay. The rows of run {one} are told by its snapshots."
+    return (
+        f"Run {one} came later and is taken for the fork; if it is the one to keep, propose resolve_fork keep={one}. "
+        "The rows of the stopped one are told by its snapshots."
     )
 
 

@@ -36,6 +36,8 @@ class Action(Record):
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
     on_request: bool = False
     """Whether people may ask for it though no diagnosis does."""
+    keeps_a_run: bool = False
+    """Whether people may say which run it keeps: `keep=RUN`."""
     moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
     """What a passed proof says of the table: trusted at the new head, under review again, or nothing."""
 
@@ -99,5 +101,7 @@ class Plan(Record):
     """By policy: whether the branch of a repair stays after it was published."""
     planned: SavepointPlanned | None = None
     """The incident's plan of a savepoint."""
+    keeps: str = ""
+    """The first digits of the run that whoever asks wants to keep; empty where nobody says."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""

@@ -104,6 +104,8 @@ class Case(Record):
     reads: f.ReadsFinding | None = None
     agreement: f.ContractAgreementFinding | None = None
     evidence: tuple[Evidence, ...] = ()
+    keeps: JobId | None = None
+    """The run that people chose to keep, of two that write the table."""
 
     def without_samples(self) -> "Case":
         """The same without sample rows and partitions: what is left are ids, counts, positions and times."""

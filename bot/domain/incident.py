@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Diagnosis
+from bot.domain.effects import StopFork
 from bot.domain.entries import (
     EvidenceEnded,
     EvidenceRecorded,
@@ -19,8 +20,8 @@ from bot.domain.entries import (
     WaterlineMoved,
 )
 from bot.domain.evidence import Evidence
-from bot.domain.execution import ProposalView
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, Severity, SnapshotId, StepId, UserId
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, Severity, SnapshotId, StepId, UserId
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
@@ -136,6 +137,17 @@ class Incident:
     def latest_run_of(self, step: StepId) -> EvidenceRun | None:
         """The newest run asked for by a step, answered or not."""
         return next((run for run in reversed(self.runs.values()) if run.step == step), None)
+
+    @property
+    def kept_run(self) -> JobId | None:
+        """The run that people chose to keep, of two that write: by the newest such proposal that was not turned down.
+        Who chose it has proposed it."""
+        for view in reversed(self.proposals.values()):
+            if view.state not in {ProposalState.REJECTED, ProposalState.VETOED}:
+                for effect in view.proposal.effects:
+                    if isinstance(effect, StopFork):
+                        return effect.keeps
+        return None
 
     @property
     def current_proposal(self) -> ProposalView | None:

@@ -43,6 +43,16 @@ def action_meant(incident: Incident, name: str, actions: Mapping[str, ActionModu
     return module
 
 
+def may_keep(module: ActionModule, run: str) -> None:
+    """Raises Refused where a run is named to an action that chooses none."""
+    if run and not module.action.keeps_a_run:
+        raise Refused(
+            f"“{module.action.title}” does not choose between runs.",
+            f"Expected no `keep=`; found keep={run}.",
+            "Leave it out, or propose resolve_fork.",
+        )
+
+
 def action_of(remedy: Remedy) -> str:
     """The name that an action for this remedy has."""
     return remedy.value.replace("-", "_")

@@ -78,7 +78,8 @@ class Diagnostician:
         evidence = tuple(run.evidence for run in incident.latest.values() if run.evidence is not None)
         head = observation.table.head
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
-        return build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
+        case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
+        return case.model_copy(update={"keeps": incident.kept_run})
 
 
 def tasks_needed(modes: Mapping[str, ModeModule]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.ports import Clock
-from bot.service.choosing import UNDO, action_meant, newest_that_did_anything, past_of, why_it_is_proposed
+from bot.service.choosing import UNDO, action_meant, may_keep, newest_that_did_anything, past_of, why_it_is_proposed
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
@@ -72,12 +72,13 @@ class Proposals:
         by: UserId,
         reason: str = "",
         undoes: ProposalId | None = None,
+        keeps: str = "",
     ) -> ProposalId:
         """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
-        proposed, the step is done with that. Raises Refused (with what is missing), Superseded, CouldNotLook; what they
-        say shows no value of a hidden column."""
+        proposed, the step is done with that. `keeps`: the first digits of the run that is to stay. Raises Refused (with
+        what is missing), Superseded, CouldNotLook; what they say shows no value of a hidden column."""
         try:
-            return self._propose(incident_id, action, step=step, by=by, reason=reason, undoes=undoes)
+            return self._propose(incident_id, action, step=step, by=by, reason=reason, undoes=undoes, keeps=keeps)
         except WaterlineError as error:
             setup = self._observer.tables.get(self._store.get(incident_id).opened.table)
             if setup is not None:
@@ -93,11 +94,13 @@ class Proposals:
         by: UserId,
         reason: str,
         undoes: ProposalId | None,
+        keeps: str,
     ) -> ProposalId:
         incident = self._store.get(incident_id)
         _must_be_free(incident)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
+            may_keep(module, keeps)
             incident = self._looked(incident, module)
         except Refused as error:
             self._not_possible(incident_id, step, error)
@@ -125,6 +128,7 @@ class Proposals:
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
             planned=incident.plan,
+            keeps=keeps,
             replay=setup.replay,
         )
         try:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from bot.domain.approval_answers import approval_counts
+from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId
+from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.services import Services
 from bot.slack.blocks.promises import SNOOZE_MINUTES
 from bot.slack.blocks.review import term_form
@@ -58,6 +59,17 @@ class Clicks:
 
     def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
+
+    def _keep_other(self, click: Clicked, incident: str, proposal: str) -> str:
+        """Two acts, each on record with who did it: the no to this proposal, and the proposal of the other stop."""
+        view = self._services.store.get(IncidentId(incident)).proposals[ProposalId(proposal)]
+        stop = next(effect for effect in view.proposal.effects if isinstance(effect, StopFork))
+        why = f"Run {short_job(stop.job_id)} is the one to keep."
+        self._services.approvals.reject(IncidentId(incident), ProposalId(proposal), why, by=click.user)
+        self._services.proposals.propose(
+            IncidentId(incident), view.proposal.action, step=view.step, by=click.user, reason=why, keeps=stop.job_id
+        )
+        return f"Proposed: run {short_job(stop.job_id)} stays. Somebody else must approve it."
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
         view = self._services.approvals.approve(
@@ -143,6 +155,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.TAKE: Clicks._take,
     Click.DIAGNOSE: Clicks._diagnose,
     Click.PROPOSE: Clicks._propose,
+    Click.KEEP_OTHER: Clicks._keep_other,
     Click.APPROVE: Clicks._approve,
     Click.EXECUTE: Clicks._execute,
     Click.VERIFY: Clicks._verify,

@@ -24,6 +24,7 @@ from bot.slack.views import Views
 from bot.slack.watch_commands import MORE
 
 _MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
+_KEPT = re.compile(r"\s*keep=([0-9a-fA-F]{4,32})(?=\s|$)")
 _TIMELINE_SHOWN = 25
 
 
@@ -130,9 +131,15 @@ class Commands:
 
     def _propose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        action, _, reason = command.rest.partition(" ")
+        action, _, rest = command.rest.partition(" ")
+        kept = _KEPT.match(rest)
         self._services.proposals.propose(
-            incident.id, action or ASKED_FOR, step=None, by=command.user, reason=reason.strip()
+            incident.id,
+            action or ASKED_FOR,
+            step=None,
+            by=command.user,
+            reason=rest[kept.end() :].strip() if kept else rest.strip(),
+            keeps=kept[1].lower() if kept else "",
         )
         return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
 
@@ -181,7 +188,11 @@ VERBS: dict[str, Verb] = {
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
     "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
-    "propose": Verb("propose [ACTION]", "propose what the diagnosis asks for, or an action by name", Commands._propose),
+    "propose": Verb(
+        "propose [ACTION] [keep=RUN]",
+        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays",
+        Commands._propose,
+    ),
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
     "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),

@@ -3,9 +3,9 @@
 from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
-from bot.domain.effects import KeepSavepoint, ReplayRows
+from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import short
+from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
@@ -127,7 +127,7 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
             yes = button(
                 "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
             )
-            return [yes, reject, *veto, *glass]
+            return [yes, reject, *_other_fork(incident, view), *veto, *glass]
         case ProposalState.HELD:
             return [reject, *veto, *glass]
         case ProposalState.APPROVED:
@@ -147,6 +147,15 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
             return _undo_button(incident, view)
         case _:
             return []
+
+
+def _other_fork(incident: Incident, view: ProposalView) -> list[ButtonElement]:
+    """Which of two writers stays is for people to say."""
+    stops = [effect for effect in view.proposal.effects if isinstance(effect, StopFork)]
+    return [
+        button(f"Keep run {short_job(stop.job_id)} instead", Click.KEEP_OTHER, incident.id, view.proposal.id)
+        for stop in stops
+    ]
 
 
 def _settle_buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
