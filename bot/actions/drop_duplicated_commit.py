@@ -1,16 +1,18 @@
 """Take the files of a commit that repeats another one out of the table, and nothing else (facts F1).
 
 Only references that the repeating commit added go: of a file that both commits name, the first reference stays. What
-was committed later stays as well, which is what a rewind could not do.
+was committed later stays as well, which is what a rewind could not do. Where a compaction has written the repeated rows
+into files of its own, it is undone first: what it had replaced comes back, but for the repeated files.
 """
 
-from bot.actions._rehearsing import listed, named, rehearsal, sized, where
+from bot.actions._rehearsing import listed, must_not_rise, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSources
+from bot.domain.file_changes import FileSources, FileSurvey, Some
 from bot.domain.ids import SnapshotId, short
 from bot.domain.proposal import Proposal
+from bot.domain.table import TableState
 
 ACTION = Action(
     name="drop_duplicated_commit",
@@ -25,6 +27,9 @@ ACTION = Action(
 )
 
 
+PROOF = "no file and no row is there twice, no row is missing"
+
+
 def propose(plan: Plan) -> Proposal:
     """A rehearsal without the repeating commits' own files. Raises Refused with the reason, CouldNotLook."""
     again = _repeating(plan.case)
@@ -32,12 +37,7 @@ def propose(plan: Plan) -> Proposal:
         _must_only_add(plan.case, commit)
     survey = plan.survey(None, FileSources(added_by=again))
     if survey.not_live or survey.remove is None:
-        raise Refused(
-            f"The files of {listed(again)} are not in the table any more as they were committed.",
-            f"Expected each of them to be live; not live: {named(survey.not_live)}. A compaction or a delete has "
-            "written their rows into other files.",
-            "Keep one copy of each key instead: deduplicate the rows.",
-        )
+        return _with_compactions(plan, again, survey.not_live)
     return rehearsal(
         plan,
         ACTION,
@@ -48,7 +48,70 @@ def propose(plan: Plan) -> Proposal:
             f"Take {sized(survey.remove)}{where(survey)} out of it: what {listed(again)} added, and no other "
             "reference. Of a file that is named twice, one reference stays.",
         ),
-        proof="no file and no row is there twice, no row is missing",
+        proof=PROOF,
+    )
+
+
+def _with_compactions(plan: Plan, again: tuple[SnapshotId, ...], not_live: Some) -> Proposal:
+    """The same where later compactions depend on the repeated files. Raises Refused where anything else does, or where
+    what was compacted cannot be put back whole."""
+    later = _compactions_after(plan.case.observation.table, again, not_live)
+    undone = (*again, *later)
+    survey = plan.survey(FileSources(removed_by=later, without_added_by=undone), FileSources(added_by=undone))
+    twice = sum(plan.case.observation.table.by_id[commit].counted("added-records") for commit in again)
+    add, remove = survey.add, survey.remove
+    if add is None or remove is None or survey.gone or survey.live_already or remove.rows - add.rows != twice:
+        raise _not_as_committed(again, _why_not_whole(survey, later, twice))
+    must_not_rise(survey, "What the compaction replaced")
+    return rehearsal(
+        plan,
+        ACTION,
+        survey,
+        title=f"{ACTION.title}: {listed(again)}, compacted since",
+        why="Take the repeated commit and its compaction out",
+        sentences=(
+            f"Take {sized(remove)} out of it: what {listed(again)} added, and what compaction {listed(later)} made of "
+            "that and of other files.",
+            f"Put {sized(add)} back{where(survey)}, which that compaction had replaced and which are still whole: all "
+            f"but the repeated ones. {twice:,} rows leave. Compact the table anew afterwards.",
+        ),
+        proof=PROOF,
+    )
+
+
+def _compactions_after(table: TableState, again: tuple[SnapshotId, ...], not_live: Some) -> tuple[SnapshotId, ...]:
+    """Oldest first. Raises Refused where a later commit took rows away or wrote them anew, or where there is none."""
+    order = list(reversed(table.chain))
+    first = min(number for number, s in enumerate(order) if s.snapshot_id in again)
+    later = [s for s in order[first:] if s.snapshot_id not in again]
+    other = next((s for s in later if s.operation not in {"append", "replace"}), None)
+    if other is not None:
+        raise _not_as_committed(
+            again,
+            f"not live: {named(not_live)}. After it {short(other.snapshot_id)} ({other.operation} by {other.engine}) "
+            "deleted or overwrote rows, which would come back with the files from before",
+        )
+    found = tuple(s.snapshot_id for s in later if s.operation == "replace")
+    if not found:
+        raise _not_as_committed(again, f"not live: {named(not_live)}, and no compaction after it")
+    return found
+
+
+def _why_not_whole(survey: FileSurvey, later: tuple[SnapshotId, ...], twice: int) -> str:
+    if survey.gone:
+        return f"compaction {listed(later)} replaced {named(survey.gone)}, which storage does not give any more"
+    came, went = survey.add.rows if survey.add else 0, survey.remove.rows if survey.remove else 0
+    return (
+        f"without compaction {listed(later)} {went - came:,} rows would leave instead of the {twice:,} repeated ones: "
+        "it did more than write rows together"
+    )
+
+
+def _not_as_committed(again: tuple[SnapshotId, ...], found: str) -> Refused:
+    return Refused(
+        f"The files of {listed(again)} are not in the table any more as they were committed.",
+        f"Expected each of them to be live, or compacted from files that are still whole; found {found}.",
+        "Keep one copy of each key instead: deduplicate the rows.",
     )
 
 

@@ -4,6 +4,8 @@ They are named by where they come from, with counts and a digest of the exact li
 journal, and what is executed is still exactly what was approved.
 """
 
+from pydantic import Field
+
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
 
@@ -21,6 +23,8 @@ class FileSources(Record):
     """These very files."""
     only_unreadable: bool = False
     """Of all these only the files that storage does not give whole."""
+    without_added_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    """Of all these none that one of these commits added."""
 
 
 class FileList(Record):

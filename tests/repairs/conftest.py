@@ -76,3 +76,11 @@ def positions(spark: SparkSession) -> Positions:
         return sorted(row[0] for row in rows.select("source_position").collect())
 
     return read
+
+
+@pytest.fixture
+def writer(server: SparkServer) -> Iterator[SparkSession]:
+    """A session of its own: Spark remembers a catalog as it first knew it."""
+    session = SparkSession.builder.remote(server.url).create()
+    yield session
+    session.stop()

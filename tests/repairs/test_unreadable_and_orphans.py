@@ -1,31 +1,20 @@
 """Files that are gone from storage, files that nothing names, and commits that were taken off main."""
 
 import os
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_catalog import spark_catalog
-from bot.adapters.spark_server import SparkServer
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
-from bot.domain.ids import SnapshotId, short
-from tests.little_flink import JOB, open_catalog
+from bot.domain.ids import short
+from tests.little_flink import JOB
+from tests.repairs.compacting import added_by, compacts
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
-from tests.tables import ORDERS, job, of_flink, rows
-
-
-@pytest.fixture
-def writer(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = SparkSession.builder.remote(server.url).create()
-    yield session
-    session.stop()
+from tests.tables import job, of_flink, rows
 
 
 def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: RepairScene, positions: Positions) -> None:
@@ -52,8 +41,8 @@ def test_what_a_compaction_replaced_is_put_back_where_its_own_files_are_lost(
 ) -> None:
     """The old files are still whole, so no row is lost; the repair is proven, published, and the job goes on."""
     scene.flink.checkpoints(RUN, 2)
-    compacted = _compacts(scene, writer)
-    for file in _added_by(scene, compacted):
+    compacted = compacts(scene, writer)
+    for file in added_by(scene, compacted):
         file.unlink()
     scene.opens("ledger", "unreadable_files")
 
@@ -76,8 +65,8 @@ def test_a_compaction_whose_old_files_are_gone_too_is_repaired_by_dropping(
     """What was replaced cannot be put back in part: the loss is stated instead."""
     scene.flink.checkpoints(RUN, 2)
     before = [Path(file) for file in scene.orders.data_folder.iterdir() if file.suffix == ".parquet"]
-    compacted = _compacts(scene, writer)
-    for file in (*_added_by(scene, compacted), before[0]):
+    compacted = compacts(scene, writer)
+    for file in (*added_by(scene, compacted), before[0]):
         file.unlink()
     scene.opens("ledger", "unreadable_files")
 
@@ -156,28 +145,6 @@ def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: Repa
     assert proof.passed, proof.checks
     assert leaf in scene.table.chain_ids
     assert positions(scene, "main") == list(range(60))
-
-
-def _compacts(scene: RepairScene, writer: SparkSession) -> SnapshotId:
-    """Spark rewrites every data file, as maintenance does: a `replace` commit."""
-    lake = {"type": "sql", "uri": f"sqlite:///{scene.folder}/catalog.db", "warehouse": f"file://{scene.folder}/lake"}
-    for key, value in spark_catalog("lake", lake, {}).conf.items():
-        writer.conf.set(key, value)
-    writer.sql(
-        f"CALL lake.system.rewrite_data_files(table => '{ORDERS}', options => map('rewrite-all', 'true'))"
-    ).collect()
-    table = scene.table
-    assert table.head is not None
-    assert table.by_id[table.head].operation == "replace"
-    return table.head
-
-
-def _added_by(scene: RepairScene, commit: SnapshotId) -> list[Path]:
-    """The data files that this commit added."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        files = catalog.load_table(ORDERS).inspect.entries(commit).to_pylist()
-    added = [each["data_file"]["file_path"] for each in files if each["snapshot_id"] == commit and each["status"] == 1]
-    return [Path(path.removeprefix("file://").removeprefix("file:")) for path in added]
 
 
 def _stray(path: Path, age: timedelta) -> Path:

@@ -67,6 +67,9 @@ class FilesOfTable:
                 files.setdefault(entry.data_file.file_path, entry.data_file)
             else:
                 deletes += 1
+        unwanted = self._of_commits([(ManifestEntryStatus.ADDED, s) for s in sources.without_added_by])
+        for path in {entry.data_file.file_path for entry in unwanted}:
+            files.pop(path, None)
         if sources.only_unreadable:
             files = {path: files[path] for path in self.unreadable(files.values())}
         return Sources(files, deletes)
