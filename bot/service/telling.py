@@ -81,9 +81,7 @@ class Telling:
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         far = self._observer.far_reads(observation.table, incident.window)
         newer = self._newer.rows(incident, observation, setup.contract)
-        notices = tuple(
-            self._notice(incident, template, consumer, observation, far, newer, words) for consumer in told
-        )
+        notices = tuple(self._notice(incident, template, consumer, observation, far, newer, words) for consumer in told)
         affected = affected_commits(incident, observation.table)
         declared = [consumer.name for consumer in setup.consumers]
         readers = ReadersNoted(
