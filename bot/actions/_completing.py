@@ -8,8 +8,9 @@ from bot.domain.requirements import StartPossible
 
 FREEZES = (
     "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed; then what was set "
-    "before is set again. Compaction is not stopped by this."
+    "before is set again."
 )
+NOT_STOPPED = "Compaction is not stopped by this."
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
@@ -22,5 +23,7 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     if stays_frozen_for(table, plan.incident):
         return whole
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
-    preview = whole.preview.model_copy(update={"sentences": (FREEZES, *whole.preview.sentences)})
+    compactions = f"Pause {' and '.join(plan.compactions)} for so long." if plan.compactions else NOT_STOPPED
+    sentences = (f"{FREEZES} {compactions}", *whole.preview.sentences)
+    preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})

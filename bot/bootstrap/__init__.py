@@ -23,7 +23,7 @@ from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.files import contract_files
 from bot.bootstrap.files import files_of as files_of
-from bot.bootstrap.outside import job_ports, lineage, replays, spark_packages
+from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_packages
 from bot.bootstrap.watching import with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
@@ -115,6 +115,7 @@ def build(
             reads=lineage(settings, stack, tape),
             files=FolderOfTable(catalog.storage),
             replays=replays(settings, runner),
+            schedulers=schedulers(settings, stack),
         )
         services = assemble(
             incidents,
@@ -193,7 +194,7 @@ def assemble(
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
-    maintenance = Maintenance(incidents, observer.catalog)
+    maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
     newer = NewerCommits(collector)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer)
     background = Background(incidents, alone_with, workers=4)

@@ -1,5 +1,6 @@
 """Builds what reaches jobs and lineage, as the settings say."""
 
+import os
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -14,10 +15,12 @@ from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart, Starter
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
+from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_catalog import SparkCatalogSettings, driver_packages, spark_catalog
 from bot.adapters.spark_repairs import SparkReplays
 from bot.adapters.spark_server import PACKAGES
+from bot.domain.ids import TableName
 from bot.ports import JobPorts, ReadEvents, SourceReplays
 from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
 
@@ -56,6 +59,14 @@ def replays(settings: Settings, runner: SparkEvidenceRunner) -> SourceReplays | 
         return SparkReplays(runner.connection, SparkCatalogSettings(name=spark.catalog))
     told = spark_catalog(catalog.name, catalog.properties, spark.catalog_properties)
     return SparkReplays(runner.connection, told)
+
+
+def schedulers(settings: Settings, stack: ExitStack) -> HttpSchedulers:
+    """Whoever runs compactions."""
+    compactions = {TableName(name): table.compactions for name, table in settings.tables.items()}
+    made = HttpSchedulers(compactions, os.environ)
+    stack.callback(made.close)
+    return made
 
 
 def spark_packages(settings: Settings) -> tuple[str, ...]:

@@ -103,5 +103,7 @@ class Plan(Record):
     """The incident's plan of a savepoint."""
     keeps: str = ""
     """The first digits of the run that whoever asks wants to keep; empty where nobody says."""
+    compactions: tuple[str, ...] = ()
+    """Names of those that the freeze of maintenance pauses."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.compaction import Compaction
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
 from bot.domain.ids import Severity, TableName, UserId
@@ -37,6 +38,8 @@ class TableSetup(Record):
     """How its rows are made once more from the source; None: nothing is declared."""
     copies: CopyRule = CopyRule()
     """Which copy of a row is the right one."""
+    compactions: tuple[Compaction, ...] = ()
+    """Jobs that compact it, and can be asked to pause."""
     review_due: timedelta = timedelta(days=14)
     """What a review finds is to be mended within this time."""
     review_owners: dict[Contract, UserId] = {}

@@ -84,6 +84,16 @@ class SourceReplays(Protocol):
         """
 
 
+class Schedulers(Protocol):
+    """Whoever runs compactions of the watched tables. Both may be asked any number of times."""
+
+    def pause(self, table: TableName) -> tuple[str, ...]:
+        """A sentence for each compaction that is configured: paused, or why not. Never raises."""
+
+    def resume(self, table: TableName) -> None:
+        """Let all of them go on. Raises CouldNotLook where one could not be asked."""
+
+
 class TableCatalog(Protocol):
     """Iceberg's catalog: metadata and commits, never data."""
 

@@ -1,6 +1,7 @@
 """Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
-from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
+from bot.actions._effects.kind import NO_SCHEDULERS
+from bot.actions._maintenance import as_before, freeze_change, frozen_by, thaw_change
 from bot.actions._marking import commit_marks
 from bot.domain.entries import Body, MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
@@ -9,7 +10,7 @@ from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import HOW_TO_SETTLE
-from bot.ports import TableCatalog
+from bot.ports import Schedulers, TableCatalog
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 _AT_WORK = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
@@ -19,9 +20,10 @@ _AT_WORK = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, 
 class Maintenance:
     """Everything may be done twice: the sign on the table tells what is done."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog) -> None:
+    def __init__(self, store: IncidentStore, catalog: TableCatalog, schedulers: Schedulers = NO_SCHEDULERS) -> None:
         self._store = store
         self._catalog = catalog
+        self._schedulers = schedulers
 
     def freeze(self, incident_id: IncidentId, *, by: str) -> str:
         """Stop expiry and orphan removal now; the answer for whoever asked. Raises Refused, CommitRefused,
@@ -31,10 +33,12 @@ class Maintenance:
         table = incident.opened.table
         if not incident.is_frozen:
             self._note(incident_id, by, "freezing", "Expiry and orphan removal of the table are to be stopped.")
+        paused = self._schedulers.pause(table)
         try:
             is_new = commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is not None
         except (CommitRefused, CouldNotLook) as error:
             if not incident.is_frozen:
+                self._schedulers.resume(table)
                 self._note(incident_id, by, "thawed", f"Maintenance was not frozen: {error.happened}")
             raise
         if not is_new and (who := frozen_by(self._catalog.load(table))) != incident_id:
@@ -42,8 +46,10 @@ class Maintenance:
             return f"Maintenance of {table} was frozen already, by {who or 'hand'}."
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
             return f"Maintenance of {table} was frozen already, by {incident_id}."
-        self._note(incident_id, by, "frozen", "Expiry and orphan removal of the table are stopped (gc.enabled=false).")
-        return f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
+        stopped = "Expiry and orphan removal of the table are stopped (gc.enabled=false)."
+        self._note(incident_id, by, "frozen", " ".join([stopped, *paused]))
+        frozen = f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
+        return " ".join([frozen, *paused])
 
     def thaw(self, incident_id: IncidentId, *, by: str) -> str:
         """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
@@ -66,14 +72,15 @@ class Maintenance:
             self._thaw(incident, WATERLINE)
 
     def _thaw(self, incident: Incident, by: str) -> str:
-        state = self._catalog.load(incident.opened.table)
-        if not is_frozen(state):
-            said = "Maintenance of the table had been taken out of its freeze already."
-        elif frozen_by(state) not in (None, incident.id):
+        table = incident.opened.table
+        state = self._catalog.load(table)
+        if frozen_by(state) not in (None, incident.id):
             said = f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
         else:
-            commit_marks(self._catalog, incident.opened.table, thaw_change)
-            said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
+            self._schedulers.resume(table)
+            said = "Maintenance of the table had been taken out of its freeze already."
+            if commit_marks(self._catalog, table, thaw_change) is not None:
+                said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
         if incident.is_frozen:
             self._note(incident.id, by, "thawed", said)
         return said

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from bot.actions._effects import Hands
-from bot.actions._effects.kind import NO_REPLAYS
+from bot.actions._effects.kind import NO_REPLAYS, NO_SCHEDULERS
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
@@ -15,7 +15,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
-from bot.ports import JobPorts, PastRuns, ReadEvents, SourceReplays, TableCatalog, TableFiles
+from bot.ports import JobPorts, PastRuns, ReadEvents, Schedulers, SourceReplays, TableCatalog, TableFiles
 
 T = TypeVar("T")
 WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]
@@ -38,14 +38,15 @@ class Observer:
         reads: ReadEvents,
         files: TableFiles,
         replays: SourceReplays | None = None,
+        schedulers: Schedulers = NO_SCHEDULERS,
     ) -> None:
-        """`replays`: only what carries out proposals needs it."""
+        """`replays` and `schedulers`: only what carries out proposals needs them."""
         self.catalog = catalog
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
         self.files = files
-        self.hands = Hands(catalog=catalog, jobs=jobs, files=files, replays=replays or NO_REPLAYS)
+        self.hands = Hands(catalog, jobs, files, replays or NO_REPLAYS, schedulers)
         """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:

@@ -130,6 +130,7 @@ class Proposals:
             planned=incident.plan,
             keeps=keeps,
             replay=setup.replay,
+            compactions=tuple(each.name for each in setup.compactions),
         )
         try:
             proposal = completed(module.propose(plan), plan)

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.compaction import Compaction
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
 from bot.domain.ids import TableName, UserId
@@ -70,6 +71,9 @@ class TableSettings(Record):
         default=None,
         description="How rows of the table are made once more from its source; without it nothing can be replayed.",
     )
+    compactions: tuple[Compaction, ...] = Field(
+        default=(), description="Jobs that compact the table: paused while its maintenance is frozen."
+    )
     copies: CopyRule = Field(
         default=CopyRule(), description="Which of several copies of a row is the right one, when rows are deduplicated."
     )
@@ -123,6 +127,7 @@ class TableSettings(Record):
             keep_repair_branch=self.keep_repair_branch,
             replay=self.replay,
             copies=self.copies,
+            compactions=self.compactions,
             next_update_minutes=self.next_update_minutes,
             handover_after=timedelta(minutes=self.handover_minutes),
             review_due=timedelta(days=self.review_due_days),

@@ -111,7 +111,7 @@ class Experiment:
         self._figures.stories += 1
         self._approvals = len(seen.bodies("proposal-approved"))
         self._commits = seen.commits
-        crowd.ana.types("/waterline close proven")
+        crowd.ana.types("/waterline close anyway, proven")
         self._wait(lambda: self._count("incident-closed") == self._count("incident-opened"), "the incident to close")
         world.kills()
 

@@ -5,6 +5,7 @@ from bot.actions._maintenance import freeze_change, frozen_by, stays_frozen_for
 from bot.actions._marking import commit_marks
 from bot.domain.effects import FreezeMaintenance
 from bot.domain.entries import EffectStarted
+from bot.domain.errors import CommitRefused, CouldNotLook
 
 
 class FreezingMaintenance(Kind[FreezeMaintenance]):
@@ -15,11 +16,15 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
         return "Freeze maintenance"
 
     def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
-        """One commit of properties that does not care how far the writer has come."""
-        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
-        if changed is None:
-            return Did(sentence="Expiry and orphan removal were stopped already.")
-        return Did(sentence="Expiry and orphan removal are stopped (gc.enabled=false) until the incident is closed.")
+        """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
+        come. Its sign on the table says that both were done."""
+        paused = hands.schedulers.pause(effect.table)
+        try:
+            changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
+        except CommitRefused as refused:
+            raise _let_go(refused, effect, hands) from refused
+        done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
+        return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
 
     def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
         """By the sign on the table."""
@@ -27,3 +32,12 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
         if not stays_frozen_for(table, effect.incident):
             return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
         return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
+
+
+def _let_go(refused: CommitRefused, effect: FreezeMaintenance, hands: Hands) -> CommitRefused:
+    """Nothing is frozen, so nothing stays paused."""
+    try:
+        hands.schedulers.resume(effect.table)
+    except CouldNotLook as error:
+        return CommitRefused(refused.happened, f"{refused.found} {error.happened} {error.found}".strip(), error.remedy)
+    return refused

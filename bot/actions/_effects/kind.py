@@ -12,7 +12,7 @@ from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.requirements import Requirement
 from bot.domain.table import TableState
-from bot.ports import JobPorts, RowReplay, SourceReplays, TableCatalog, TableFiles
+from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog, TableFiles
 
 E = TypeVar("E")
 
@@ -48,6 +48,20 @@ class NoReplays:
 NO_REPLAYS = NoReplays()
 
 
+class NoSchedulers:
+    """Where no compaction is configured."""
+
+    def pause(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is nobody to ask
+        """See the port."""
+        return ()
+
+    def resume(self, table: TableName) -> None:
+        """See the port."""
+
+
+NO_SCHEDULERS = NoSchedulers()
+
+
 @dataclass(frozen=True)
 class Hands:
     """The systems that effects act on."""
@@ -56,6 +70,7 @@ class Hands:
     jobs: Mapping[str, JobPorts]
     files: TableFiles
     replays: SourceReplays = NO_REPLAYS
+    schedulers: Schedulers = NO_SCHEDULERS
 
     def world(self, table: TableName) -> World:
         """The table, read now, and the jobs, asked when they are needed. Raises CouldNotLook."""

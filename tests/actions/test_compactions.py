@@ -1,0 +1,109 @@
+"""Who runs a compaction is asked to pause it before anything is changed, and to go on at the end, by real HTTP."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from bot.actions import take_savepoint
+from bot.actions._effects import Hands
+from bot.adapters.schedulers import HttpSchedulers
+from bot.domain.compaction import Compaction
+from bot.domain.entries import IncidentClosed
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.table import TableState
+from bot.ports import TableChange
+from bot.service.maintenance import Maintenance
+from tests.actions.scene import Scene
+from tests.rewound import ANA
+from tests.tables import ORDERS
+from tests.telling.receivers import Hook, hook
+
+
+@pytest.fixture
+def airflow() -> Iterator[Hook]:
+    """A scheduler that does as it is told."""
+    with hook() as taken:
+        yield taken
+
+
+@pytest.fixture
+def paused(scene: Scene, airflow: Hook) -> Scene:
+    """The table's nightly compaction is known."""
+    nightly = Compaction(
+        name="the nightly compaction",
+        url=airflow.url,
+        pause={"is_paused": True},
+        resume={"is_paused": False},
+        token_variable="AIRFLOW_TOKEN",
+    )
+    schedulers = HttpSchedulers({ORDERS: (nightly,)}, {"AIRFLOW_TOKEN": "marked-token"})
+    hands = scene.observer.hands
+    scene.observer.hands = Hands(hands.catalog, hands.jobs, hands.files, hands.replays, schedulers)
+    scene.maintenance = Maintenance(scene.store, scene.catalog, schedulers)
+    return scene
+
+
+def asked(airflow: Hook) -> list[bool]:
+    """What the scheduler heard, in order."""
+    return [json.loads(body)["is_paused"] for _, body in airflow.requests]
+
+
+def test_a_proposal_pauses_it_first_and_the_end_lets_it_go_on(paused: Scene, airflow: Hook) -> None:
+    """The preview says so; the thaw is owed until the scheduler has answered."""
+    plan = paused.plan().model_copy(update={"compactions": ("the nightly compaction",)})
+
+    view = paused.carries_out(take_savepoint.propose(plan), plan)
+    first = asked(airflow)
+    paused.store.write(paused.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
+    airflow.answers = [(503, {}), (200, {})]
+    with pytest.raises(CouldNotLook, match="could not be let go on"):
+        paused.maintenance.thaw_if_over(paused.incident)
+    still = paused.table.properties["gc.enabled"], paused.store.get(paused.incident).is_frozen
+    paused.maintenance.thaw_if_over(paused.incident)
+
+    assert "Pause the nightly compaction for so long." in view.proposal.preview.sentences[0]
+    assert view.done[0].detail.endswith("The nightly compaction is paused.")
+    assert first == [True]
+    assert airflow.requests[0][0]["authorization"] == "Bearer marked-token"
+    assert still == ("false", True)
+    assert asked(airflow) == [True, False, False]
+    assert "gc.enabled" not in paused.table.properties
+
+
+def test_a_freeze_by_hand_says_whether_it_is_paused(paused: Scene, airflow: Hook) -> None:
+    """A scheduler that is away keeps nobody from freezing the rest, and is not passed over in silence."""
+    airflow.answers = [(500, {}), (200, {})]
+
+    first = paused.maintenance.freeze(paused.incident, by=ANA)
+    paused.maintenance.thaw(paused.incident, by=ANA)
+    second = paused.maintenance.freeze(paused.incident, by=ANA)
+
+    assert "The nightly compaction could not be paused (HTTP 500): it may come in between." in first
+    assert "The nightly compaction is paused." in second
+    assert asked(airflow) == [True, False, True]
+
+
+def test_nothing_stays_paused_where_nothing_was_frozen(paused: Scene, airflow: Hook) -> None:
+    """The catalog refused the freeze."""
+
+    def down(table: str, change: TableChange) -> TableState:
+        raise CommitRefused("The catalog is down.", "", "")
+
+    paused.catalog.commit = down  # type: ignore[method-assign, assignment]
+
+    with pytest.raises(CommitRefused):
+        paused.maintenance.freeze(paused.incident, by=ANA)
+
+    assert asked(airflow) == [True, False]
+    assert not paused.store.get(paused.incident).is_frozen
+
+
+def test_a_missing_token_is_named_without_asking(airflow: Hook) -> None:
+    """Nobody is asked without the token, and the answer says which variable to set."""
+    nightly = Compaction(name="compaction", url=airflow.url, pause={}, resume={}, token_variable="NOT_SET")
+
+    told = HttpSchedulers({ORDERS: (nightly,)}, {}).pause(ORDERS)
+
+    assert told == ("Compaction could not be paused (NOT_SET is not set): it may come in between.",)
+    assert airflow.requests == []
