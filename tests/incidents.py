@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.domain import entries as e
 from bot.domain.approval import Approval
-from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
+from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.domain.evidence import Evidence, Measure, Verdict
 from bot.domain.findings import Finding, LedgerFinding
 from bot.domain.fold import fold
@@ -18,6 +18,16 @@ from bot.domain.table import Window
 from bot.ports import Journal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, F2, F13, F18, HEAD_AFTER, PROPOSAL, RUNBOOK, rewind
+
+
+def healthy(remedy: Remedy = Remedy.NOTHING) -> e.Diagnosed:
+    """A diagnosis: nothing is wrong; or only people are to be told."""
+    mode = F2.model_copy(update={"code": HEALTHY, "act": Act.TELL})
+    match = Matches(
+        headline="The job runs and main is whole.", reasons=(), rows=(), last_good=orders.HEAD, wrong_run=None,
+        remedy=remedy,
+    )  # fmt: skip
+    return e.Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=match),)))
 
 
 class Story:

@@ -82,8 +82,8 @@ def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_don
     """The job is stopped by then: the sentence says that, and that the table was not moved."""
     stop = scene.damaged.flink.stop
 
-    def stop_then_backfill(job: str, job_id: JobId) -> Stopped:
-        stopped = stop(job, job_id)
+    def stop_then_backfill(job: str, job_id: JobId, **how: bool) -> Stopped:
+        stopped = stop(job, job_id, **how)
         scene.backfill_commits()
         return stopped
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.diagnosis import HEALTHY, Act, Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, IncidentOpened, Verified, WaterlineMoved
+from bot.domain.diagnosis import Remedy
+from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
-from tests.decisions import F2, PROPOSAL
-from tests.incidents import Story
+from tests.decisions import PROPOSAL
+from tests.incidents import Story, healthy
 
 KIND = "no_action_needed"
 
@@ -23,16 +23,6 @@ def story(tmp_path: Path) -> Iterator[Story]:
     """An incident is open, and its table under review."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
         yield Story(store.journal).opens()
-
-
-def healthy(remedy: Remedy = Remedy.NOTHING) -> Diagnosed:
-    """Nothing is wrong; or only people are to be told."""
-    mode = F2.model_copy(update={"code": HEALTHY, "act": Act.TELL})
-    match = Matches(
-        headline="The job runs and main is whole.", reasons=(), rows=(), last_good=orders.HEAD, wrong_run=None,
-        remedy=remedy,
-    )  # fmt: skip
-    return Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=match),)))
 
 
 def test_a_diagnosed_fault_is_not_told_as_nothing(story: Story) -> None:

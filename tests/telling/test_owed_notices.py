@@ -17,7 +17,7 @@ from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.service.owed_notices import left_to_tell, owes_first_warning, owes_severity
 from tests import orders_table as orders
-from tests.incidents import Story
+from tests.incidents import Story, healthy
 
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
@@ -57,7 +57,7 @@ def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage
         ([told("first_warning"), TRUSTED, told("recovered")], False),
         ([TRUSTED, told("recovered"), told("backfill_coming"), told("review_published")], False),
         ([TRUSTED, told("recovered"), told("correction", stage="proven")], False),
-        ([told("no_action_needed")], False),
+        ([healthy(), told("no_action_needed")], False),
         ([told("no_action_needed"), told("correction")], True),
         ([TRUSTED, told("recovered"), DOUBTED], True),
         ([TRUSTED, told("recovered"), DOUBTED, told("correction")], True),
@@ -105,7 +105,7 @@ def after(story: Story, minutes: int) -> datetime:
 
 def test_nobody_is_warned_after_an_all_clear(story: Story) -> None:
     """The table was found healthy before the warning was due."""
-    story.says(told("no_action_needed"))
+    story.says(healthy(), told("no_action_needed"))
 
     assert not owes_first_warning(story.incident, setup("revenue_daily"), after(story, 15))
 
