@@ -118,8 +118,8 @@ def test_a_source_that_is_away_after_the_stop_holds_it_up_and_no_more(
     port, name = source(scene)
     answers = getattr(port, name)
 
-    def then_away(*asked: Any) -> Any:
-        stopped = stop(*asked)
+    def then_away(*asked: Any, **how: Any) -> Any:
+        stopped = stop(*asked, **how)
         setattr(port, name, away)
         return stopped
 
@@ -164,8 +164,8 @@ def test_after_an_hour_it_ends_and_something_else_can_be_proposed(scene: Scene) 
     """A source that is gone for good must not keep the incident from going on."""
     stop, executions = scene.damaged.flink.stop, scene.executions
 
-    def then_away(*asked: Any) -> Any:
-        stopped = stop(*asked)
+    def then_away(*asked: Any, **how: Any) -> Any:
+        stopped = stop(*asked, **how)
         scene.damaged.catalog.load = away  # type: ignore[method-assign]
         return stopped
 

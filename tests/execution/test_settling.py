@@ -60,8 +60,8 @@ class Scene:
         self.gone: JobRun | None = None
         stop = self.damaged.flink.stop
 
-        def lost(job: str, job_id: JobId) -> Stopped:
-            stop(job, job_id)
+        def lost(job: str, job_id: JobId, **how: bool) -> Stopped:
+            stop(job, job_id, **how)
             self.gone = self.damaged.flink.forgets(job_id)
             raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
 

@@ -14,8 +14,8 @@ def test_after_the_stop_was_found_the_move_is_what_is_not_known(scene: Scene) ->
     flink, commit = scene.damaged.flink, scene.damaged.catalog.commit
     stop, run = flink.stop, flink.run
 
-    def lost_stop(*asked: Any) -> Any:
-        stop(*asked)
+    def lost_stop(*asked: Any, **how: Any) -> Any:
+        stop(*asked, **how)
         flink.run = gone  # type: ignore[method-assign]
         raise OutcomeUnknown("Flink did not answer.", "", "")
 
@@ -46,8 +46,8 @@ def test_once_it_is_found_the_execution_goes_on_as_one_that_is_known(scene: Scen
     stop, run, read = flink.stop, flink.run, scene.damaged.checkpoints.read
     seen: list[tuple[ProposalState, bool]] = []
 
-    def lost(*asked: Any) -> Any:
-        stop(*asked)
+    def lost(*asked: Any, **how: Any) -> Any:
+        stop(*asked, **how)
         flink.run = lambda _job_id: None  # type: ignore[method-assign]
         raise OutcomeUnknown("Flink did not answer.", "", "")
 

@@ -19,8 +19,8 @@ def unknown(collected: SeenMessage, ana: Responder, ben: Responder, flink: Clust
     """A rewind whose stop got no answer, of a run that Flink does not know any more."""
     stop = flink.stop
 
-    def lost(job: str, job_id: JobId) -> Stopped:
-        stop(job, job_id)
+    def lost(job: str, job_id: JobId, **how: bool) -> Stopped:
+        stop(job, job_id, **how)
         flink.forgets(job_id)
         raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
 
