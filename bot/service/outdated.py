@@ -4,7 +4,7 @@ from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
-from bot.domain.told import NoticeView
+from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
@@ -25,13 +25,18 @@ def still_holds(incident: Incident, view: NoticeView) -> bool:
 def tried_or_ended(incident: Incident, key: str, to: str, number: int) -> DeliveryTried | NoticeEnded:
     """The intent of try `number` of one way, or its end where the notice was overtaken while it waited."""
     view = incident.notices[key]
-    may_be_there = view.deliveries[to].may_be_there
+    return overtaken(incident, view, view.deliveries[to]) or DeliveryTried(key=key, to=to, number=number)
+
+
+def overtaken(incident: Incident, view: NoticeView, way: DeliveryView) -> NoticeEnded | None:
+    """The end of one way of a notice that holds no more; None: it still holds."""
     try:
         refuse_outdated(incident, view)
     except Refused as why:
-        detail = f"{why.happened} {why.found}" + (" It may be there all the same." if may_be_there else "")
-        return NoticeEnded(key=key, how="overtaken", detail=detail, to=to, may_be_there=may_be_there)
-    return DeliveryTried(key=key, to=to, number=number)
+        detail = f"{why.happened} {why.found}" + (" It may be there all the same." if way.may_be_there else "")
+        there = way.may_be_there
+        return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
+    return None
 
 
 def refuse_outdated(incident: Incident, view: NoticeView) -> None:

@@ -24,6 +24,7 @@ from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
+from bot.service.outdated import overtaken
 from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
     AFTER_CLOSE,
@@ -148,6 +149,19 @@ class Telling:
             return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def overtaken(self, incident_id: IncidentId, key: str) -> str | None:
+        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end."""
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            way = view.delivery("") if view is not None else None
+            end = overtaken(incident, view, way) if view is not None and way is not None and not way.ended else None
+            return [end] if end is not None else []
+
+        view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
+        way = view.delivery("") if view is not None else None
+        return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None
 
     def _keep(self, incident_id: IncidentId, name: str, preview: Preview, *, by: str, is_shown: bool) -> Incident:
         def decide(incident: Incident) -> list[Body]:

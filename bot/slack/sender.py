@@ -54,6 +54,7 @@ class Sender:
         pace: timedelta,
         on_end: Callable[[Post, str | None, bool], None],
         withheld: Callable[[Post], str | None],
+        overtaken: Callable[[Post], str | None],
         rooms: Rooms,
     ) -> None:
         self._client = client
@@ -65,6 +66,7 @@ class Sender:
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
         self._withheld = withheld
+        self._overtaken = overtaken
         self._rooms = rooms
         self._uploads = Uploads(client, services)
         self._is_away = False
@@ -125,6 +127,8 @@ class Sender:
         if (why := self._withheld(post)) is not None:
             return partial(self._postpone, post, _LATER, why)
         try:
+            if post.ts is None and not answer_was_lost(post) and (why := self._overtaken(post)) is not None:
+                return partial(self._outbox.failed, post.key, post.wanted, why)
             ts = self._call(post)
         except SlackApiError as error:
             return partial(self._refused, post, error)

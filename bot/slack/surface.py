@@ -65,6 +65,7 @@ class SlackSurface:
             pace=pace,
             on_end=self._delivered,
             withheld=self._privacy.withheld,
+            overtaken=self._overtaken,
             rooms=rooms,
         )
         self._worker = InboxWorker(
@@ -138,6 +139,14 @@ class SlackSurface:
     def _progressed(self, incident_id: IncidentId) -> None:
         self._projection.progressed(incident_id)
         self._sender.wake()
+
+    def _overtaken(self, post: Post) -> str | None:
+        """Why a notice that has waited is not posted any more; None for whatever is to be posted."""
+        if post.incident is None or "/notice/" not in post.key:
+            return None
+        with suppress(UnknownIncident):
+            return self._services.telling.overtaken(post.incident, post.key.split("/notice/", 1)[1])
+        return None
 
     def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
         """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""
