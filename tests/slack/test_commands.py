@@ -128,8 +128,8 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     ben.clicks("Reject…", proposal)
     ben.fills_reason("It was planned.")
     ana.sees_on_proposal("Rejected")
-    closed = ana.asks("close The replay was planned.")
-    card = ana.sees_on_card("Closed by @Ana Ribeiro: The replay was planned.")
+    closed = ana.asks("close Anyway: the replay was planned.")
+    card = ana.sees_on_card("Closed by @Ana Ribeiro: Anyway: the replay was planned.")
     again = ana.asks("close again")
 
     assert "An incident is closed with a reason." in without

@@ -113,7 +113,7 @@ def test_the_channel_of_a_closed_incident_may_be_archived(
     collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
 ) -> None:
     """That is what people do with it: nobody is told, and nothing waits for ever."""
-    ana.asks("close it was a test")
+    ana.asks("close anyway, it was a test")
     ana.sees("Closed by")
     shut(slack, "archived")
 

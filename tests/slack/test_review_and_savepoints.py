@@ -21,7 +21,7 @@ def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
     collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
 ) -> None:
     """Closing opens the review; its owner is told at Home until he has settled it, with a reason."""
-    ana.asks("close The consumers can wait.")
+    ana.asks("close anyway: the consumers can wait.")
     [broken, *_] = open_items(bot.services.store.get(WL))
     ana.clicks("Change…", reviewed(ana))
     ana.reads_form()

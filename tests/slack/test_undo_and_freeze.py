@@ -142,7 +142,7 @@ def test_maintenance_comes_back_when_the_incident_is_closed(
     """Frozen by the proposal, thawed by the end; the timeline of the closed incident says so."""
     frozen = orders.table.properties.get("gc.enabled")
 
-    ana.asks("close It is over.")
+    ana.asks("close anyway, it is over.")
     bot.services.duties.settle_all()
 
     assert frozen == "false"
