@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CommitRefused
 from bot.domain.flink import JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.ports import Stopped
@@ -130,7 +130,7 @@ class LittleFlink:
         runs = self._read()
         can_save = runs[job_id]["state"] == "RUNNING" and self.saves is None
         if needs_state and not can_save and runs[job_id]["state"] in {"RUNNING", "RESTARTING"}:
-            raise CouldNotLook(f"Run {job_id[:6]} was not stopped.", self.saves or "", "It goes on.")
+            raise CommitRefused(f"Run {job_id[:6]} was not stopped.", self.saves or "", "It goes on.")
         if runs[job_id]["state"] == "RESTARTING" or (self.saves and runs[job_id]["state"] == "RUNNING"):
             runs[job_id]["state"] = "CANCELED"
             self._write(runs)

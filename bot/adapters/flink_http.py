@@ -10,7 +10,7 @@ import httpx
 import stamina
 from pydantic import BaseModel, ValidationError
 
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 _AGAIN = frozenset({502, 503, 504})
@@ -116,6 +116,11 @@ class FlinkHttp:
             f"Expected success; found HTTP {answer.status_code}: {reason(answer.content)}.",
             "Read the log of that process for the cause, then try again.",
         )
+
+    def said_no(self, asked: str, answer: httpx.Response) -> CommitRefused:
+        """The same of what is to change something: asking again would change nothing."""
+        told = self.refused(asked, answer)
+        return CommitRefused(told.happened, told.found, told.remedy)
 
     def unknown(self, doing: str, found: str) -> OutcomeUnknown:
         """The request may or may not have had its effect."""

@@ -88,11 +88,11 @@ class JarStart:
 def accept_or_raise(http: FlinkHttp, answer: httpx.Response, doing: str) -> None:
     """Passes if the refusal says that the run exists.
 
-    Raises OutcomeUnknown when the submission timed out inside Flink, else CouldNotLook.
+    Raises OutcomeUnknown when the submission timed out inside Flink, else CommitRefused.
     """
     said = answer.text
     if any(word in said for word in DUPLICATE):
         return
     if TIMED_OUT in said:
         raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
-    raise http.refused(doing, answer)
+    raise http.said_no(doing, answer)

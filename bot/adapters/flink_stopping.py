@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
 from bot.adapters.flink_http import TIMED_OUT, FlinkHttp, reason
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.ports import Stopped
@@ -116,7 +116,7 @@ class Stop:
         return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
 
     def _by_cancel(self, because: str, *, may_cancel: bool) -> Stopped:
-        """Raises OutcomeUnknown, CouldNotLook: also where it must go on, as the state that it holds is needed."""
+        """Raises OutcomeUnknown, CouldNotLook, and CommitRefused where it must go on, as its state is needed."""
         if not may_cancel:
             raise self._goes_on(because)
         kept = self._checkpoints_stay()
@@ -131,8 +131,8 @@ class Stop:
         )
         return Stopped(sentence=sentence, savepoint=None)
 
-    def _goes_on(self, because: str) -> CouldNotLook:
-        return CouldNotLook(
+    def _goes_on(self, because: str) -> CommitRefused:
+        return CommitRefused(
             f"Run {short_job(self._run.job_id)} was not stopped: no state of it would be left that can be relied on.",
             f"Expected a savepoint in {self._savepoint_dir or 'the default folder of the cluster'}; found: "
             f"{because.rstrip('.')}.",

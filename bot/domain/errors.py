@@ -103,7 +103,8 @@ class Superseded(WaterlineError):
 
 
 class CommitRefused(WaterlineError):
-    """Raised when the catalog refused a compare-and-swap: surely not applied."""
+    """Raised when whoever was to carry out an effect refused it (the catalog a compare-and-swap, Flink a start or a
+    stop): surely not applied, and not to be asked again as it is."""
 
 
 class CouldNotKeep(WaterlineError):

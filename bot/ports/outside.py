@@ -162,9 +162,9 @@ class FlinkJobs(Protocol):
         """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
 
         `needs_state`: a run that runs healthily is never cancelled, and one that is being recovered only where Flink
-        keeps its checkpoints then; else it goes on, and CouldNotLook says why.
-        A run that is at its end already is left as it is. Safe to repeat. Raises CouldNotLook (surely not stopped),
-        OutcomeUnknown.
+        keeps its checkpoints then; else it goes on, and CommitRefused says why.
+        A run that is at its end already is left as it is. Safe to repeat. Raises CommitRefused and CouldNotLook (surely
+        not stopped), OutcomeUnknown.
         """
 
     def obstacle(self, job: str) -> str | None:
@@ -175,7 +175,8 @@ class FlinkJobs(Protocol):
         """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
 
         `allow_non_restored`: state of operators that the job no longer has is left behind, not an error.
-        Returns when Flink knows the run. Raises CouldNotLook (surely not submitted), OutcomeUnknown.
+        Returns when Flink knows the run. Raises CommitRefused (Flink said no) and CouldNotLook (nobody answered), both
+        surely not submitted, and OutcomeUnknown.
         """
 
 

@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import Wire, body
 from tests.adapters.serving import unused_address
 from tests.adapters.test_flink_reading import F21, RUN_21
@@ -150,7 +150,7 @@ def test_an_insert_that_flink_refuses_started_nothing(wire: Wire, by_gateway: Fl
     wire.says(DETAIL, UNKNOWN)
     fails(wire, "o2", "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint")
 
-    with pytest.raises(CouldNotLook, match="Cannot find checkpoint or savepoint"):
+    with pytest.raises(CommitRefused, match="Cannot find checkpoint or savepoint"):
         by_gateway.start(JOB, PATH, RUN_21)
 
 

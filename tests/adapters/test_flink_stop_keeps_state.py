@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.test_flink_reading import F21, RUN_21
 from tests.adapters.test_flink_stopping import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
@@ -57,7 +57,7 @@ def test_a_run_that_can_leave_no_state_goes_on(wire: Wire, stopping: FlinkRest, 
     """What failed, that the run goes on, and what to do; nothing was cancelled."""
     words = trouble(wire)
 
-    with pytest.raises(CouldNotLook, match=f"5457e3 was not stopped.*{words}.*The run goes on as before"):
+    with pytest.raises(CommitRefused, match=f"5457e3 was not stopped.*{words}.*The run goes on as before"):
         stopping.stop(JOB, RUN_21, needs_state=True)
 
     assert wire.sent("PATCH") == []
