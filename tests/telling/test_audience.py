@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.lineage import OpenLineageFile
+from bot.domain.entries import WaterlineMoved
 from bot.domain.looked import Seen
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.notices.affecting import affected_commits
@@ -57,7 +58,8 @@ def test_readers_of_readers_are_found_with_their_distance(tmp_path: Path) -> Non
 
 def test_who_read_through_others_is_told_so_and_strangers_are_named(scene: Scene) -> None:
     """Not 'you did not read it'; and who is seen without being declared is kept apart."""
-    affected = affected_commits(scene.story.incident, orders.table_state())
+    doubted = scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    affected = affected_commits(doubted.incident, orders.table_state())
     reads = Seen[ReadRun](
         source="lineage",
         values=(ReadRun(consumer="notebook", run_id="r1", at=orders.NINE, snapshot_id=orders.HEAD),),
