@@ -107,6 +107,11 @@ class NoticeView:
         """Ways by which the audience could not be reached."""
         return tuple(d for d in self.deliveries.values() if d.has_failed)
 
+    @property
+    def was_overtaken(self) -> bool:
+        """Whether a way of it was given up because it held no more."""
+        return any(d.ended is not None and d.ended.how == "overtaken" for d in self.deliveries.values())
+
     def delivery(self, key: str) -> DeliveryView | None:
         """By the address's key; empty stands for Slack."""
         slack = next((d for d in self.deliveries.values() if d.address.by == "slack"), None)

@@ -71,8 +71,8 @@ def said_better(incident: Incident, notice: Notice, after: int | None) -> Notice
 
 
 def cleared(incident: Incident) -> frozenset[str]:
-    """Consumers who were told that they may read the table as usual, which still holds: nobody has corrected it since,
-    but in details of a table that is proven."""
+    """Consumers who were told that they may read the table as usual; it arrived, or will, and still holds: nobody has
+    corrected it since, but in details of a table that is proven."""
     last = {
         view.notice.consumer: view
         for view in incident.notices.values()
@@ -90,7 +90,7 @@ def _is_comfort(incident: Incident, view: NoticeView) -> bool:
         _refuse_untrue_comfort(incident, view)
     except Refused:
         return False
-    return view.notice.kind in ALL_CLEAR
+    return view.notice.kind in ALL_CLEAR and not view.was_overtaken
 
 
 def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:

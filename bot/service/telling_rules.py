@@ -20,7 +20,7 @@ ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
 """Kinds after which consumers read the table as usual."""
 ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
-all-clear is given anew when the trust was taken back since."""
+all-clear is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""
 TAKEN_BACK = (
     "the table is not proven any more: it is being changed once again, or something was found in it that is wrong. "
     "Rely on the trusted state only, until we say so."
@@ -37,7 +37,7 @@ def unknown_notice(kind: str, known: Iterable[str]) -> Refused:
 
 def is_said_already(kind: str, earlier: Sequence[NoticeView], incident: Incident) -> bool:
     """Whether this consumer was told so once and for all; `earlier`: what it was told of this kind, oldest first."""
-    if kind not in ONCE or not earlier:
+    if kind not in ONCE or not earlier or earlier[-1].was_overtaken:
         return False
     again = last_taken_back(incident) if kind in ALL_CLEAR else None
     return again is None or earlier[-1].seq >= again.seq

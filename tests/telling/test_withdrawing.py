@@ -8,11 +8,12 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.service.holding import queued
+from bot.service.outdated import cleared as told_that_all_is_well
 from bot.service.telling_rules import is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
@@ -123,3 +124,12 @@ def test_who_knows_it_from_the_time_before_is_not_told_again(cleared: Story) -> 
     cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction"))).says(TRUSTED).says(DOUBTED)
 
     assert not owes_withdrawal(cleared.incident)
+
+
+def test_an_all_clear_that_was_overtaken_may_be_given_anew(cleared: Story) -> None:
+    """They never had it: it was given up while it waited, and then it was right again."""
+    [view] = cleared.incident.notices.values()
+    cleared.says(NoticeEnded(key=view.key, how="overtaken", detail="Evidence said otherwise."))
+
+    assert not is_cleared_already(cleared.incident)
+    assert told_that_all_is_well(cleared.incident) == frozenset()
