@@ -9,11 +9,12 @@ from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
-from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import TableName
+from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.ids import SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
+from bot.domain.setup import TableSetup
 from bot.domain.suspicion import propose_window
 from bot.domain.table import TableState
 from bot.domain.watch import Sign
@@ -22,7 +23,8 @@ from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
 from bot.service.watch_facts import facts_of
-from bot.service.watch_signs import CONDITIONS, signs_in, suspicion
+from bot.service.watch_signs import CONDITIONS, Signs, signs_in, suspicion
+from bot.service.watch_tail import goes_on_from, tail_of
 from bot.service.watch_unnamed import blind, newest_event, unnamed_signs
 
 _SHARE = 20
@@ -55,6 +57,8 @@ class TableSeen:
     state: TableState | None = None
     read_again_at: datetime | None = None
     judge_again_at: datetime | None = None
+    judged: SnapshotId | None = None
+    """The head up to which nothing was wrong. None: not judged yet, or something is; then all of it is looked at."""
     suspicion: str = ""
     closer_at: datetime | None = None
     closer: tuple[Sign, ...] = ()
@@ -109,14 +113,12 @@ class Eye:
         seen.unseen.pop("the table in its catalog", None)
         if state is None or state.head is None:
             return None
-        case = self._quick(table, state)
-        jobs = case.observation.jobs
         setup = self._observer.setup(table)
+        jobs, began = self._observer.runs(setup), self._clock.now()
+        case, found = self._judge(setup, state, jobs, seen)
         missing = self._unseen_jobs(seen, jobs) if isinstance(jobs, NotSeen) and setup.job is not None else ()
         if not isinstance(jobs, NotSeen):
             seen.unseen.pop("Flink", None)
-        began = self._clock.now()
-        found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
         told = suspicion(case)
         seen.judge_again_at = began + _SHARE * (self._clock.now() - began)
         is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
@@ -145,22 +147,29 @@ class Eye:
             return ()
         if state is None or state.head is None:
             return ()
-        found = unnamed_signs(self._quick(table, state), self._terms.patience)
-        return tuple(sign for sign in found if sign.code in _MEANWHILE)
-
-    def _quick(self, table: TableName, state: TableState) -> Case:
-        """The case of a quick look: the table as it is in hand, and what Flink tells."""
         setup = self._observer.setup(table)
         jobs = self._observer.runs(setup)
-        quick = Observation(
-            table=state,
-            jobs=jobs,
-            checkpoints=Seen[StoredCheckpoint](source=_NOT_ASKED.source, values=())
-            if setup.job is None
-            else _NOT_ASKED,
-            reads=Seen[ReadRun](source=_NOT_ASKED.source, values=()),
-        )
-        return build_case(setup, quick, propose_window(state, jobs).window, ())
+        found = unnamed_signs(_quick(setup, tail_of(state, jobs) or state, jobs), self._terms.patience)
+        return tuple(sign for sign in found if sign.code in _MEANWHILE)
+
+    def _judge(
+        self, setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen, seen: TableSeen
+    ) -> tuple[Case, Signs]:
+        """By the newest part of the history, where what lies below was judged and found right; by all of it at first,
+        and wherever a failure mode has something to tell."""
+        tail = tail_of(state, jobs)
+        parts = (tail, state) if tail is not None and goes_on_from(tail, seen.judged) else (state,)
+        for part in parts:
+            case = _quick(setup, part, jobs)
+            found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
+            is_wrong = bool(self._modes.keys() & {*found.beside, *(sign.code for sign in found.told)})
+            if not is_wrong:
+                break
+        if is_wrong:
+            seen.judged = None
+        elif setup.job is None or not isinstance(jobs, NotSeen):  # nobody knows it is right before Flink has answered
+            seen.judged = state.head
+        return case, found
 
     def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
@@ -217,6 +226,17 @@ class Eye:
             return ()
         reason = f"{error.happened} {error.found}".strip()
         return (blind(NotSeen(source=source, reason=reason, remedy=error.remedy), since),)
+
+
+def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
+    """The case of a quick look: the table as it is in hand, and what Flink tells."""
+    quick = Observation(
+        table=state,
+        jobs=jobs,
+        checkpoints=Seen[StoredCheckpoint](source=_NOT_ASKED.source, values=()) if setup.job is None else _NOT_ASKED,
+        reads=Seen[ReadRun](source=_NOT_ASKED.source, values=()),
+    )
+    return build_case(setup, quick, propose_window(state, jobs).window, ())
 
 
 def _has_failed(missing: NotSeen) -> bool:

@@ -14,16 +14,19 @@ from bot.diagnosis._examine import diagnose
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.setup import TableSetup
 from bot.domain.suspicion import propose_window
+from bot.domain.table import TableState
 from bot.service.diagnosing import build_case
 from bot.service.observing import Observer
 from bot.service.watch_signs import signs_in, suspicion
+from bot.service.watch_tail import tail_of
 from tests.bench.entries_table import Size, entries_table
 from tests.bench.window_cost import best_of
 from tests.tables import CONTRACT, ORDERS
 
 EVENTS_PER_COMMIT = 20
 """Runs that read something, of this table or of others, between two commits."""
-POINTER, JUDGE, WORLD, LINEAGE = "pointer", "judging", "closer look: its world", "the same with lineage"
+POINTER, JUDGE, FIRST = "pointer", "judging", "judging for the first time"
+WORLD, LINEAGE = "closer look: its world", "the same with lineage"
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,16 @@ def look_costs(size: Size, folder: Path) -> LookCosts:
     modes = failure_modes()
     seen = observer.observe(ORDERS, with_readers=False)
 
-    def judge() -> None:
-        case = build_case(setup, seen, propose_window(seen.table, seen.jobs).window, ())
+    def judge(table: TableState) -> None:
+        now = seen.model_copy(update={"table": table})
+        case = build_case(setup, now, propose_window(table, seen.jobs).window, ())
         signs_in(case, diagnose(case, modes), patience=timedelta(minutes=2))
         suspicion(case)
 
     questions = {
         POINTER: lambda: catalog.pointer(ORDERS),
-        JUDGE: judge,
+        JUDGE: lambda: judge(tail_of(seen.table, seen.jobs) or seen.table),
+        FIRST: lambda: judge(seen.table),
         WORLD: lambda: observer.observe(ORDERS, with_readers=False),
         LINEAGE: lambda: observer.observe(ORDERS),
     }
