@@ -1,16 +1,17 @@
 """The savepoints of a job that were proven to pair and kept: which one counts now, for which code, and for whom."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
 from bot.domain.flink import bare_path
-from bot.domain.ids import IncidentId, ProposalId, TableName, UserId
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.savepoint_entries import SavepointPlanned
+from bot.domain.table import TableState
 
 UNPLANNED = timedelta(days=7)
 """How long a savepoint counts that was taken without a plan."""
@@ -66,10 +67,26 @@ def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:
     return tuple(kept for kept in kept_in(incident) if kept.goes_by_itself and not kept.is_released)
 
 
-def authoritative(kept: Iterable[KeptSavepoint], now: datetime) -> KeptSavepoint | None:
-    """The newest, while it counts; an older one never counts again."""
+def authoritative(
+    kept: Iterable[KeptSavepoint], now: datetime, left: Set[ProposalId] = frozenset()
+) -> KeptSavepoint | None:
+    """The newest, while it counts and main has not left its snapshot; an older one never counts again. `left`: see
+    `has_left_main`."""
     newest = next(iter(kept), None)
-    return newest if newest is not None and now < newest.until else None
+    return newest if newest is not None and now < newest.until and newest.proposal not in left else None
+
+
+def has_left_main(kept: KeptSavepoint, table: TableState) -> bool:
+    """Whether main was set back to below the snapshot that it pairs with: then neither restores the other. False also
+    where expiry has cut the line between the two, so that nobody can tell."""
+    snapshot = table.by_id.get(SnapshotId(int(kept.snapshot)))
+    if snapshot is not None and snapshot.snapshot_id in table.chain_ids:
+        return False
+    oldest = table.chain[-1] if table.chain else None
+    if oldest is None or oldest.parent_id is None:
+        return True
+    is_cut = oldest.sequence_number > (snapshot.sequence_number if snapshot is not None else -1)
+    return not is_cut
 
 
 def starts_from(proposal: Proposal) -> StartJob | None:

@@ -1,13 +1,14 @@
 """Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
-from bot.domain.errors import Refused
+from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.flink import JobRun
-from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.record import Record
 from bot.domain.savepoint_terms import retention_sentence
@@ -15,6 +16,7 @@ from bot.domain.savepoints import (
     UNPLANNED,
     KeptSavepoint,
     authoritative,
+    has_left_main,
     kept_savepoints,
     may_restore,
     started_from,
@@ -44,6 +46,17 @@ class SavepointOffer(Record):
     until: datetime
     keeps: str
     """How long the contract keeps snapshots, a sentence."""
+
+
+class Catalogue(NamedTuple):
+    """The savepoints of a job."""
+
+    kept: tuple[KeptSavepoint, ...]
+    """The newest first."""
+    counts: KeptSavepoint | None
+    """The authoritative one."""
+    left: frozenset[ProposalId] | None
+    """By which those were taken whose snapshot main has left: they pair with nothing. None: it could not be looked."""
 
 
 class Savepoints:
@@ -119,10 +132,12 @@ class Savepoints:
         self._store.write(incident_id, by=by, decide=decide)
         return incident_id
 
-    def catalogue(self, table: TableName) -> tuple[tuple[KeptSavepoint, ...], KeptSavepoint | None]:
-        """(all that were kept for the table's job, the one that counts now). Raises UnknownTable, Refused."""
+    def catalogue(self, table: TableName) -> Catalogue:
+        """All that were kept for the table's job, and how they stand now. Raises UnknownTable, Refused. Cost: the
+        metadata of each table that the job writes."""
         kept = kept_savepoints(self._store.all(), self._job_of(table))
-        return kept, authoritative(kept, self._clock.now())
+        left = self._left_main(kept)
+        return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left)
 
     def explain(self, incident_id: IncidentId, reason: str, *, by: UserId) -> RestoreExplained:
         """Put on record why the newest proposal starts from another point. Raises Refused where nothing is asked."""
@@ -176,8 +191,17 @@ class Savepoints:
         start = starts_from(view.proposal)
         if start is None:
             return None
-        instead = authoritative(self._kept(start.job), self._clock.now())
+        kept = self._kept(start.job)
+        instead = authoritative(kept, self._clock.now(), self._left_main(kept[:1]) or frozenset())
         return None if instead is None or started_from([instead], start) else (start.path, instead)
+
+    def _left_main(self, kept: tuple[KeptSavepoint, ...]) -> frozenset[ProposalId] | None:
+        """By which those were taken whose snapshot is no longer of main; None where a table could not be looked at."""
+        try:
+            tables = {name: self._observer.table(name) for name in {each.table for each in kept}}
+        except (CouldNotLook, UnknownTable):
+            return None
+        return frozenset(each.proposal for each in kept if has_left_main(each, tables[each.table]))
 
     def _kept(self, job: str) -> tuple[KeptSavepoint, ...]:
         return kept_savepoints(self._store.all(), job)

@@ -9,7 +9,7 @@ from bot.slack.requests import Command
 
 def list_savepoints(services: Services, table: TableName) -> str:
     """Those that were kept, and which one counts. Raises UnknownTable, Refused."""
-    return catalogue_text(table, *services.savepoints.catalogue(table))
+    return catalogue_text(table, services.savepoints.catalogue(table))
 
 
 def explain_restore(services: Services, command: Command) -> str:

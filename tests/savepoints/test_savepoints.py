@@ -18,11 +18,12 @@ from tests.tables import ORDERS
 def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) -> None:
     """Checkpoint, snapshot, tag, both code versions, reason and end; before the stop there is none."""
     world.plans(ANA)
-    before = catalogue_text(ORDERS, *world.savepoints.catalogue(ORDERS))
+    before = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
 
     world.takes_it()
-    kept, counts = world.savepoints.catalogue(ORDERS)
-    told = catalogue_text(ORDERS, kept, counts)
+    found = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left = found
+    told = catalogue_text(ORDERS, found)
 
     assert "No savepoint of the job that writes sales.orders was kept yet." in before
     assert counts == kept[0]
@@ -75,7 +76,7 @@ def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World)
     world.savepoints.explain(world.scene.incident, "The new code wrote wrong prices.", by=BEN)
     world.ben_approves(proposal)
 
-    kept, counts = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left = world.savepoints.catalogue(ORDERS)
 
     assert (len(kept), counts) == (2, kept[0])
     assert kept[0].path == "file:///newer"
@@ -107,7 +108,7 @@ def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
 
     world.ben_approves(proposal)
 
-    kept, counts = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left = world.savepoints.catalogue(ORDERS)
     assert (len(kept), counts) == (1, None)
 
 

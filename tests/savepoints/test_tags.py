@@ -41,7 +41,7 @@ def test_the_tag_goes_when_its_day_has_passed_and_the_record_says_so(world: Worl
     assert len(told := _told(world)) == 1
     assert "The savepoint's day has passed. Its tag savepoint-5-" in told[0]
     assert not tags.are_due(world.scene.store.get(world.scene.incident))
-    assert "removed), code 1.4" in catalogue_text(ORDERS, *world.savepoints.catalogue(ORDERS))
+    assert "removed), code 1.4" in catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
 
 
 def test_the_serving_bot_looks_for_such_tags_by_itself(world: World) -> None:
@@ -82,7 +82,7 @@ def test_a_tag_that_was_approved_to_stay_is_never_taken_away(world: World, is_pl
 
     assert world.tag is not None
     assert _told(world) == []
-    assert f"tag {world.tag} until somebody removes it)" in catalogue_text(ORDERS, *world.savepoints.catalogue(ORDERS))
+    assert f"tag {world.tag} until somebody removes it)" in catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
 
 
 def test_the_tag_stays_while_its_own_incident_is_open(world: World) -> None:

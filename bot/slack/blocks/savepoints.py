@@ -19,7 +19,7 @@ from slack_sdk.models.views import View
 from bot.domain.ids import TableName, short
 from bot.domain.savepoint_terms import restorers
 from bot.domain.savepoints import KeptSavepoint
-from bot.service.savepoints import SavepointOffer
+from bot.service.savepoints import Catalogue, SavepointOffer
 from bot.slack.blocks.parts import context, section
 from bot.slack.ids import Form
 from bot.slack.text import code, mrkdwn, plain
@@ -65,27 +65,33 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
     )
 
 
-def catalogue_text(table: TableName, kept: Sequence[KeptSavepoint], counts: KeptSavepoint | None) -> str:
+def catalogue_text(table: TableName, found: Catalogue) -> str:
     """One savepoint a paragraph, the newest first; which one counts is said before all."""
+    kept, counts, left = found
     if not kept:
         return f"No savepoint of the job that writes {table} was kept yet. Plan one with /waterline savepoint {table}."
-    first = (
-        "None counts now: the newest has passed its day."
-        if counts is None
-        else f"Authoritative until {counts.until:%Y-%m-%d}: checkpoint {counts.checkpoint}."
-    )
+    if counts is not None:
+        first = f"Authoritative until {counts.until:%Y-%m-%d}: checkpoint {counts.checkpoint}."
+    elif left is not None and kept[0].proposal in left:
+        first = "None counts now: main was set back to below the newest one's snapshot."
+    else:
+        first = "None counts now: the newest has passed its day."
+    if left is None:
+        first += " Whether main still holds their snapshots is not known: the table could not be looked at."
     more = [f"{len(kept) - _SHOWN} older ones are in the records of their incidents."] if len(kept) > _SHOWN else []
-    return "\n".join([first, *(_entry(each, each == counts) for each in kept[:_SHOWN]), *more])
+    shown = (_entry(each, each == counts, each.proposal in (left or ())) for each in kept[:_SHOWN])
+    return "\n".join([first, *shown, *more])
 
 
-def _entry(kept: KeptSavepoint, counts: bool) -> str:
+def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
     sign = "→" if counts else "•"
+    pairs = "paired, until main left it, with" if has_left else "pairs with"
     after = f" for {kept.plan.code_after}" if kept.plan else ""
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
     told = f" Told: {', '.join(kept.plan.told) or 'nobody'}." if kept.plan else ""
     return (
-        f"{sign} Checkpoint {kept.checkpoint} pairs with snapshot {kept.snapshot} ({_tag(kept)}), code "
+        f"{sign} Checkpoint {kept.checkpoint} {pairs} snapshot {kept.snapshot} ({_tag(kept)}), code "
         f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}. {why}\n"
         f"   May restore it: {restorers(kept.plan)}.{told}\n   {kept.path}"
     )
