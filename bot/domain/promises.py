@@ -16,7 +16,7 @@ LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
-BESIDE = frozenset({"contract_change", "review_published"})
+BESIDE = frozenset({"contract_change", "planned_work", "review_published"})
 """Notices that say nothing of a next word: what was promised before them still is."""
 
 

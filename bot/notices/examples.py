@@ -21,6 +21,7 @@ _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
 _WORDS = {
     "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
     "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
+    "planned_work": "Today from 14:00 to about 14:10 UTC the job is stopped and started with new code.",
     "contract_change": "From 1 December on, snapshots are kept for 7 days instead of 5.",
 }
 

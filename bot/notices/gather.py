@@ -12,6 +12,7 @@ from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
+from bot.domain.savepoint_told import planned_work_is_over
 from bot.domain.table import TableState
 from bot.domain.waterline import last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
@@ -74,6 +75,7 @@ def facts_for(
         backfill=backfill_of(incident, affected),
         contract=contract_of(incident),
         review=review_of(incident),
+        planned_is_over=planned_work_is_over(incident),
         earlier=earlier,
         now=now,
         next_word_at=None

@@ -8,7 +8,7 @@ from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
-_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
+_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
 _OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction"}
 

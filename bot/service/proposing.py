@@ -21,6 +21,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
+from bot.domain.savepoint_told import plan_with_told
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.ports import Clock
@@ -127,7 +128,7 @@ class Proposals:
             written_at=self._observer.files.written_at,
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
-            planned=incident.plan,
+            planned=plan_with_told(incident),
             keeps=keeps,
             replay=setup.replay,
             compactions=tuple(each.name for each in setup.compactions),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bot.domain.doubt import doubted_since
+from bot.domain.doubt import doubted_since, is_in_doubt
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld
 from bot.domain.errors import Refused
@@ -12,6 +12,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.remedy import Remedy
+from bot.domain.savepoint_told import PLANNED
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
@@ -91,9 +92,16 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """No all-clear while what was proven is being changed or was taken back, and `recovered` only after a proof.
+    """No announcement of planned work while the table is in doubt. No all-clear while what was proven is being changed
+    or was taken back, and `recovered` only after a proof.
     `no action needed` may not be said while evidence shows damage, after a recovery has moved main, nor of a table in
     doubt that the newest diagnosis does not call healthy: its mark and its gate would stay under review."""
+    if kind == PLANNED and is_in_doubt(incident):
+        raise Refused(
+            "This cannot be told as planned work.",
+            f"The notice says that nothing is wrong with {incident.opened.table}; this incident has it in doubt.",
+            "Send “Update” instead. Nothing was sent.",
+        )
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",

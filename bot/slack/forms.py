@@ -49,6 +49,7 @@ _PRIVATE = Option(
 
 _ASKS = {
     "backfill_coming": "When does it run, and why?",
+    "planned_work": "When is it, and what is done?",
     "contract_change": "What changes, and from when?",
 }
 """Kind of notice -> what its words answer."""

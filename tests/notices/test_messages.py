@@ -12,8 +12,8 @@ from tests.notices.conftest import MESSAGES
 
 SAMPLES = dict(samples())
 KINDS = (
-    "backfill_coming", "contract_change", "correction", "first_warning", "no_action_needed", "recovered",
-    "recovery_proposed", "review_published", "update",
+    "backfill_coming", "contract_change", "correction", "first_warning", "no_action_needed", "planned_work",
+    "recovered", "recovery_proposed", "review_published", "update",
 )  # fmt: skip
 
 

@@ -109,7 +109,11 @@ def _told(consumers: Sequence[str]) -> list[Block]:
         return [context("No consumer is declared: nobody has to be told.")]
     options = [Option(value=str(n), text=plain(name, 70)) for n, name in enumerate(consumers)]
     block = InputBlock(
-        block_id="told", label="Which consumers were told of it?", optional=True, element=_choice(options)
+        block_id="told",
+        label="Which consumers were told of it?",
+        hint="By other ways: whom the notice “planned work” reaches is added by itself.",
+        optional=True,
+        element=_choice(options),
     )  # fmt: skip
     beyond = len(options) - _OPTIONS * _GROUPS
     return [block, context(f"{beyond} more do not fit into this form.")] if beyond > 0 else [block]

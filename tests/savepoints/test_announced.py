@@ -1,0 +1,104 @@
+"""Planned work is announced without a word of doubt, and who was reached stands in the plan as told."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.bootstrap import CONTENT
+from bot.domain.doubt import doubted_since
+from bot.domain.effects import KeepSavepoint
+from bot.domain.entries import EffectEnded, ExecutionStarted, NoticeEnded, NoticeQueued, ProposalMade, SavepointPlanned
+from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
+from bot.domain.ids import JobId
+from bot.domain.notice import Notice
+from bot.domain.savepoint_told import PLANNED, plan_with_told, planned_work_is_over
+from bot.notices import render, scan
+from bot.notices.examples import example
+from bot.service.telling_rules import refuse_false_comfort
+from tests import orders_table as orders
+from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind
+from tests.incidents import Story
+
+PLAN = SavepointPlanned(
+    reason="New pricing.", code_before="1.4", code_after="1.5", head=orders.HEAD, told=("by_phone",), may_restore=(),
+    until=orders.NINE,
+)  # fmt: skip
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Iterator[Story]:
+    """Ana has planned a savepoint; nothing was found."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        other = Story(store.journal).opens().closes()
+        opened = other.incident.opened
+        runbook = opened.runbook.model_copy(update={"is_planned": True})
+        story = Story(store.journal, start=other.now)
+        entry = store.journal.open(opened.model_copy(update={"runbook": runbook}), by=ANA, at=story.now)
+        story.id, story._seq = entry.incident_id, entry.seq
+        yield story.says(PLAN, by=ANA)
+
+
+def announced(story: Story, consumer: str, how: str = "delivered") -> Story:
+    """The consumer is told of it, or could not be reached."""
+    notice = Notice(kind=PLANNED, revision=1, consumer=consumer, channel=CHANNEL, text="*Planned*")
+    ended = NoticeEnded.model_validate({"key": notice.key(story.id), "how": how, "detail": "x"})
+    return story.says(NoticeQueued(notice=notice)).says(ended)
+
+
+def takes_it(story: Story) -> Story:
+    """The savepoint is taken; it pairs with the head."""
+    effect = KeepSavepoint(table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN_B), tagged="20261103", plan=PLAN)
+    result = {"savepoint": "s-9", "checkpoint": "9", "snapshot": "1", "tag": "savepoint-9", "code": "1.4"}
+    story.says(ProposalMade(step=None, proposal=rewind(story.now).model_copy(update={"effects": (effect,)})), by=ANA)
+    story.says(ExecutionStarted(proposal=PROPOSAL), by=ANA)
+    return story.says(EffectEnded(proposal=PROPOSAL, index=0, how="done", detail="Kept.", result=result))
+
+
+def counts(story: Story, verdict: Verdict = Verdict.RULED_OUT) -> Story:
+    """Both questions about the rows are asked."""
+    return story.answers(verdict=verdict).answers("missing_positions", Verdict.RULED_OUT)
+
+
+def test_whom_the_announcement_reached_stands_in_the_plan_as_told(planned: Story) -> None:
+    """Beside those that Ana ticked; who was not reached was not told, and nobody's trust is touched."""
+    announced(announced(planned, "revenue_daily"), "fraud_model", "failed")
+
+    plan = plan_with_told(planned.incident)
+
+    assert plan is not None
+    assert plan.told == ("by_phone", "revenue_daily")
+    assert doubted_since(planned.incident) is None
+
+
+def test_it_is_over_when_rows_were_found_right_after_the_savepoint(planned: Story) -> None:
+    """What was counted before the stop says nothing of the new run; neither does a count that finds copies."""
+    told = [planned_work_is_over(counts(planned).incident), planned_work_is_over(takes_it(planned).incident)]
+    told.append(planned_work_is_over(counts(planned, Verdict.CONFIRMED).incident))
+    told.append(planned_work_is_over(counts(planned).incident))
+
+    assert told == [False, False, False, True]
+
+
+def test_a_table_in_doubt_is_not_talked_of_as_planned_work(planned: Story) -> None:
+    """From the first wrong row on."""
+    refuse_false_comfort(planned.incident, PLANNED)
+    planned.answers()
+
+    with pytest.raises(Refused, match=r"cannot be told as planned work.*Nothing was sent"):
+        refuse_false_comfort(planned.incident, PLANNED)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(is_over: bool) -> None:
+    """Not that the table was under review: it was not."""
+    template = scan(CONTENT / "messages")[PLANNED]
+
+    text = render(template, example(PLANNED).model_copy(update={"planned_is_over": is_over}))
+
+    assert "You need not do anything." in text
+    assert "review" not in text
+    assert ("no new rows come" in text) is not is_over
