@@ -110,6 +110,15 @@ def taken_back(incident: Incident) -> Entry | None:
     return None if is_trusted else last_taken_back(incident)
 
 
+def has_changed_anything(incident: Incident) -> bool:
+    """Whether a step was carried out that changes main or the job, whatever became of it."""
+    return any(
+        ended.how == "done" and view.proposal.effects[index].kind in _MOVE_MAIN | _MOVE_JOB
+        for view in incident.proposals.values()
+        for index, ended in view.done.items()
+    )
+
+
 def _says_something(incident: Incident, proof: Verified) -> bool:
     """Whether a proof says anything of main: not of a branch, nor where neither main nor the job was touched, as by
     the undo of a tag."""

@@ -99,6 +99,8 @@ class NoticeFacts(Documented):
     """What a responder adds to this very notice: what was wrong with an earlier one, or when a backfill runs."""
     stage: Stage
     """How far the responders are."""
+    is_changed: bool
+    """Whether a step of a recovery has changed the table's main line or its job, whatever became of it."""
     cause: str | None
     """The diagnosis as half a sentence (`the job was restored from …`); None before there is one."""
     affected: Affected | None

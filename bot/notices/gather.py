@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.domain.contract import TableContract
-from bot.domain.execution import ProposalState
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
@@ -14,7 +14,7 @@ from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
 from bot.domain.savepoint_told import planned_work_is_over
 from bot.domain.table import TableState
-from bot.domain.waterline import last_taken_back
+from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of
 from bot.notices.backfilling import backfill_of
@@ -63,6 +63,7 @@ def facts_for(
         summary=incident.opened.summary,
         words=words,
         stage=stage,
+        is_changed=has_changed_anything(incident),
         cause=decisive[0].title if decisive is not None else None,
         affected=affected,
         trusted=_trusted(incident, table),
@@ -174,12 +175,17 @@ def _stage(incident: Incident) -> Stage:
     match view.state if view else None:
         case ProposalState.EXECUTING | ProposalState.UNKNOWN:
             return "executing"
-        case ProposalState.APPLIED:
+        case ProposalState.APPLIED if view is not None and not _has_failed(view):
             return "verifying"
         case ProposalState.PROPOSED | ProposalState.HELD | ProposalState.APPROVED:
             return "proposed"
         case _:
             return "diagnosed" if incident.diagnosis and incident.diagnosis.decisive else "investigating"
+
+
+def _has_failed(view: ProposalView) -> bool:
+    """Whether its proof has not made the table trusted; a repair that is proven on a branch is still to come."""
+    return view.verified is not None and (view.verified.branch is None or not view.verified.passed)
 
 
 def _proofs(incident: Incident) -> tuple[str, ...]:

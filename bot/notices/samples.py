@@ -203,6 +203,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 summary="Revenue <doubled> & more" if full else "",
                 words=WORDS if full else "",
                 stage=stage,
+                is_changed=stage in ("executing", "verifying", "proven"),
                 cause="the job was restored from an older savepoint" if full else None,
                 affected=affected,
                 trusted=trusted,

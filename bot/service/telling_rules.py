@@ -8,7 +8,6 @@ from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
-from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.remedy import Remedy
@@ -118,8 +117,8 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
     if kind != "no_action_needed":
         return
     for view in incident.proposals.values():
-        moves = any(isinstance(effect, MoveTable | PublishBranch) for effect in view.proposal.effects)
-        if moves and view.state is ProposalState.APPLIED:
+        done = (view.proposal.effects[index] for index, ended in view.done.items() if ended.how == "done")
+        if any(isinstance(effect, MoveTable | PublishBranch) for effect in done):
             raise Refused(
                 "Consumers cannot be told that nothing is wrong.",
                 f"This notice says that no row was changed or taken back; “{view.proposal.title}” has moved main.",

@@ -1,0 +1,246 @@
+"""Incidents that no story foresaw: what may happen next, by the record's own rules, and the table that goes with it."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+from bot.domain import entries as e
+from bot.domain.approval import Approval
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import CannotTell, Diagnosis, ModeResult
+from bot.domain.effects import Effect, MoveTable, PublishBranch, StartJob
+from bot.domain.evidence import Verdict
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.findings import DuplicatesFinding, GapsFinding
+from bot.domain.ids import CheckpointId, ProposalId
+from bot.domain.ledger import Ledger, LedgerRow
+from bot.domain.notice import Notice
+from bot.domain.partitions import PartitionField, TouchedPartitions
+from bot.domain.review_entries import ContractPatch
+from bot.domain.table import HeadMove, TableState
+from bot.domain.waterline import owed_waterline
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
+from tests.incidents import Story
+from tests.notices.notebook import Notebook
+from tests.published import MENDED, table_published, table_rewound
+
+SECRET = "ACME"
+CONTRACT = TableContract(key=("customer", "order_id"), position="pos", event_time="event_time", redacted=("customer",))
+_FIELDS = tuple(
+    PartitionField(words=words, name=name, type="string")
+    for words, name in (("truncate[3](customer)", "customer_trunc"), ("region", "region"), ("day(event_time)", "day"))
+)
+_S = ProposalState
+_OVER = (_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED, _S.APPLIED)
+Move = Callable[[], object]
+
+
+class Course:
+    """One incident and its table, a step at a time."""
+
+    def __init__(self, *, trusted: bool = True) -> None:
+        self.story = Story(Notebook()).opens(trusted=orders.GOOD if trusted else None)
+        self._made = 0
+        self._main = "damaged"
+
+    @property
+    def table(self) -> TableState:
+        """As the effects that are done left it; partitioned by a hidden column, another one, and time."""
+        words = tuple(field.words for field in _FIELDS)
+        named = {"partitioning": words, "specs": {1: words}, "spec_fields": {1: _FIELDS}}
+        found = {"damaged": orders.table_state, "published": table_published}.get(self._main, table_rewound)()
+        if self._main == "brought-back":
+            moved = HeadMove(at=self.story.now, snapshot_id=orders.HEAD)
+            found = found.model_copy(update={"head": orders.HEAD, "head_moves": (*found.head_moves, moved)})
+        return found.model_copy(update=named)
+
+    def moves(self) -> dict[str, Move]:
+        """What may come next."""
+        return self.acts() | dict(self._looks())
+
+    def acts(self) -> dict[str, Move]:
+        """Of that, what may be done about a proposal."""
+        incident = self.story.incident
+        return dict(self._about(incident.current_proposal)) if incident.is_open else {}
+
+    def _looks(self) -> Iterator[tuple[str, Move]]:
+        story = self.story
+        if not story.incident.is_open:
+            yield "corrects", lambda: self._tells("correction")
+            return
+        yield "ledger", lambda: story.draws_the_ledger(ledger(whole=True))
+        yield "older ledger", lambda: story.draws_the_ledger(ledger(whole=False))
+        yield "twice", lambda: self._counts(Verdict.CONFIRMED)
+        yield "clean", lambda: self._counts(Verdict.RULED_OUT)
+        yield "unclear", lambda: self._counts(Verdict.INCONCLUSIVE)
+        yield "gaps", self._gaps
+        yield "fails", story.fails
+        yield "named", story.diagnoses
+        yield "not named", self._cannot_tell
+        yield "severity", self._severity
+        for kind in ("first_warning", "update", "recovered"):
+            yield f"tells {kind}", lambda kind=kind: self._tells(kind)
+        yield "reviews", story.reviews
+        yield "reviews with a patch", self._patches
+        yield "closes", story.closes
+
+    def _about(self, view: ProposalView | None) -> Iterator[tuple[str, Move]]:
+        if view is None or view.state in _OVER:
+            for name, effects in self._effects().items():
+                yield f"proposes {name}", lambda effects=effects: self._proposes(effects)
+        if view is None:
+            return
+        match view.state:
+            case _S.PROPOSED | _S.HELD:
+                yield "approves", lambda: self._approves(view)
+                yield "rejects", lambda: self._ends(view, "rejected")
+                yield "expires", lambda: self._ends(view, "expired")
+            case _S.APPROVED:
+                yield "begins", lambda: self._begins(view)
+                yield "is carried out", lambda: self._carries_out(view)
+                yield "superseded", lambda: self._ends(view, "superseded")
+            case _S.EXECUTING:
+                yield "goes on", lambda: self._goes_on(view)
+                yield "refused", lambda: self._breaks(view, "refused")
+                yield "unknown", lambda: self._breaks(view, "unknown")
+            case _S.APPLIED if view.verified is None:
+                yield "proven", lambda: self._verifies(view, passed=True)
+                yield "not proven", lambda: self._verifies(view, passed=False)
+
+    def _effects(self) -> dict[str, tuple[Effect, ...]]:
+        if self._main == "damaged":
+            publish = PublishBranch(
+                table=orders.TABLE, branch="r-1", base=orders.HEAD, head=MENDED, keep_head_as="left", drop_branch=True
+            )
+            start = StartJob(job=orders.JOB, path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10))
+            return {"rewind": rewind(self.story.now).effects, "repair": (publish,), "job": (start,)}
+        if self._main == "rewound":
+            return {"undo": (MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2"),)}
+        return {}
+
+    def _proposes(self, effects: tuple[Effect, ...]) -> None:
+        self._made += 1
+        made = rewind(self.story.now)
+        moves = any(isinstance(effect, MoveTable) for effect in effects)
+        preview = made.preview if moves else made.preview.model_copy(update={"commits": 0, "rows": 0})
+        changes = {"id": ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{self._made:03}"), "effects": effects, "preview": preview}
+        self.story.says(e.ProposalMade(step=None, proposal=made.model_copy(update=changes)), by=ANA)
+
+    def _approves(self, view: ProposalView) -> None:
+        given = Approval(by=BEN, at=self.story.now, digest=view.proposal.digest)
+        self.story.says(e.ProposalApproved(proposal=view.proposal.id, approval=given, complete=True), by=BEN)
+
+    def _ends(self, view: ProposalView, how: str) -> None:
+        ended = {"proposal": view.proposal.id, "how": how, "reason": "Not now."}
+        self.story.says(e.ProposalEnded.model_validate(ended), by=BEN)
+
+    def _begins(self, view: ProposalView) -> None:
+        self.story.says(e.ExecutionStarted(proposal=view.proposal.id), by=BEN)
+        self._settles()
+
+    def _goes_on(self, view: ProposalView) -> None:
+        """The next effect, or the end."""
+        proposal, index = view.proposal, view.next_effect
+        if index is None:
+            self.story.says(e.ExecutionEnded(proposal=proposal.id, outcome="applied", sentence="It is done."))
+        else:
+            match proposal.effects[index]:
+                case MoveTable(to=orders.GOOD):
+                    self._main = "rewound"
+                case MoveTable():
+                    self._main = "brought-back"
+                case PublishBranch():
+                    self._main = "published"
+            self.story.says(e.EffectStarted(proposal=proposal.id, index=index, expected_head=orders.HEAD))
+            self.story.says(e.EffectEnded(proposal=proposal.id, index=index, how="done", detail="Done."))
+        self._settles()
+
+    def _carries_out(self, view: ProposalView) -> None:
+        """From the beginning to the end."""
+        self._begins(view)
+        while (now := self.story.incident.current_proposal) is not None and now.state is _S.EXECUTING:
+            self._goes_on(now)
+
+    def _breaks(self, view: ProposalView, how: str) -> None:
+        if view.next_effect is None:
+            return
+        proposal, index = view.proposal.id, view.next_effect
+        self.story.says(e.EffectStarted(proposal=proposal, index=index))
+        ended = {"proposal": proposal, "index": index, "how": how, "detail": "Nobody knows."}
+        self.story.says(e.EffectEnded.model_validate(ended))
+        outcome = {"proposal": proposal, "outcome": how, "sentence": "It ended early."}
+        self.story.says(e.ExecutionEnded.model_validate(outcome))
+        self._settles()
+
+    def _verifies(self, view: ProposalView, *, passed: bool) -> None:
+        head = MENDED if self._main == "published" else HEAD_AFTER
+        back = self._main in ("brought-back", "damaged")
+        proof = e.Verified(
+            proposal=view.proposal.id, passed=passed, evidence=(), head=orders.HEAD if back else head,
+            checks=(e.Check(name="no duplicates", passed=passed, sentence="Every order id lives once."),),
+            moves_waterline="under-review" if back else "trusted",
+        )  # fmt: skip
+        self.story.says(proof)
+        self._settles()
+
+    def _settles(self) -> None:
+        """The waterline goes where the record asks for it, as the duties see to."""
+        owed, now = owed_waterline(self.story.incident), self.story.incident.waterline
+        if owed is not None and (now is None or (owed.status, owed.snapshot) != (now.status, now.snapshot)):
+            self.story.says(owed)
+
+    def _counts(self, verdict: Verdict) -> None:
+        keys = 200 if verdict is Verdict.CONFIRMED else 0
+        found = DuplicatesFinding(rows_checked=900, keys=keys, extra_rows=keys, pairs=())
+        self.story.answers(
+            verdict=verdict, finding=None if verdict is Verdict.INCONCLUSIVE else found,
+            columns=("customer", "order_id", "copies"), rows=((SECRET, "4711", "2"),) if keys else (),
+        )  # fmt: skip
+
+    def _gaps(self) -> None:
+        gaps = GapsFinding(lowest=1, highest=900, positions=890, missing=10, gaps=())
+        self.story.answers("missing_positions", finding=gaps, columns=(), rows=())
+
+    def _cannot_tell(self) -> None:
+        told = ModeResult(mode=F18, examined=CannotTell(missing=("The positions of the source.",)))
+        self.story.says(e.Diagnosed(diagnosis=Diagnosis(results=(told,))))
+
+    def _severity(self) -> None:
+        before = self.story.incident.severity
+        after = {"sev1": "sev2", "sev2": "sev3", "sev3": "sev1"}[before]
+        changed = {"before": before, "severity": after, "reason": "Finance <reads> it."}
+        self.story.says(e.SeverityChanged.model_validate(changed), by=ANA)
+
+    def _patches(self) -> None:
+        patch = ContractPatch(file="orders.odcs.yaml", diff="--- a\n+++ b\n-x: 1\n+x: 2\n", changes=("Promise x.",))
+        line = e.Finding(
+            contract="table", term="One row per key.", observed="200 keys live twice.", holds=False, action="Upsert."
+        )
+        self.story.says(e.ReviewOpened(findings=(line,), patch=patch), by=ANA)
+
+    def _tells(self, kind: str) -> None:
+        incident = self.story.incident
+        earlier = [view for view in incident.notices.values() if view.notice.kind == kind]
+        notice = Notice(
+            kind=kind, revision=len(earlier) + 1, consumer="revenue_daily", channel=CHANNEL, text="*x*",
+            severity=incident.severity,
+        )  # fmt: skip
+        self.story.says(e.NoticeQueued(notice=notice))
+
+
+def ledger(*, whole: bool) -> Ledger:
+    """All commits with their times and partitions, the newest of run B only where it is `whole`."""
+    rows = [_placed(row) for row in orders.ledger().rows]
+    return Ledger(rows=tuple(rows if whole else rows[:-1]), readers_known=True)
+
+
+def _placed(row: LedgerRow) -> LedgerRow:
+    values = (("truncate[3](customer)", SECRET), ("region", "EU"), ("day(event_time)", "2026-11-03"))
+    return row.model_copy(
+        update={
+            "event_from": row.committed_at,
+            "event_until": row.committed_at + timedelta(seconds=59),
+            "spec_ids": (1,),
+            "partitions": tuple(TouchedPartitions(field=field, values=(value,)) for field, value in values),
+        }
+    )

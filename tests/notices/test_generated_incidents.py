@@ -1,0 +1,196 @@
+"""Every notice, over incidents that went any way the record allows: in each form within its limits, and never two
+words that cannot both be true."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slack_sdk.models.blocks import Block
+
+from bot.adapters.smtp import mail_of
+from bot.adapters.webhook import NoticePayload, payload_of
+from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
+from bot.domain.incident import Incident
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.notice import Address, Notice
+from bot.domain.reads import Consumer, FarRead, Kind, ReadRun
+from bot.domain.record import Record
+from bot.domain.told import NoticeView
+from bot.notices import NoticeFacts, data_of, facts_for, render, scan
+from bot.notices.lint import MOST_CHARACTERS
+from bot.ports.carriers import Parcel
+from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
+from bot.slack.blocks.notice import notice_message
+from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
+from tests import orders_table as orders
+from tests.decisions import HEAD_AFTER
+from tests.notices.generated import CONTRACT, SECRET, Course
+
+TEMPLATES = scan(Path(__file__).parents[2] / "messages")
+TITLES = {kind: template.title for kind, template in TEMPLATES.items()}
+AWAY = NotSeen(source="Lineage", reason="it did not answer", remedy="Look.")
+NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
+KINDS: list[Kind] = ["job", "agent", "dashboard", "person", "channel"]
+
+
+def read(snapshot: int | None, run: str = "run-1", consumer: str = "revenue_daily") -> ReadRun:
+    """Of this snapshot; None: the event does not say."""
+    return ReadRun.model_validate({"consumer": consumer, "run_id": run, "at": orders.NINE, "snapshot_id": snapshot})
+
+
+def far(snapshot: int) -> FarRead:
+    """Of what another run had computed from this snapshot."""
+    path = ("fraud_model", "scores")
+    told = {"consumer": "revenue_daily", "run_id": "far-1", "at": orders.NINE, "origin": "x", "path": path}
+    return FarRead.model_validate({**told, "snapshot_id": snapshot})
+
+
+READS = {
+    "nobody": Seen[ReadRun](source="Lineage", values=()),
+    "wrong": Seen[ReadRun](source="Lineage", values=(read(orders.HEAD), read(orders.HEAD - 1000))),
+    "right": Seen[ReadRun](source="Lineage", values=(read(orders.GOOD), read(HEAD_AFTER))),
+    "another": Seen[ReadRun](source="Lineage", values=(read(orders.HEAD, consumer="fraud_model"),)),
+    "silent": Seen[ReadRun](source="Lineage", values=(read(None),)),
+    "away": AWAY,
+}
+FAR = {
+    "nobody": Seen[FarRead](source="Lineage", values=()),
+    "wrong": Seen[FarRead](source="Lineage", values=(far(orders.HEAD),)),
+    "away": AWAY,
+}
+
+
+@st.composite
+def courses(draw: st.DrawFn) -> Course:
+    """An incident after some steps, each of which may follow the one before."""
+    course = Course(trusted=draw(st.integers(0, 4)) > 0)
+    for _ in range(draw(st.integers(0, 16))):
+        acts = course.acts()
+        moves = acts if acts and draw(st.booleans()) else course.moves()
+        moves[draw(st.sampled_from(sorted(moves)))]()
+    return course
+
+
+def may_be_sent(incident: Incident, kind: str) -> bool:
+    """Whether the rules of telling allow it now."""
+    try:
+        refuse_false_comfort(incident, kind)
+    except Refused:
+        return False
+    return incident.is_open or kind in AFTER_CLOSE
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    course=courses(),
+    reads=st.sampled_from(sorted(READS)),
+    through=st.sampled_from(sorted(FAR)),
+    audience=st.sampled_from(KINDS),
+)
+def test_every_notice_of_every_incident_holds(course: Course, reads: str, through: str, audience: Kind) -> None:
+    """Rendered without an unknown variable, within each way's limits, without a hidden value or a contradiction."""
+    incident, table = course.story.incident, course.table
+    consumer = Consumer(name="revenue_daily", channel="C0REVENUE1", kind=audience)
+    for kind in TEMPLATES:
+        if not may_be_sent(incident, kind):
+            continue
+        facts = facts_for(
+            incident, consumer, table, READS[reads], FAR[through], kind=kind, contract=CONTRACT, now=NOW,
+            next_update_minutes=30, words="Words of a <responder>.", titles=TITLES,
+        )  # fmt: skip
+        text = render(TEMPLATES[kind], facts)
+        notice = Notice(
+            kind=kind, revision=1, consumer=consumer.name, channel="C0REVENUE1", text=text,
+            title=TEMPLATES[kind].title, answers=TEMPLATES[kind].answers, severity=incident.severity,
+            data=data_of(facts, kind),
+        )  # fmt: skip
+
+        in_slack(incident, notice)
+        by_other_ways(incident, notice)
+        agrees_with_the_record(kind, text, incident)
+        asks_for_one_thing(kind, text, facts)
+
+
+def in_slack(incident: Incident, notice: Notice) -> None:
+    """Whole, in one message."""
+    text, blocks = notice_message(incident, NoticeView(notice=notice, key="k", queued_at=NOW, seq=1))
+    assert text == notice.text
+    assert len(text) <= MOST_CHARACTERS
+    assert len(blocks) <= MESSAGE_BLOCKS
+    assert not is_cut(blocks)
+    assert all(len(each) <= SECTION_TEXT for each in sections(blocks))
+
+
+def sections(blocks: list[Block]) -> list[str]:
+    """Texts of the sections."""
+    return [block["text"]["text"] for block in map(Block.to_dict, blocks) if block["type"] == "section"]
+
+
+def by_other_ways(incident: Incident, notice: Notice) -> None:
+    """The same words by mail, webhook and file; no hidden value anywhere."""
+    parcel = Parcel(
+        key="k", notice=notice, address=Address(by="email", to="a@acme.example"), incident=incident.id,
+        table=orders.TABLE, private=False, number=1, may_be_there=False, at=NOW,
+    )  # fmt: skip
+    mail, payload = mail_of(parcel, "waterline@acme.example"), payload_of(parcel)
+    plain = mail.get_body(("plain",))
+    assert plain is not None
+    assert plain.get_content().strip()
+    assert "\n" not in mail["Subject"]
+    assert NoticePayload.model_validate_json(payload.model_dump_json()) == payload
+    assert SECRET not in str(mail) + payload.model_dump_json() + json.dumps(notice.text)
+    assert "<responder>" not in notice.text
+
+
+def agrees_with_the_record(kind: str, text: str, incident: Incident) -> None:
+    """No sentence that the record denies."""
+    view = incident.current_proposal
+    is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
+    if is_proven:
+        assert "under review" not in text.replace("was under review", ""), (kind, text)
+        assert "do not rely" not in text, (kind, text)
+        assert "being proven" not in text, (kind, text)
+    else:
+        assert "proven again" not in text, (kind, text)
+        assert "read the table again, pinned or not" not in text
+    if carried_out(incident, MoveTable, PublishBranch, StopJob, StartJob):
+        assert "Nothing has been changed" not in text, (kind, text)
+        assert "Nothing is changed yet" not in text, (kind, text)
+    if carried_out(incident, MoveTable, PublishBranch):
+        assert "No row was changed or taken back" not in text, (kind, text)
+    if view is not None and view.verified is not None:
+        assert "proving" not in text, (kind, text)
+        assert "being proven" not in text, (kind, text)
+    if view is None or view.state not in (ProposalState.PROPOSED, ProposalState.HELD):
+        assert "waits for approval" not in text, (kind, text)
+        assert "before it is approved" not in text, (kind, text)
+
+
+def asks_for_one_thing(kind: str, text: str, facts: NoticeFacts) -> None:
+    """Nobody is asked to run again and told to do nothing; nothing follows a last word."""
+    if "You need not do anything" in text and kind != "review_published":
+        assert facts.rerun.needed is False
+        assert "lease run again" not in text
+        assert "What to compute again" not in text
+    if "Please run again" in text:
+        assert facts.rerun.needed is True
+    if "The cause is not known yet" in text:
+        assert "We know what happened" not in text
+    if "last message" in text:
+        assert "*Next word*" not in text
+        assert facts.next_word_at is None
+    if facts.trusted is not None and facts.affected is not None and facts.stage == "proven":
+        assert facts.trusted.snapshot_id not in facts.affected.snapshots or not facts.affected.taken_back
+
+
+def carried_out(incident: Incident, *kinds: type[Record]) -> bool:
+    """Whether any effect of these kinds was done."""
+    return any(
+        ended.how == "done" and isinstance(view.proposal.effects[index], kinds)
+        for view in incident.proposals.values()
+        for index, ended in view.done.items()
+    )
