@@ -45,6 +45,9 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     elif unclear:
         verdict = Verdict.INCONCLUSIVE
         headline = f"No run is known to have read above {short(trusted)}, but {_unclear(unclear)}."
+    elif looked.unread:
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"No run is known to have read above {short(trusted)}, but {looked.unread}."
     else:
         verdict = Verdict.RULED_OUT
         runs = counted(finding.runs_checked, "observed run")

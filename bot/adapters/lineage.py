@@ -1,20 +1,23 @@
 """Who read which snapshot: a file of OpenLineage events (one JSON a line), and several sources as one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 from pydantic import ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, reads_in, united
+from bot.adapters.lineage_events import LineageEvent, is_before, reads_in, united
 from bot.domain.errors import CouldNotLook
+from bot.domain.looked import Part, unread_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 from bot.ports import ReadEvents
 
 _log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 class AllLineage:
@@ -34,9 +37,12 @@ class AllLineage:
             )
         told: list[ReadRun] = []
         failed: list[CouldNotLook] = []
+        unread: list[str] = []
         for source in self._sources:
             try:
-                told += source.reads(table, since)
+                these = source.reads(table, since)
+                told += these
+                unread += [what] if (what := unread_in(these)) else []
             except CouldNotLook as error:
                 failed.append(error)
         found = united(told)
@@ -48,20 +54,21 @@ class AllLineage:
                 f"The others tell of {len(found)} read(s). {' '.join(error.found for error in failed)}",
                 " ".join(dict.fromkeys(error.remedy for error in failed)),
             )
-        return found
+        return _part(found, unread)
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. A way that leads through runs of two sources is not seen; one source that fails fails all."""
-        found = [far for source in self._sources for far in source.downstream(table, since)]
-        return tuple(dict.fromkeys(sorted(found, key=lambda far: (far.distance, far.at, far.run_id))))
+        told = [source.downstream(table, since) for source in self._sources]
+        found = sorted((far for each in told for far in each), key=lambda far: (far.distance, far.at, far.run_id))
+        return _part(dict.fromkeys(found), [what for each in told if (what := unread_in(each))])
 
 
 class OpenLineageFile:
     """Reads the whole file at each look.
 
-    A line that cannot be read does not hide the others. But when nothing was found *and* lines could not be
-    read, that is "could not look", never "nobody read it". The last line may be half written: it is left
-    out silently.
+    A line that cannot be read does not hide the others, and is counted beside them: who is not among them may be in
+    it. When nothing was found *and* lines could not be read, that is "could not look", never "nobody read it". The
+    last line may be half written: it is left out silently, as is one that tells a time before the look.
     """
 
     def __init__(self, path: Path, catalog: str) -> None:
@@ -70,7 +77,7 @@ class OpenLineageFile:
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. Raises CouldNotLook."""
-        events, bad = self._events()
+        events, bad = self._events(since)
         told = reads_in(events, table, self._catalog, since)
         if bad:
             _log.warning("lineage events could not be read", path=str(self._path), lines=bad[:20], count=len(bad))
@@ -81,14 +88,19 @@ class OpenLineageFile:
                     f"the first is line {bad[0]}.",
                     "Repair or remove these lines, then look again.",
                 )
-        return told
+        return _part(told, self._unread(bad))
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port. Lines that cannot be read hide no others. Raises CouldNotLook."""
-        return downstream_in(self._events()[0], table, self._catalog, since)
+        """See the port. Raises CouldNotLook."""
+        events, bad = self._events(since)
+        return _part(downstream_in(events, table, self._catalog, since), self._unread(bad))
 
-    def _events(self) -> tuple[list[LineageEvent], list[int]]:
-        """The readable events, and the numbers of the lines that are none."""
+    def _unread(self, bad: list[int]) -> list[str]:
+        lines = "1 line" if len(bad) == 1 else f"{len(bad):,} lines"
+        return [f"{lines} of {self._path.name} could not be read, the first is line {bad[0]}"] if bad else []
+
+    def _events(self, since: datetime) -> tuple[list[LineageEvent], list[int]]:
+        """The readable events, and the numbers of the lines that are none and may be of after `since`."""
         events: list[LineageEvent] = []
         bad: list[int] = []
         try:
@@ -99,7 +111,7 @@ class OpenLineageFile:
                     try:
                         events.append(LineageEvent.model_validate_json(line))
                     except ValidationError:
-                        if line.endswith(b"\n"):
+                        if line.endswith(b"\n") and not is_before(line, since):
                             bad.append(number)
         except OSError as error:
             raise CouldNotLook(
@@ -108,3 +120,7 @@ class OpenLineageFile:
                 "Check `lineage.events` in the configuration, and that the file is readable here.",
             ) from error
         return events, bad
+
+
+def _part(values: Iterable[T], unread: Sequence[str]) -> tuple[T, ...]:
+    return Part.of(values, "; ".join(unread)) if unread else tuple(values)

@@ -1,10 +1,11 @@
 """What OpenLineage events say of reads: which run, when, and of which snapshot; pure."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field, JsonValue
 
 from bot.domain.ids import SnapshotId
 from bot.domain.reads import ReadRun
@@ -90,6 +91,15 @@ class LineageEvent(BaseModel):
         parent = self.run.facets.parent if self.run.facets else None
         is_part = parent is not None and self.job.name.startswith(f"{parent.job.name}.")
         return parent.job.name if parent is not None and is_part else self.job.name
+
+
+def is_before(event: bytes | JsonValue, since: datetime) -> bool:
+    """Whether what cannot be read as an event tells at least that it was made before this moment."""
+    try:
+        told = json.loads(event) if isinstance(event, bytes) else event
+        return isinstance(told, dict) and datetime.fromisoformat(str(told["eventTime"])) < since
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime) -> tuple[ReadRun, ...]:

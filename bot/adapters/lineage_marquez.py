@@ -6,6 +6,7 @@ event of the time is read and those of the table are kept.
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import httpx
 import stamina
@@ -13,13 +14,15 @@ import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.adapters.lineage_events import LineageEvent, is_before, reads_in
 from bot.adapters.lineage_kept import kept_answers
 from bot.domain.errors import CouldNotLook
+from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 
 _log = structlog.get_logger(__name__)
+T = TypeVar("T")
 PAGE = 500
 MAX_EVENTS = 100_000
 """More would take minutes; then the look is given up, and that is said."""
@@ -62,7 +65,7 @@ class Marquez:
         """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
         "could not look"."""
         bodies = list(self._events(since)) if self._tape is not None else self._events(since)
-        events, bad = _readable(bodies)
+        events, bad = _readable(bodies, since)
         if self._tape is not None:
             address, kept = kept_answers(self.url + _PATH, self._catalog, bodies, table, since)
             self._tape[address] = kept
@@ -75,11 +78,16 @@ class Marquez:
                     f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
                     "Look which producer sends them, then look again.",
                 )
-        return told
+        return self._beside(told, bad)
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. Raises CouldNotLook."""
-        return downstream_in(_readable(self._events(since))[0], table, self._catalog, since)
+        events, bad = _readable(self._events(since), since)
+        return self._beside(downstream_in(events, table, self._catalog, since), bad)
+
+    def _beside(self, told: tuple[T, ...], bad: int) -> tuple[T, ...]:
+        events = "1 event" if bad == 1 else f"{bad:,} events"
+        return Part.of(told, f"{events} of Marquez at {self.url} could not be read") if bad else told
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
         """Every event at or after `since`, oldest first: what arrives while we read comes last and is not skipped.
@@ -140,13 +148,13 @@ class Marquez:
         )
 
 
-def _readable(bodies: Iterable[JsonValue]) -> tuple[list[LineageEvent], int]:
-    """The readable events, and how many are not."""
+def _readable(bodies: Iterable[JsonValue], since: datetime) -> tuple[list[LineageEvent], int]:
+    """The readable events, and how many are not and may be of after `since`."""
     events: list[LineageEvent] = []
     bad = 0
     for body in bodies:
         try:
             events.append(LineageEvent.model_validate(body))
         except ValidationError:
-            bad += 1
+            bad += not is_before(body, since)
     return events, bad

@@ -24,14 +24,17 @@ FarReads = Seen[FarRead] | NotSeen
 
 
 def reading_of(consumer: Consumer, affected: tuple[Snapshot, ...], reads: Reads, far: FarReads) -> Reading:
-    """`NotObserved` only when lineage answered and every run of this consumer names its snapshot."""
+    """`NotObserved` only when lineage answered, every event could be read, and every run of this consumer names its
+    snapshot."""
     if isinstance(reads, NotSeen):
         return ReadersUnknown(source=reads.source, reason=reads.reason)
     if consumer.kind == "channel":
+        readers = observed_readers((), affected, reads, far)
+        if not readers and (unread := _unread(reads, far)):
+            return ReadersUnknown(source=reads.source, reason=unread)
         return ManyReaders(
             consumers=tuple(
-                ConsumerRuns(consumer=each.consumer, runs=each.runs, distance=each.distance)
-                for each in observed_readers((), affected, reads, far)
+                ConsumerRuns(consumer=each.consumer, runs=each.runs, distance=each.distance) for each in readers
             )
         )
     ids = {s.snapshot_id for s in affected}
@@ -47,6 +50,8 @@ def reading_of(consumer: Consumer, affected: tuple[Snapshot, ...], reads: Reads,
         return ReadersUnknown(source=reads.source, reason=_nameless(silent))
     if isinstance(far, NotSeen):
         return ReadersUnknown(source=far.source, reason=far.reason)
+    if unread := _unread(reads, far):
+        return ReadersUnknown(source=reads.source, reason=unread)
     return NotObserved(runs_seen=len({run.run_id for run in theirs}))
 
 
@@ -74,8 +79,15 @@ def why_unknown(affected: tuple[Snapshot, ...], reads: Reads, far: FarReads) -> 
     for looked in (reads, far):
         if isinstance(looked, NotSeen):
             return f"{looked.source}: {looked.reason}"
+        if looked.unread:
+            return f"{looked.source}: {looked.unread}"
     silent = _silent(list(reads.values), affected)
     return _nameless(silent) if silent else None
+
+
+def _unread(*looked: Reads | FarReads) -> str | None:
+    """What could not be read of sources that answered; a reader may be in it."""
+    return next((each.unread for each in looked if not isinstance(each, NotSeen) and each.unread), None)
 
 
 def _above(reads: list[ReadRun], affected: tuple[Snapshot, ...]) -> ReadAbove:

@@ -69,7 +69,8 @@ def checked(
             return told.model_copy(update={"found": "unknown", "reason": far.reason})
         since = _since(turn, good, name, far)
     if not since:
-        return told
+        unread = reads.unread or (None if isinstance(far, NotSeen) else far.unread)
+        return told.model_copy(update={"found": "unknown", "reason": unread}) if unread else told
     best = max(since, key=lambda run: (run.snapshot_id in good, run.snapshot_id is not None, run.at))
     how = "good" if best.snapshot_id in good else "unnamed" if best.snapshot_id is None else "wrong"
     return told.model_copy(

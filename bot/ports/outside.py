@@ -246,10 +246,12 @@ class ReadEvents(Protocol):
     """Lineage: which consumer run read which snapshot."""
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """Runs that read the table after `since` (exclusive), oldest first. Raises CouldNotLook."""
+        """Runs that read the table after `since` (exclusive), oldest first; a `Part` of them where further events could
+        not be read. Raises CouldNotLook."""
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """Runs that read what those runs had written, and what came of that, nearest first. Raises CouldNotLook."""
+        """Runs that read what those runs had written, and what came of that, nearest first; a `Part` as of `reads`.
+        Raises CouldNotLook."""
 
 
 class EvidenceRunner(Protocol):

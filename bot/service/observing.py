@@ -11,7 +11,7 @@ from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.ids import TableName, short_job
-from bot.domain.looked import NotSeen, Seen
+from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
@@ -173,14 +173,17 @@ def _with_past(live: Seen[JobRun] | NotSeen, job: str, history: PastRuns) -> See
 
 def _look(source: str, ask: Callable[[], tuple[T, ...]]) -> Seen[T] | NotSeen:
     try:
-        return Seen(source=source, values=ask())
+        values = ask()
+        return Seen(source=source, values=tuple(values), unread=unread_in(values))
     except CouldNotLook as error:
         return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
 
 
 def _typed(looked: Seen[T] | NotSeen, kind: type[T]) -> Seen[T] | NotSeen:
     """The same with the concrete type, so that it can be kept as JSON and read back."""
-    return looked if isinstance(looked, NotSeen) else Seen[kind](source=looked.source, values=looked.values)  # type: ignore[valid-type]
+    if isinstance(looked, NotSeen):
+        return looked
+    return Seen[kind](source=looked.source, values=looked.values, unread=looked.unread)  # type: ignore[valid-type]
 
 
 def _not_configured(source: str, reason: str) -> NotSeen:

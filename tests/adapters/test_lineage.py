@@ -9,6 +9,7 @@ import pytest
 
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.domain.errors import CouldNotLook
+from bot.domain.looked import unread_in
 from bot.domain.table import TableState
 from tests.adapters.conftest import NOON
 
@@ -195,3 +196,21 @@ def test_one_source_that_is_down_makes_the_readers_unknown(tmp_path: Path) -> No
 
     with pytest.raises(CouldNotLook, match="The others tell of 1 read"):
         AllLineage([up, OpenLineageFile(tmp_path / "gone", "lake")]).reads(TABLE, AGES_AGO)
+
+
+def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
+    """Near and far: whoever is not among the reads may be in the lines that are none; old lines are not."""
+    old = json.dumps({"eventTime": (NOON - timedelta(days=3)).isoformat(), "run": {}})
+    source = written(file, old, "{broken", event(scanned(BY_NAME, 7)))
+
+    near = AllLineage([source]).reads(TABLE, NOON - timedelta(days=1))
+    far = AllLineage([source]).downstream(TABLE, NOON - timedelta(days=1))
+
+    assert [read.snapshot_id for read in near] == [7]
+    assert far == ()
+    assert unread_in(near) == unread_in(far) == "1 line of events.jsonl could not be read, the first is line 2"
+
+
+def test_where_every_line_is_an_event_nothing_is_unread(file: Path) -> None:
+    """The rest of the time."""
+    assert unread_in(AllLineage([written(file, event(scanned(BY_NAME, 7)))]).reads(TABLE, AGES_AGO)) is None
