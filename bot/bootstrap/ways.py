@@ -14,6 +14,7 @@ from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.held_timers import HeldTimers
+from bot.service.late_readers import LateReaders
 from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
 
@@ -34,6 +35,9 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     stack.callback(courier.close)
     courier.start()
     Reruns(services.store, services.observer, services.background, services.clock, built.timers).start()
+    LateReaders(
+        services.store, services.observer, services.telling, services.background, services.clock, built.timers
+    ).start()
     HeldTimers(services.store, services.holding, services.background, built.timers).start()
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 

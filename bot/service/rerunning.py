@@ -1,7 +1,6 @@
 """Looks in lineage for the runs of consumers who say that they ran again: at once, and now and then for a day."""
 
 from datetime import datetime, timedelta
-from functools import partial
 
 from bot.domain.entries import Body, RerunChecked
 from bot.domain.errors import CouldNotLook, UnknownTable
@@ -16,50 +15,32 @@ from bot.notices.reruns import checked, ran_itself, turn_before
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
+from bot.service.looks import LOOKS, Looks
 from bot.service.observing import Observer
 
-LOOKS = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 6 * 60, 24 * 60))
-"""After an answer it is looked again then: lineage comes when a run has ended, or later. One look serves all answers of
-an incident: the table's metadata, and the events since the oldest repair."""
-FOLLOWED_EVERY_S = 20.0
-"""How soon it is seen what another process has put on record. A look is a minute after the answer or later."""
 _CLOCKS_DIFFER = timedelta(minutes=5)
 _WORK = "Looking in lineage for runs of consumers"
 _Pending = tuple[NoticeView, AnswerView]
 
 
 class Reruns:
-    """One timer an incident, set anew after each of its entries, after each look, and at the start.
-
-    Where this process did neither (another replica took the answer or made the look, and died; the record was away)
-    the next moment is found by `follow`.
-    """
+    """One look serves all answers of an incident: the table's metadata, and the events since the oldest repair."""
 
     def __init__(
         self, store: IncidentStore, observer: Observer, background: Background, clock: Clock, timers: Timers
     ) -> None:
         self._store = store
         self._observer = observer
-        self._background = background
         self._clock = clock
-        self._timers = timers
-        self._next: dict[IncidentId, datetime] = {}
-        """The moments of the timers that are set here and have not come."""
+        self.looks = Looks("reruns", _WORK, store, background, timers, self._due, self.settle)
 
     def start(self) -> None:
         """Set what is to come, and follow the journal from now on."""
-        self._store.on_change(self._set)
-        for incident in self._store.all():
-            self._set(incident.id)
-        self._timers.every("reruns", FOLLOWED_EVERY_S, self.follow)
+        self.looks.start()
 
     def follow(self) -> None:
-        """Set a timer where there is none or only a later one. A look that another replica may be at is not made
-        twice at once: what is set is the next moment."""
-        for incident in self._store.all():
-            due, known = self._due(incident, at_once=False), self._next.get(incident.id)
-            if due is not None and (known is None or due < known):
-                self._at(incident.id, due)
+        """Set what another process has put on record."""
+        self.looks.follow()
 
     def settle(self, incident_id: IncidentId) -> None:
         """Look for every answer that is still open; what is found as before is not written again."""
@@ -94,37 +75,11 @@ class Reruns:
             for view, answer in pending
         ]
 
-    def _set(self, incident_id: IncidentId, at_once: bool = True) -> None:
-        due = self._due(self._store.get(incident_id), at_once)
-        if due is not None:
-            self._at(incident_id, due)
-        else:
-            self._next.pop(incident_id, None)
-            self._timers.cancel(_key(incident_id))
-
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now = self._clock.now()
         return min(
             (due for _, answer in open_answers(incident) if (due := _next_look(answer, now, at_once))), default=None
         )
-
-    def _at(self, incident_id: IncidentId, due: datetime) -> None:
-        self._next[incident_id] = due
-        self._timers.at(_key(incident_id), due, partial(self._come, incident_id))
-
-    def _come(self, incident_id: IncidentId) -> None:
-        self._next.pop(incident_id, None)
-        self._background.submit(incident_id, _WORK, partial(self._look, incident_id))
-
-    def _look(self, incident_id: IncidentId) -> None:
-        try:
-            self.settle(incident_id)
-        finally:
-            self._set(incident_id, at_once=False)
-
-
-def _key(incident_id: IncidentId) -> str:
-    return f"reruns/{incident_id}"
 
 
 def open_answers(incident: Incident) -> list[_Pending]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from bot.domain.doubt import doubted_since, is_in_doubt
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import Body, NoticeQueued, NoticesHeld
+from bot.domain.entries import Body, NoticeQueued, NoticesHeld, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
@@ -50,7 +50,10 @@ def owes_withdrawal(incident: Incident) -> bool:
     if again is None or incident.is_private or not incident.is_open:
         return False
     cleared = max((view.seq for view in incident.notices.values() if view.notice.kind in ALL_CLEAR), default=0)
-    since = [entry for entry in incident.entries[cleared:] if entry.by == WATERLINE]
+    back = (
+        e.seq for e in incident.entries[cleared:] if isinstance(e.body, WaterlineMoved) and e.body.status != "trusted"
+    )
+    since = [entry for entry in incident.entries[next(back, cleared) :] if entry.by == WATERLINE]
     return 0 < cleared < again.seq and "correction" not in {_told_by(entry.body, incident) for entry in since}
 
 

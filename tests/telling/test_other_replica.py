@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.domain.entries import NoteAdded, NoticeAnswered
 from bot.service.incident_store import IncidentStore
-from bot.service.rerunning import LOOKS
+from bot.service.looks import LOOKS
 from tests.decisions import ANA
 from tests.slack.people import eventually
 from tests.telling.rerunning_world import DANA, World

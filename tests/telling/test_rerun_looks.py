@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.rerun_words import rerun_words
-from bot.service.rerunning import LOOKS
+from bot.service.looks import LOOKS
 from tests.slack.people import eventually
 from tests.telling.rerunning_world import World
 from tests.web.scene import Scene
@@ -77,7 +77,7 @@ def test_it_is_looked_at_once_and_then_by_the_clock(world: World) -> None:
     world.scene.clock.at += LOOKS[2] + timedelta(seconds=1)
     world.reads(world.scene.good)
 
-    world.reruns._look(world.scene.id)
+    world.reruns.looks.look(world.scene.id)
 
     assert [("none", ""), ("good", "r-1")] == world.checks
     assert (1, 2) == (looks, world.looks)
