@@ -3,7 +3,6 @@ names. Each is carried out through real effects on a real catalog, with a power 
 """
 
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,8 @@ from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState
 from bot.domain.proposal import Proposal
 from tests.actions.scene import Scene, carry_out
-from tests.actions.worlds import WORLDS, closed, made
+from tests.actions.worlds import WORLDS, closed, made, shown
+from tests.power_cut import killed
 
 OWN = os.environ.get("WATERLINE_ACTIONS", "").split()
 ACTIONS = scan(actions, OWN)
@@ -130,36 +130,14 @@ def _carried_out(folder: Path, name: str, world: str, cut: int | None) -> tuple[
     finally:
         closed(scene)
     if cut is not None:
-        assert _killed(lambda: carry_out(folder, cut)), f"no cut at {cut}"
+        assert killed(lambda: carry_out(folder, cut)), f"no cut at {cut}"
     carry_out(folder)
     carry_out(folder)
     scene = Scene(folder)
     try:
-        view, table = scene.view(proposal.id), scene.table
-        found: dict[str, object] = {
-            "state": view.state,
-            "effects": {index: ended.how for index, ended in view.done.items()},
-            "calls": scene.calls,
-            "alive": len(scene.alive),
-            "positions": scene.positions(),
-            "snapshots": len(table.snapshots),
-            "refs": sorted(ref.kind for ref in table.refs),
-            "whole record": scene.record.journal.verify(),
-        }
-        return found, scene.store.get(scene.incident).seq - before
+        return shown(scene, proposal.id), scene.store.get(scene.incident).seq - before
     finally:
         closed(scene)
-
-
-def _killed(work: Callable[[], None]) -> bool:
-    """Whether this work, in a process of its own, was ended by SIGKILL."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 def _answer(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:

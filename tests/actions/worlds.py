@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bot.domain.action import Plan
+from bot.domain.ids import ProposalId
 from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import job
@@ -49,6 +50,21 @@ def made(folder: Path, world: str) -> tuple[Scene, Plan]:
     folder.mkdir(parents=True, exist_ok=True)
     scene = Scene.made_in(folder)
     return scene, WORLDS[world](scene)
+
+
+def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:
+    """What the world and the record show after an execution."""
+    view, table = scene.view(proposal), scene.table
+    return {
+        "state": view.state,
+        "effects": {index: ended.how for index, ended in view.done.items()},
+        "calls": scene.calls,
+        "alive": len(scene.alive),
+        "positions": scene.positions(),
+        "snapshots": len(table.snapshots),
+        "refs": sorted(ref.kind for ref in table.refs),
+        "whole record": scene.record.journal.verify(),
+    }
 
 
 def closed(scene: Scene) -> None:

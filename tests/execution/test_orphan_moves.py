@@ -1,6 +1,5 @@
 """Orphan files that are put aside in part: what was moved is on record, and comes back."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,79 +8,18 @@ from typing import Any
 
 import pytest
 
-from bot.actions import remove_orphan_files, undo_proposal
-from bot.adapters.table_files import FolderOfTable
-from bot.domain.action import Plan
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import OrphanFilesFinding
-from bot.service.choosing import newest_that_did_anything, past_of
-from tests.actions.scene import Scene
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.execution import ProposalState
+from bot.service.choosing import past_of
+from tests.execution.orphans import Orphans
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS
-
-_DAYS_AGO = 1_700_000_000
-
-
-class Orphans:
-    """Three old files that nothing names, and their approved removal."""
-
-    def __init__(self, folder: Path) -> None:
-        self.scene = Scene.made_in(folder)
-        data = folder / "lake/sales/orders/data"
-        whole = next(data.glob("*.parquet"))
-        self.files = [data / f"left-{number}.parquet" for number in range(3)]
-        for file in self.files:
-            shutil.copy(whole, file)
-            os.utime(file, (_DAYS_AGO, _DAYS_AGO))
-        plan = self._plan(self.scene.plan())
-        found = OrphanFilesFinding(
-            files_listed=9, orphans=3, bytes=4, young=0, paths=tuple(f"file://{file}" for file in self.files)
-        )
-        plan = plan.model_copy(update={"case": plan.case.model_copy(update={"orphans": found})})
-        self.proposal = self.scene.approved(remove_orphan_files.propose(plan), plan).id
-        self.files_port = self.scene.observer.hands.files
-
-    def _plan(self, plan: Plan) -> Plan:
-        return plan.model_copy(update={"written_at": FolderOfTable().written_at})
-
-    @property
-    def there(self) -> list[bool]:
-        """Which of them are where they were."""
-        return [file.exists() for file in self.files]
-
-    @property
-    def view(self) -> ProposalView:
-        return self.scene.view(self.proposal)
-
-    def begins(self) -> None:
-        self.scene.executions.begin(self.scene.incident, self.proposal, by=self.view.proposal.proposed_by)
-
-    def carries_on(self) -> None:
-        self.scene.executions.carry_on(self.scene.incident, self.proposal)
-
-    def breaks_off_after_the_first(self) -> None:
-        """Storage goes away in the middle, once."""
-        move = self.files_port.move
-
-        def one(table: Any, moves: Any, note: str) -> Any:
-            self.files_port.move = move  # type: ignore[method-assign]
-            move(table, moves[:1], note)
-            raise OutcomeUnknown("Storage does not tell where a file is.", "", "")
-
-        self.files_port.move = one  # type: ignore[method-assign]
-
-    def undone(self) -> ProposalView:
-        """By a proposal of its own."""
-        meant = newest_that_did_anything(self.scene.store.get(self.scene.incident))
-        plan = self._plan(self.scene.plan(undoes=meant, number=2))
-        return self.scene.carries_out(undo_proposal.propose(plan), plan)
 
 
 @pytest.fixture
 def orphans(tmp_path: Path) -> Iterator[Orphans]:
-    made = Orphans(tmp_path)
-    with closing(made.scene.record), closing(made.scene.catalog):
+    """Their removal was approved, and not begun."""
+    with closing(Orphans(tmp_path)) as made:
         yield made
 
 
