@@ -14,8 +14,8 @@ from pyarrow.fs import FileInfo, FileSystem, FileType
 
 from bot.adapters.opening import opened
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.domain.file_changes import MovedFiles
 from bot.domain.ids import TableName
-from bot.ports import MovedFiles
 
 _TROUBLE = (OSError, ArrowException, ValueError)
 

@@ -11,11 +11,11 @@ from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.object_moves import move, written_at
 from bot.adapters.opening import address
 from bot.domain.errors import CouldNotLook
+from bot.domain.file_changes import MovedFiles
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
 from bot.domain.owed import folder_of_manifests
 from bot.domain.table import TableState
-from bot.ports import MovedFiles
 
 _NAME = re.compile(
     r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"

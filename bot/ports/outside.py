@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
+from bot.domain.file_changes import FileList, FileSources, FileSurvey, MovedFiles, RowsOfFile
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
@@ -210,19 +210,6 @@ class JobPorts:
     checkpoints: CheckpointStore
     history: PastRuns | None = None
     """None: no history server is configured, and none is missed."""
-
-
-class MovedFiles(Record):
-    """How far a move of files has come, this time and before."""
-
-    arrived: int
-    """At their new place."""
-    gone: tuple[str, ...] = ()
-    """Old paths of those that are at neither place: somebody has removed them."""
-    left: tuple[str, ...] = ()
-    """Paths of those that are where they were, because storage would not move them."""
-    problem: str | None = None
-    """What storage said of the first of `left`."""
 
 
 class TableFiles(Protocol):

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.object_moves import move
 from bot.domain.errors import CommitRefused, OutcomeUnknown
-from bot.ports import MovedFiles
+from bot.domain.file_changes import MovedFiles
 from tests.tables import ORDERS
 
 

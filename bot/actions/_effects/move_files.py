@@ -6,8 +6,7 @@ from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.domain.effects import MoveFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Superseded
-from bot.domain.file_changes import FileSources
-from bot.ports import MovedFiles
+from bot.domain.file_changes import FileSources, MovedFiles
 
 
 class MovingFiles(Kind[MoveFiles]):
