@@ -105,15 +105,19 @@ def _catalog(scene: Scene) -> tuple[Any, str]:
     return scene.damaged.catalog, "load"
 
 
+def _flink(scene: Scene) -> tuple[Any, str]:
+    return scene.damaged.flink, "runs"
+
+
 def _storage(scene: Scene) -> tuple[Any, str]:
     return scene.damaged.checkpoints, "read"
 
 
-@pytest.mark.parametrize("source", [_catalog, _storage])
+@pytest.mark.parametrize("source", [_catalog, _flink, _storage])
 def test_a_source_that_is_away_after_the_stop_holds_it_up_and_no_more(
     scene: Scene, source: Callable[[Scene], tuple[Any, str]]
 ) -> None:
-    """The job stands still: the approval must outlive a catalog, or a storage, that does not answer for a moment."""
+    """The job stands still: the approval must outlive a source that does not answer for a moment."""
     stop = scene.damaged.flink.stop
     port, name = source(scene)
     answers = getattr(port, name)
