@@ -4,6 +4,7 @@ It passes the same rules as the real one where it matters here: a job id is acce
 stopped, a started run rewinds its source to the restore point and commits the next checkpoints on the table.
 """
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +34,7 @@ class LittleFlink:
         if not self._file.exists():
             self._write({})
 
-    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None) -> None:
+    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None, suffix: str = "") -> None:
         """Begin a run whose source stands where checkpoint `at_checkpoint` left it."""
         runs = self._read()
         runs[job_id] = {
@@ -42,6 +43,7 @@ class LittleFlink:
             "restored": str(restored) if restored else None,
             "restored_id": at_checkpoint if restored else None,
             "started": datetime.now(UTC).isoformat(),
+            "suffix": suffix,
         }
         self._write(runs)
 
@@ -61,7 +63,8 @@ class LittleFlink:
         path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
         path.mkdir(exist_ok=True)
         header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
-        (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + bytes.fromhex(OPERATOR))
+        operator = bytes.fromhex(operator_under(self._read()[job_id].get("suffix", "")))
+        (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator)
         return path
 
     @property
@@ -160,12 +163,17 @@ class LittleFlink:
         """See the port."""
         return self.refuses
 
-    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+    def start(
+        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
+    ) -> None:
         """See the port."""
         if job_id in self._read():
             return
         content = (Path(path.removeprefix("file:")) / "_metadata").read_bytes()
-        self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path))
+        suffix = uid_suffix or ""
+        if bytes.fromhex(operator_under(suffix)) not in content and not allow_non_restored:
+            raise CommitRefused("State of an operator cannot be mapped.", "", "Nothing was started.")
+        self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path), suffix=suffix)
         self._note(f"start {job_id}")
         self.checkpoints(job_id, 2)
 
@@ -174,7 +182,7 @@ class LittleFlink:
         try:
             summary = {
                 "flink.job-id": job_id,
-                "flink.operator-id": OPERATOR,
+                "flink.operator-id": operator_under(self._read()[job_id].get("suffix", "")),
                 "flink.max-committed-checkpoint-id": str(number),
                 "engine-name": "flink",
             }
@@ -198,3 +206,8 @@ class LittleFlink:
 def open_catalog(folder: Path) -> SqlCatalog:
     """The catalog that `OrdersTable(folder)` made."""
     return SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/lake")
+
+
+def operator_under(suffix: str) -> OperatorId:
+    """The sink's operator id under this suffix of its uid; a hash, as Flink makes it."""
+    return OperatorId(hashlib.md5(suffix.encode(), usedforsecurity=False).hexdigest()) if suffix else OPERATOR

@@ -2,7 +2,7 @@
 
 from bot.actions._maintenance import stays_frozen_for
 from bot.domain.action import Plan
-from bot.domain.effects import FreezeMaintenance, StartFromStop, StartJob
+from bot.domain.effects import Effect, FreezeMaintenance, StartFromStop, StartJob
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import StartPossible
 
@@ -15,7 +15,8 @@ NOT_STOPPED = "Compaction is not stopped by this."
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
     """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
-    can be started is asked before anything is stopped."""
+    can be started is asked before anything is stopped, and the sink keeps the uid under which its state was written."""
+    proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
     asked = tuple(StartPossible(job=job) for job in sorted(starts))
     whole = proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)})
@@ -27,3 +28,12 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     sentences = (f"{FREEZES} {compactions}", *whole.preview.sentences)
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
+
+
+def _under_its_uid(effect: Effect, plan: Plan) -> Effect:
+    if isinstance(effect, StartFromStop):
+        return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(effect.job_id)})
+    if not isinstance(effect, StartJob) or effect.uid_suffix is not None:
+        return effect
+    wrote = next((s.job_id for s in plan.case.observation.checkpoints.values if s.path == effect.path), None)
+    return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(wrote) if wrote is not None else None})

@@ -99,9 +99,17 @@ class FlinkOperator:
         self._resource.read()
         return None
 
-    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+    def start(
+        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
+    ) -> None:
         """See the port. Safe to repeat: the nonce of a start is the same each time. Raises Superseded when the job
-        runs or somebody changed the resource."""
+        runs or somebody changed the resource, CouldNotLook for a `uid_suffix`, which stands in its image."""
+        if uid_suffix is not None:
+            raise CouldNotLook(
+                f"{self._resource.name} was not started: Waterline cannot give its sink another uid.",
+                f"Expected the configured one; found the suffix {uid_suffix}.",
+                "Change the uid in the job's own code.",
+            )
         nonce, doing = nonce_of(job_id), f"the start of {job} from {path}"
         if self._resource.read().job.nonce != nonce:
             self._await_rest(job)

@@ -78,7 +78,9 @@ class FlinkRest:
             return "no way to start it is configured (`start` of this job in the configuration file)"
         return self._starter.obstacle()
 
-    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+    def start(
+        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
+    ) -> None:
         """See the port. Safe to repeat: a run that Flink knows under `job_id` is left as it is."""
         if self.run(job_id) is not None:
             return
@@ -89,7 +91,7 @@ class FlinkRest:
                 f"Start it by hand from {path} with the job id {job_id}.",
             )
         try:
-            self._starter.submit(path, job_id, allow_non_restored=allow_non_restored)
+            self._starter.submit(path, job_id, allow_non_restored=allow_non_restored, uid_suffix=uid_suffix)
         except (CouldNotLook, OutcomeUnknown):
             # The id was chosen before, so Flink itself can say whether this submission arrived after all.
             if self._lives(job_id):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, accept_or_raise
+from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, accept_or_raise
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 
@@ -38,11 +38,13 @@ class SqlGatewayStart:
         statements: Sequence[str],
         properties: Mapping[str, str],
         *,
+        uid_suffix: str = "",
         limit_s: float = 90.0,
         poll_s: float = 0.1,
     ) -> None:
         self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s)
         self._statements = tuple(statements)
+        self._uid_suffix = uid_suffix
         self._properties = dict(properties)
         self._limit_s = limit_s
         self._poll_s = poll_s
@@ -56,7 +58,7 @@ class SqlGatewayStart:
         them is run before a proposal is approved. Raises CouldNotLook."""
         return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
 
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
         """One session, closed again. Raises CouldNotLook (surely not submitted), OutcomeUnknown."""
         pinned = {
             RECOVERY_PATH: path,
@@ -64,11 +66,13 @@ class SqlGatewayStart:
             IGNORE_UNCLAIMED: str(allow_non_restored).lower(),
             "table.dml-sync": "false",
         }
+        suffix = self._uid_suffix if uid_suffix is None else uid_suffix
         opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
         session = f"/v1/sessions/{opened.handle}"
         doing = f"the start of run {short_job(job_id)}"
         try:
-            for number, statement in enumerate(self._statements, start=1):
+            for number, declared in enumerate(self._statements, start=1):
+                statement = declared.replace(UID_SUFFIX, suffix)
                 self._run(session, statement, doing, submits=number == len(self._statements))
         finally:
             self._close(session)

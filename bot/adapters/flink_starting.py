@@ -12,6 +12,8 @@ from bot.domain.ids import JobId, short_job
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
 """Flink's words when a run with this id exists: then it is started, by an earlier try."""
 RECOVERY_PATH = "execution.state-recovery.path"
+UID_SUFFIX = "{uid_suffix}"
+"""Stands in statements or arguments for the suffix of the sink's uid."""
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID = "$internal.pipeline.job-id"
 
@@ -19,8 +21,9 @@ JOB_ID = "$internal.pipeline.job-id"
 class Starter(Protocol):
     """One way to submit the job."""
 
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
-        """Submit once. Returns when the cluster accepted the run, or has it already.
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
+        """Submit once, with this suffix for UID_SUFFIX (None: the configured one). Returns when the cluster accepted
+        the run, or has it already.
 
         Raises CouldNotLook (surely not submitted), OutcomeUnknown.
         """
@@ -52,13 +55,15 @@ class JarStart:
         args: Sequence[str] = (),
         parallelism: int | None = None,
         properties: Mapping[str, str] | None = None,
+        uid_suffix: str = "",
         limit_s: float = 90.0,
     ) -> None:
         self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s)
         self._jar_id = jar_id
+        self._args = tuple(args)
+        self._uid_suffix = uid_suffix
         self._body: dict[str, object] = {
             "entryClass": entry_class,
-            "programArgsList": list(args),
             "parallelism": parallelism,
             "flinkConfiguration": dict(properties or {}),
         }
@@ -75,9 +80,16 @@ class JarStart:
             raise self._http.garbled("GET /jars", error) from error
         return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
 
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
+    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
         """Sent once; without `allow_non_restored`, state that no operator takes is refused by Flink."""
-        asked = {**self._body, "jobId": job_id, "savepointPath": path, "allowNonRestoredState": allow_non_restored}
+        suffix = self._uid_suffix if uid_suffix is None else uid_suffix
+        asked = {
+            **self._body,
+            "programArgsList": [each.replace(UID_SUFFIX, suffix) for each in self._args],
+            "jobId": job_id,
+            "savepointPath": path,
+            "allowNonRestoredState": allow_non_restored,
+        }
         body = {key: value for key, value in asked.items() if value is not None}
         doing = f"the start of run {short_job(job_id)}"
         answer = self._http.send("POST", f"/jars/{self._jar_id}/run", body, doing)

@@ -12,7 +12,7 @@ from bot.adapters.flink_operator_api import flink_resource
 from bot.adapters.flink_operator_login import as_pod, by_kubeconfig
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart, Starter
+from bot.adapters.flink_starting import UID_SUFFIX, JarStart, Starter
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers
@@ -35,7 +35,12 @@ def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None)
     history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
     if history is not None:
         stack.callback(history.close)
-    return JobPorts(flink=flink, checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir), history=history)
+    return JobPorts(
+        flink=flink,
+        checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir),
+        history=history,
+        renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
+    )
 
 
 def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None) -> ReadEvents:
@@ -77,10 +82,26 @@ def spark_packages(settings: Settings) -> tuple[str, ...]:
     return packages
 
 
+def _declared(job: JobSettings) -> tuple[str, ...]:
+    match job.start:
+        case SqlGatewayStartSettings() as start:
+            return start.statements
+        case JarStartSettings() as start:
+            return start.args
+        case OperatorStartSettings() | None:
+            return ()
+
+
 def _starter(job: JobSettings) -> Starter | None:
     match job.start:
         case SqlGatewayStartSettings() as start:
-            return SqlGatewayStart(start.url, start.statements, start.properties, limit_s=start.within.total_seconds())
+            return SqlGatewayStart(
+                start.url,
+                start.statements,
+                start.properties,
+                uid_suffix=start.uid_suffix,
+                limit_s=start.within.total_seconds(),
+            )
         case JarStartSettings() as start:
             return JarStart(
                 job.flink,
@@ -89,6 +110,7 @@ def _starter(job: JobSettings) -> Starter | None:
                 args=start.args,
                 parallelism=start.parallelism,
                 properties=start.properties,
+                uid_suffix=start.uid_suffix,
                 limit_s=start.within.total_seconds(),
             )
         case OperatorStartSettings() | None:

@@ -10,6 +10,8 @@ from bot.domain.record import Record
 from bot.domain.replay import Replay
 from bot.domain.savepoint_entries import SavepointPlanned
 
+UID_SUFFIX = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$", exclude_if=lambda suffix: suffix is None)
+
 
 class StopJob(Record):
     """Stop run `job_id`, keeping its last state: stop-with-savepoint (never drained), else cancel."""
@@ -52,6 +54,8 @@ class StartJob(Record):
     """The snapshot that pairs with `path`, on which the first commit must stand; None where it cannot be foretold."""
     allow_non_restored: bool = False
     """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
+    uid_suffix: str | None = UID_SUFFIX
+    """What stands for `{uid_suffix}` where the start is declared; None: what is configured."""
 
 
 class StartFromStop(Record):
@@ -61,6 +65,8 @@ class StartFromStop(Record):
     kind: Literal["start-from-stop"] = "start-from-stop"
     job: str
     job_id: JobId
+    uid_suffix: str | None = UID_SUFFIX
+    """As StartJob has it."""
 
 
 class KeepSavepoint(Record):

@@ -171,10 +171,13 @@ class FlinkJobs(Protocol):
         """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
         anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""
 
-    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+    def start(
+        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
+    ) -> None:
         """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
 
         `allow_non_restored`: state of operators that the job no longer has is left behind, not an error.
+        `uid_suffix`: stands for `{uid_suffix}` where the start is declared; None: what is configured.
         Returns when Flink knows the run. Raises CommitRefused (Flink said no) and CouldNotLook (nobody answered), both
         surely not submitted, and OutcomeUnknown.
         """
@@ -210,6 +213,8 @@ class JobPorts:
     checkpoints: CheckpointStore
     history: PastRuns | None = None
     """None: no history server is configured, and none is missed."""
+    renames_sink: bool = False
+    """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
 
 
 class TableFiles(Protocol):

@@ -1,6 +1,6 @@
 """Which action is meant, why, and what it would undo: before anything is proposed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bot.actions._effects.start_job import own_id
 from bot.actions._scan import ActionModule
@@ -10,7 +10,7 @@ from bot.domain.effects import DropBranch, Effect, MoveFiles, PublishBranch, Sta
 from bot.domain.entries import EffectEnded, EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import ProposalId
+from bot.domain.ids import JobId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.runbook import ASKED_FOR
 from bot.ports import JobPorts
@@ -120,6 +120,19 @@ def _deeds(view: ProposalView) -> dict[int, EffectEnded]:
 
 def _is_half_known(view: ProposalView, ended: EffectEnded) -> bool:
     return ended.how == "unknown" and isinstance(view.proposal.effects[ended.index], MoveFiles)
+
+
+def uid_suffixes(incidents: Iterable[Incident], jobs: Mapping[str, JobPorts]) -> dict[JobId, str]:
+    """Run -> the suffix of the sink's uid under which a start of ours began it, as the records tell."""
+    found: dict[JobId, str] = {}
+    for incident in incidents:
+        for view in incident.proposals.values():
+            for index, intent in view.started.items():
+                effect = view.proposal.effects[index]
+                if isinstance(effect, StartJob | StartFromStop) and effect.uid_suffix and effect.job in jobs:
+                    run = _as_it_goes(effect, intent, jobs).job_id
+                    found |= {run: effect.uid_suffix} if run is not None else {}
+    return found
 
 
 def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:

@@ -4,10 +4,16 @@ from bot.actions._scan import ActionModule
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
+from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.domain.staleness import stale_reason
+from bot.service.incident_store import must_be_open
+
+_UNDER_WAY = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
+              ProposalState.UNKNOWN}  # fmt: skip
 
 
 def policy_for(setup: TableSetup, incident: Incident, module: ActionModule, by: UserId) -> ApprovalPolicy:
@@ -40,3 +46,28 @@ def evidence_is_fresh(incident: Incident, case: Case, module: ActionModule) -> N
         reason = stale_reason(run.evidence, case)
         if reason is not None:
             raise Refused(f"The evidence “{task}” is stale.", reason, "Run it again, then propose.")
+
+
+def must_be_free(incident: Incident) -> None:
+    """Raises Refused while another proposal is under way: asked before anything is looked at, so that impatient
+    clicks cost nothing, and again where the proposal is written."""
+    must_be_open(incident)
+    busy = next((v for v in incident.proposals.values() if v.state in _UNDER_WAY), None)
+    if busy is None:
+        return
+    if busy.state is ProposalState.PROPOSED:
+        raise Refused(
+            "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
+        )
+    if busy.state is ProposalState.UNKNOWN:
+        raise Refused(
+            f"Nothing can be proposed while it is not known what became of “{busy.proposal.title}”.",
+            busy.result.sentence if busy.result is not None else "",
+            HOW_TO_SETTLE,
+        )
+    is_begun = busy.state is ProposalState.EXECUTING
+    raise Refused(
+        f"A proposal is {'being carried out' if is_begun else 'approved'} already.",
+        f"It is “{busy.proposal.title}”.",
+        "Wait for its end." if is_begun else "Carry it out, or reject it.",
+    )

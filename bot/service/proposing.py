@@ -22,19 +22,23 @@ from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.savepoint_told import plan_with_told
-from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.ports import Clock
-from bot.service.choosing import UNDO, action_meant, may_keep, newest_that_did_anything, past_of, why_it_is_proposed
+from bot.service.choosing import (
+    UNDO,
+    action_meant,
+    may_keep,
+    newest_that_did_anything,
+    past_of,
+    uid_suffixes,
+    why_it_is_proposed,
+)
 from bot.service.diagnosing import Diagnostician
-from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposal_rules import evidence_is_fresh, policy_for
+from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
 from bot.service.rehearsals import next_action, past_of_rehearsal
 from bot.service.walking import walk_of
-
-_OPEN = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
-         ProposalState.UNKNOWN}  # fmt: skip
 
 
 class Proposals:
@@ -98,7 +102,7 @@ class Proposals:
         keeps: str,
     ) -> ProposalId:
         incident = self._store.get(incident_id)
-        _must_be_free(incident)
+        must_be_free(incident)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
             may_keep(module, keeps)
@@ -111,6 +115,7 @@ class Proposals:
         evidence_is_fresh(incident, case, module)
         mode, match = why_it_is_proposed(incident, module, reason)
         setup = self._observer.setup(incident.opened.table)
+        job = self._observer.jobs.get(setup.job or "")
         plan = Plan(
             incident=incident_id,
             proposal=ProposalId(str(ULID())),
@@ -132,6 +137,8 @@ class Proposals:
             keeps=keeps,
             replay=setup.replay,
             compactions=tuple(each.name for each in setup.compactions),
+            renames_sink=job is not None and job.renames_sink,
+            uid_suffixes=uid_suffixes(self._store.all(), self._observer.jobs),
         )
         try:
             proposal = completed(module.propose(plan), plan)
@@ -141,7 +148,7 @@ class Proposals:
         self._check(proposal.requirements, incident)
 
         def made(now: Incident) -> list[Body]:
-            _must_be_free(now)
+            must_be_free(now)
             return [ProposalMade(step=step, proposal=proposal)]
 
         self._store.write(incident_id, by=by, decide=made)
@@ -221,28 +228,3 @@ class Proposals:
     def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
         world = World(table=self._observer.table(incident.opened.table), jobs=self._observer.jobs)
         check_all(requirements, world)
-
-
-def _must_be_free(incident: Incident) -> None:
-    """Raises Refused while another proposal is under way: asked before anything is looked at, so that impatient
-    clicks cost nothing, and again where the proposal is written."""
-    must_be_open(incident)
-    busy = next((v for v in incident.proposals.values() if v.state in _OPEN), None)
-    if busy is None:
-        return
-    if busy.state is ProposalState.PROPOSED:
-        raise Refused(
-            "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
-        )
-    if busy.state is ProposalState.UNKNOWN:
-        raise Refused(
-            f"Nothing can be proposed while it is not known what became of “{busy.proposal.title}”.",
-            busy.result.sentence if busy.result is not None else "",
-            HOW_TO_SETTLE,
-        )
-    is_begun = busy.state is ProposalState.EXECUTING
-    raise Refused(
-        f"A proposal is {'being carried out' if is_begun else 'approved'} already.",
-        f"It is “{busy.proposal.title}”.",
-        "Wait for its end." if is_begun else "Carry it out, or reject it.",
-    )

@@ -10,6 +10,8 @@ from bot.domain.record import Record
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 Folder = Annotated[str, Field(pattern=r"^(/|[a-z0-9]+:).+")]
 """An absolute path or a URI, as Flink takes it."""
+UidSuffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$")]
+"""It is put into statements, so nothing that could end a string may stand in it."""
 KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 """It becomes part of an address, so nothing else may stand in it."""
 
@@ -23,6 +25,12 @@ class SqlGatewayStartSettings(Record):
         min_length=1,
         description="Statements of one session, in order; the last one is the INSERT that starts the job.",
         examples=[["CREATE CATALOG …", "INSERT INTO …"]],
+    )
+    uid_suffix: UidSuffix = Field(
+        default="",
+        description="What stands for `{uid_suffix}` in the statements, such as "
+        "`/*+ OPTIONS('uid-suffix'='{uid_suffix}') */`, until an approved change of the sink's uid sets another.",
+        examples=["v1"],
     )
     properties: dict[str, str] = Field(
         default={},
@@ -50,6 +58,12 @@ class JarStartSettings(Record):
     )
     args: tuple[str, ...] = Field(
         default=(), description="Program arguments, one an item.", examples=[["--table", "sales.orders"]]
+    )
+    uid_suffix: UidSuffix = Field(
+        default="",
+        description="What stands for `{uid_suffix}` in the arguments, until an approved change of the sink's uid sets "
+        "another.",
+        examples=["v1"],
     )
     parallelism: int | None = Field(
         default=None, ge=1, description="Parallelism of the job; the cluster's default if absent.", examples=[4]

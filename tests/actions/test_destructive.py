@@ -13,7 +13,7 @@ DESTRUCTIVE = {
 }
 """Action -> what it takes away."""
 NOT_DESTRUCTIVE = {
-    "change_operator_uid": "it changes nothing: it says what people do",
+    "change_operator_uid": A_RUN,
     "deduplicate_rows": ON_A_BRANCH,
     "drop_duplicated_commit": ON_A_BRANCH,
     "forward_job": A_RUN,

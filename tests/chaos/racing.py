@@ -76,12 +76,14 @@ class BusyFlink(LittleFlink):
         with self._turn:
             return super().stop(job, job_id, needs_state=needs_state)
 
-    def start(self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False) -> None:
+    def start(
+        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
+    ) -> None:
         """See the port. Its first commits meet the stranger's, and go on top of them."""
         while True:
             with self._turn:
                 try:
-                    super().start(job, path, job_id, allow_non_restored=allow_non_restored)
+                    super().start(job, path, job_id, allow_non_restored=allow_non_restored, uid_suffix=uid_suffix)
                 except CommitFailedException:
                     continue
                 return

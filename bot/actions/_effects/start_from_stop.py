@@ -55,5 +55,9 @@ def _as_start(effect: StartFromStop, intent: EffectStarted) -> StartJob:
     assert intent.path is not None
     assert intent.checkpoint_id is not None
     return StartJob(
-        job=effect.job, path=intent.path, checkpoint_id=intent.checkpoint_id, on_top_of=intent.expected_head
+        job=effect.job,
+        path=intent.path,
+        checkpoint_id=intent.checkpoint_id,
+        on_top_of=intent.expected_head,
+        uid_suffix=effect.uid_suffix,
     )

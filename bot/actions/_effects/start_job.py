@@ -37,7 +37,13 @@ class StartingJob(Kind[StartJob]):
         """`result`: `job_id`."""
         assert intent.job_id is not None
         flink = hands.jobs[effect.job].flink
-        flink.start(effect.job, effect.path, intent.job_id, allow_non_restored=effect.allow_non_restored)
+        flink.start(
+            effect.job,
+            effect.path,
+            intent.job_id,
+            allow_non_restored=effect.allow_non_restored,
+            uid_suffix=effect.uid_suffix,
+        )
         return Did(
             sentence=f"Run {short_job(intent.job_id)} started from checkpoint {effect.checkpoint_id}.",
             result={"job_id": intent.job_id},
@@ -70,7 +76,10 @@ class StartingJob(Kind[StartJob]):
         if effect.on_top_of is None:
             return (run,)
         job_id = own_id(world.jobs[effect.job].flink, intent.job_id)
-        return commit_check(world.table, effect, effect.on_top_of, job_id), run
+        next_one = commit_check(world.table, effect, effect.on_top_of, job_id)
+        if not (effect.allow_non_restored and effect.uid_suffix):
+            return next_one, run
+        return next_one, _other_operator(world.table, effect.on_top_of, job_id), run
 
 
 def own_id(flink: FlinkJobs, asked: JobId) -> JobId:
@@ -102,6 +111,18 @@ def commit_check(table: TableState, effect: StartJob, base: SnapshotId, job_id: 
         name=name,
         passed=first.checkpoint_id == expected and first.parent_id == base,
         sentence=f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}.",
+    )
+
+
+def _other_operator(table: TableState, base: SnapshotId, job_id: JobId) -> Check:
+    """The sink's new uid shows in its commits."""
+    before = {s.operator_id for s in table.ancestors(base)}
+    commits = commits_after(table, base, job_id)
+    found = ", ".join(dict.fromkeys(short_job(s.operator_id) for s in commits if s.operator_id)) or "none"
+    return Check(
+        name="It commits under another operator id",
+        passed=bool(commits) and all(s.operator_id not in before for s in commits),
+        sentence=f"Run {short_job(job_id)} commits under operator {found}.",
     )
 
 
