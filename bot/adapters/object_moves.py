@@ -12,7 +12,7 @@ from functools import partial
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSystem, FileType
 
-from bot.adapters.opening import opened
+from bot.adapters.iceberg.storage import Opened
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from bot.domain.ids import TableName
@@ -20,12 +20,12 @@ from bot.domain.ids import TableName
 _TROUBLE = (OSError, ArrowException, ValueError)
 
 
-def written_at(paths: Sequence[str]) -> dict[str, datetime | None]:
+def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | None]:
     """Path -> when it was last written (None: storage does not tell), of those that are there. Raises CouldNotLook."""
     found: dict[str, datetime | None] = {}
     for path in paths:
         try:
-            info = _info(path)
+            info = _info(path, opened)
         except _TROUBLE as error:
             raise CouldNotLook(
                 f"The file {path} could not be looked for.",
@@ -37,22 +37,22 @@ def written_at(paths: Sequence[str]) -> dict[str, datetime | None]:
     return found
 
 
-def move(table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
+def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: Opened) -> MovedFiles:
     """Write the list `note`, then move every file that is not yet where it belongs: none before the list is there.
 
     A file that is gone or locked keeps no other from being moved. Raises CommitRefused where none is at its new place,
     OutcomeUnknown where storage does not tell of one.
     """
     listed = json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1)
-    no_list = _trouble_with(lambda: _write(note, listed))
+    no_list = _trouble_with(lambda: _write(opened, note, listed))
     gone: list[str] = []
     left: list[str] = []
     problem = no_list
     for source, target in moves:
-        if not _is_there(source):
-            gone += [] if _is_there(target) else [source]
+        if not _is_there(source, opened):
+            gone += [] if _is_there(target, opened) else [source]
             continue
-        trouble = no_list or _trouble_with(partial(_move, source, target))
+        trouble = no_list or _trouble_with(partial(_move, source, target, opened))
         left += [source] if trouble else []
         problem = problem or trouble
     arrived = len(moves) - len(gone) - len(left)
@@ -65,9 +65,9 @@ def move(table: TableName, moves: Sequence[tuple[str, str]], note: str) -> Moved
     return MovedFiles(arrived=arrived, gone=tuple(gone), left=tuple(left), problem=problem)
 
 
-def _is_there(path: str) -> bool:
+def _is_there(path: str, opened: Opened) -> bool:
     try:
-        return _info(path).type is FileType.File
+        return _info(path, opened).type is FileType.File
     except _TROUBLE as error:
         raise OutcomeUnknown(
             f"Storage does not tell where {path} is.",
@@ -85,12 +85,12 @@ def _trouble_with(do: Callable[[], None]) -> str | None:
     return None
 
 
-def _info(path: str) -> FileInfo:
+def _info(path: str, opened: Opened) -> FileInfo:
     files, place = opened(path)
     return files.get_file_info(place)
 
 
-def _move(source: str, target: str) -> None:
+def _move(source: str, target: str, opened: Opened) -> None:
     files, place = opened(source)
     others, arrival = opened(target)
     if files != others:
@@ -99,7 +99,7 @@ def _move(source: str, target: str) -> None:
     files.move(place, arrival)
 
 
-def _write(path: str, text: str) -> None:
+def _write(opened: Opened, path: str, text: str) -> None:
     files, place = opened(path)
     _folder(files, place)
     with files.open_output_stream(place) as out:

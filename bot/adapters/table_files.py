@@ -52,13 +52,13 @@ class FolderOfTable:
             )
         )
 
-    def written_at(self, paths: Sequence[str]) -> dict[str, datetime | None]:
+    def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
         """See the port. Cost: one request a path."""
-        return written_at(paths)
+        return written_at(paths, self._storage.of(table))
 
     def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
         """See the port."""
-        return move(table, moves, note)
+        return move(table, moves, note, self._storage.of(table))
 
 
 def manifest_named(path: str, size: int, written_at: datetime | None) -> FlinkManifest | None:

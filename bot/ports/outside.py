@@ -224,7 +224,7 @@ class TableFiles(Protocol):
         """Every temporary manifest of Flink's sinks, by run and checkpoint id. Cost: one listing of the metadata
         folder (or `flink.manifests.location`). Raises CouldNotLook."""
 
-    def written_at(self, paths: Sequence[str]) -> dict[str, datetime | None]:
+    def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
         """Path -> when it was last written (None: storage does not tell), of those that are there. Raises
         CouldNotLook."""
 

@@ -130,7 +130,7 @@ class Proposals:
             undoes=past_of(incident, undoes, self._observer.jobs) if undoes else None,
             rehearsed=past_of_rehearsal(incident),
             survey=partial(self._survey, setup),
-            written_at=self._observer.files.written_at,
+            written_at=partial(self._observer.files.written_at, setup.name),
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
             planned=plan_with_told(incident),

@@ -33,7 +33,7 @@ class MovingFiles(Kind[MoveFiles]):
 
     def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
         """By the files themselves; what was moved in part is moved on. `result`: `moved`, if any was."""
-        there = hands.files.written_at([path for pair in effect.moves for path in pair])
+        there = hands.files.written_at(effect.table, [path for pair in effect.moves for path in pair])
         left = tuple(source for source, _ in effect.moves if source in there)
         gone = tuple(source for source, target in effect.moves if source not in there and target not in there)
         moved = MovedFiles(arrived=len(effect.moves) - len(left) - len(gone), gone=gone, left=left)
