@@ -6,12 +6,13 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
+from bot.domain.paths import plain
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks._leaked_files import paths_in
 from spark_tasks._live import live_since
 from spark_tasks._reading import entries
-from spark_tasks._storage import plain, plain_column
+from spark_tasks._storage import plain_column
 from spark_tasks._window import Reach
 
 _CLOCKS = timedelta(minutes=5)

@@ -9,11 +9,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.flink import FlinkManifest
+from bot.domain.paths import plain
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._live import live_since
 from spark_tasks._reading import entries
 from spark_tasks._standing import committed_of
-from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
+from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
 
 _MANIFEST = "status int, data_file struct<content: int, file_path: string, record_count: bigint>"
 _CLOCKS = timedelta(minutes=5)

@@ -10,10 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.errors import EvidenceFailed
 from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
+from bot.domain.paths import plain
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._manifests import Manifest, listed, manifest_of
 from spark_tasks._reading import entries_of
-from spark_tasks._storage import MAX_PATHS, load_files, plain, sizes_of
+from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
 from spark_tasks._window import Reach
 
 MANIFESTS_CHECKED = 500

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
+from bot.domain.paths import plain
 from bot.domain.table import TableState
 from spark_tasks._as_stored import SPECIAL, exact
 
@@ -23,14 +24,8 @@ _PATTERNS = 40
 _ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
 
 
-def plain(path: str) -> str:
-    """A path that can be compared: Iceberg writes `file:///a` or `/a`, Spark answers `file:/a`; Hadoop has several
-    names for S3."""
-    return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/*", "/", path))
-
-
 def plain_column(path: Column) -> Column:
-    """The same for a column."""
+    """`bot.domain.paths.plain` of a column."""
     return F.regexp_replace(F.regexp_replace(path, r"^file:/*", "/"), r"^s3[an]://", "s3://")
 
 

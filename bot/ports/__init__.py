@@ -1,20 +1,16 @@
 """What the application asks of the outside world. Adapters answer; nothing else may."""
 
 from bot.ports.around import Clock, Directory, Timers
+from bot.ports.jobs import CheckpointStore, FlinkJobs, JobPorts, PastRuns, Stopped
 from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
 from bot.ports.outside import (
-    CheckpointStore,
     EvidenceRunner,
     FileChange,
-    FlinkJobs,
-    JobPorts,
-    PastRuns,
     ReadEvents,
     RowChange,
     RowReplay,
     Schedulers,
     SourceReplays,
-    Stopped,
     TableCatalog,
     TableChange,
     TableFiles,

@@ -1,14 +1,13 @@
-"""What the application asks of the outside world: catalog, Flink, storage, lineage, Spark."""
+"""What the application asks of the outside world: catalog, storage, lineage, Spark. Flink has a file of its own."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, MovedFiles, RowsOfFile
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import JobId, SnapshotId, TableName
+from bot.domain.flink import FlinkManifest
+from bot.domain.ids import SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
 from bot.domain.replay import Replay
@@ -135,86 +134,6 @@ class TableCatalog(Protocol):
 
     def tables(self) -> tuple[TableName, ...]:
         """All tables that the catalog lists. Raises CouldNotLook."""
-
-
-class Stopped(Record):
-    """How a run was ended."""
-
-    sentence: str
-    savepoint: str | None
-    """Where the savepoint is that the stop took; None where it took none, or Flink no longer tells."""
-
-
-class FlinkJobs(Protocol):
-    """One Flink cluster, for the job that one table is written by."""
-
-    def runs(self, job: str) -> tuple[JobRun, ...]:
-        """Every submission named `job` that Flink still remembers, newest first. Raises CouldNotLook."""
-
-    def run(self, job_id: JobId) -> JobRun | None:
-        """One submission; None if Flink does not know it. Raises CouldNotLook.
-
-        Under an id that `start` was given, the run that came of it: where the cluster chooses ids itself, the run's own
-        `job_id` is another.
-        """
-
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
-        """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
-
-        `needs_state`: a run that runs healthily is never cancelled, and one that is being recovered only where Flink
-        keeps its checkpoints then; else it goes on, and CommitRefused says why.
-        A run that is at its end already is left as it is. Safe to repeat. Raises CommitRefused and CouldNotLook (surely
-        not stopped), OutcomeUnknown.
-        """
-
-    def obstacle(self, job: str) -> str | None:
-        """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
-        anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""
-
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
-        """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
-
-        `allow_non_restored`: state of operators that the job no longer has is left behind, not an error.
-        `uid_suffix`: stands for `{uid_suffix}` where the start is declared; None: what is configured.
-        Returns when Flink knows the run. Raises CommitRefused (Flink said no) and CouldNotLook (nobody answered), both
-        surely not submitted, and OutcomeUnknown.
-        """
-
-
-class PastRuns(Protocol):
-    """Where runs are remembered that the cluster has forgotten: Flink's history server."""
-
-    def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:
-        """The newest submissions named `job` that have ended and are not among `known`, newest first, each marked
-        `from_history`. Raises CouldNotLook."""
-
-    def past_run(self, job_id: JobId) -> JobRun | None:
-        """One submission that has ended; None if it is not remembered (yet). Raises CouldNotLook."""
-
-
-class CheckpointStore(Protocol):
-    """Savepoints and retained checkpoints on storage."""
-
-    def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
-        """Every restore point under the job's folders, newest first; of retained checkpoints only those of
-        `runs` (empty: all). An unreadable one is listed with its problem. Raises CouldNotLook."""
-
-    def read(self, path: str) -> StoredCheckpoint:
-        """One restore point. Raises NotThere if there is none, CouldNotLook if nobody can tell."""
-
-
-@dataclass(frozen=True)
-class JobPorts:
-    """Where one job can be asked and driven, and where it keeps its state."""
-
-    flink: FlinkJobs
-    checkpoints: CheckpointStore
-    history: PastRuns | None = None
-    """None: no history server is configured, and none is missed."""
-    renames_sink: bool = False
-    """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
 
 
 class TableFiles(Protocol):

@@ -111,14 +111,14 @@ class RepairScene:
             self._write(Diagnosed(diagnosis=_asking(Remedy(remedy))))
 
     def orphans_named(self, *paths: Path) -> None:
-        """An incident whose evidence names these orphan files, and a diagnosis that asks for their removal."""
+        """An incident whose evidence names these orphan files, as Spark lists them; its diagnosis asks for their removal."""
         if self.incident is None:
             self.opens(remedy="remove-orphan-files")
         table = self.table
         assert table.head is not None
         run = EvidenceId(f"{len(self.store.get(self.incident).runs)}-orphans")
         finding = OrphanFilesFinding(
-            files_listed=9, orphans=len(paths), bytes=4, young=0, paths=tuple(f"file://{path}" for path in paths)
+            files_listed=9, orphans=len(paths), bytes=4, young=0, paths=tuple(str(path) for path in paths)
         )
         evidence = Evidence(
             verdict=Verdict.CONFIRMED, headline="Files lie there.", finding=finding, id=run, task="orphan_files",

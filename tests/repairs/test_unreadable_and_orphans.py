@@ -101,6 +101,24 @@ def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(sce
     assert not aside.exists()
 
 
+def test_a_file_that_was_committed_since_stays_whatever_the_spelling_of_its_path(scene: RepairScene) -> None:
+    """The evidence names `/a/b`, the manifest `file:///a/b`: moving it aside would take rows from the table."""
+    scene.flink.checkpoints(RUN, 2)
+    scene.flink.stop(JOB, RUN)
+    old = scene.orders.data_folder / "00000-0-a-00009.parquet"
+    scene.orders.commits_files("a", 9, {old.name: range(90, 95)})
+    week_ago = (datetime.now(UTC) - timedelta(days=7)).timestamp()
+    os.utime(old, (week_ago, week_ago))
+    scene.orphans_named(old)
+
+    done = scene.carries_out(scene.proposes("remove_orphan_files"))
+
+    assert done.state is not ProposalState.APPLIED
+    assert done.result is not None
+    assert "part of the table by now" in done.result.sentence
+    assert old.exists()
+
+
 def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, positions: Positions) -> None:
     """Their positions were not read again; the sink finds their checkpoint committed."""
     scene.flink.checkpoints(RUN, 2)

@@ -22,6 +22,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from bot.domain.file_changes import FileList, FileSources
+from bot.domain.paths import plain
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,10 @@ class FilesOfTable:
         return Sources(files, deletes)
 
     def live_among(self, paths: Iterable[str], since: int = 0) -> list[Live]:
-        """Live references to any of `paths`. Cost: the manifests of sequence number `since` and above."""
-        wanted = set(paths)
+        """Live references to any of `paths`, however spelled. Cost: the manifests of sequence numbers from `since`."""
+        wanted = {plain(path) for path in paths}
         chosen = [m for m in self.data_manifests if m.sequence_number >= since] if wanted else []
-        return self._live(chosen, lambda entry: entry.data_file.file_path in wanted)
+        return self._live(chosen, lambda entry: plain(entry.data_file.file_path) in wanted)
 
     def live_added_by(self, commits: Sequence[int]) -> list[Live]:
         """Live references that these commits added. Cost: the manifests that can hold them."""

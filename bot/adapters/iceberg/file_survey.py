@@ -11,6 +11,7 @@ from pyiceberg.utils.datetime import micros_to_timestamp
 
 from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, to_remove
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, Some
+from bot.domain.paths import plain
 
 _FIRST = 5
 _PARTITIONS = 10
@@ -37,17 +38,18 @@ def resolved(files: FilesOfTable, add: FileSources | None, remove: FileSources |
     going = to_remove(files, remove) if remove is not None else []
     places = {(live.manifest, live.place) for live in going}
     there = files.live_among(wanted, since)
-    staying = {live.path for live in there if (live.manifest, live.place) not in places}
-    coming = [file for path, file in sorted(wanted.items()) if path not in staying]
+    staying = {plain(live.path) for live in there if (live.manifest, live.place) not in places}
+    coming = [file for path, file in sorted(wanted.items()) if plain(path) not in staying]
     meant = files.named(remove.model_copy(update={"only_unreadable": False})) if remove is not None else None
-    hit = {live.path for live in going}
-    missed = sorted({*(meant.files if meant else ()), *(remove.paths if remove else ())} - hit)
+    hit = {plain(live.path) for live in going}
+    meant_paths = {*(meant.files if meant else ()), *(remove.paths if remove else ())}
+    missed = sorted(path for path in meant_paths if plain(path) not in hit)
     return Resolved(
         add=coming,
         remove=going,
         added=file_list(add, coming) if add is not None else None,
         removed=file_list(remove, [live.entry.data_file for live in going]) if remove is not None else None,
-        live_already=sorted(set(wanted) & staying),
+        live_already=sorted(path for path in wanted if plain(path) in staying),
         not_live=[] if remove is not None and remove.only_unreadable else missed,
         delete_files=(named.delete_files if named else 0) + (meant.delete_files if meant else 0),
     )
