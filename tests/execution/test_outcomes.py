@@ -127,7 +127,7 @@ def test_a_start_whose_answer_was_lost_gives_exactly_one_run(scene: Scene, lands
     """The job id is chosen beforehand and kept: a request that arrives late meets its own run."""
     start, asked = scene.damaged.flink.start, []
 
-    def lost(job: str, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
+    def lost(job: str, path: str, job_id: JobId, **how: object) -> None:
         asked.append(job_id)
         if lands == "at once" or len(asked) > 1:
             start(job, path, job_id)
