@@ -111,7 +111,7 @@ class RepairScene:
             self._write(Diagnosed(diagnosis=_asking(Remedy(remedy))))
 
     def orphans_named(self, *paths: Path) -> None:
-        """An incident whose evidence names these orphan files, as Spark lists them; its diagnosis asks for their removal."""
+        """An incident whose evidence names these orphan files, as Spark lists them; it asks for their removal."""
         if self.incident is None:
             self.opens(remedy="remove-orphan-files")
         table = self.table
