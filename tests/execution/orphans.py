@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.findings import OrphanFilesFinding
 from bot.service.choosing import newest_that_did_anything
 from tests.actions.scene import Scene
+from tests.tables import ORDERS
 
 _YEARS_AGO = 1_700_000_000
 """Seconds since 1970."""
@@ -38,7 +40,7 @@ class Orphans:
         self.files_port = self.scene.observer.hands.files
 
     def _plan(self, plan: Plan) -> Plan:
-        return plan.model_copy(update={"written_at": FolderOfTable().written_at})
+        return plan.model_copy(update={"written_at": partial(FolderOfTable().written_at, ORDERS)})
 
     @property
     def there(self) -> list[bool]:
