@@ -30,6 +30,10 @@ _GROUPS_IN_MEMORY = "20000"
 made the commits of 25,000 repeated keys a quarter slower."""
 _RETRIES = {"remote": 4, "embedded": 2}
 """About 4 s and a quarter of a second; the client's own 15 would keep a responder waiting for ten minutes."""
+_OPENED: list[SparkSession] = []
+"""Sessions that were opened, so that none is ever collected. A session that is (pyspark 4.1) waits, in whichever thread
+collects it and under a lock that every query needs, until what all sessions have to release is released. Where that
+thread is the one by which gRPC signs requests, nothing goes on for ever (seen once in some dozen test runs)."""
 
 
 class SparkConnection:
@@ -53,10 +57,10 @@ class SparkConnection:
             self._discard()
             if isinstance(self._where, EmbeddedSpark):
                 self._server = SparkServer(self._where, is_given_up)
-                self._session = _connected(self._server.url, _RETRIES["embedded"], self._where.cores)
+                self._session = open_session(self._server.url, _RETRIES["embedded"], self._where.cores)
             else:
                 _reachable(self._where)
-                self._session = _connected(self._where, _RETRIES["remote"], _LISTING_TASKS)
+                self._session = open_session(self._where, _RETRIES["remote"], _LISTING_TASKS)
             return self._session
 
     def beside(self, session_id: str) -> SparkSession:
@@ -69,7 +73,7 @@ class SparkConnection:
             kind = "remote" if server is None else "embedded"
             named = f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}"
             cores = self._where.cores if isinstance(self._where, EmbeddedSpark) else _LISTING_TASKS
-            return _connected(named, _RETRIES[kind], cores)
+            return open_session(named, _RETRIES[kind], cores)
 
     @property
     def pid(self) -> int | None:
@@ -113,9 +117,11 @@ class SparkConnection:
             server.stop()
 
 
-def _connected(url: str, retries: int, listing_tasks: int) -> SparkSession:
+def open_session(url: str, retries: int = _RETRIES["embedded"], listing_tasks: int = _LISTING_TASKS) -> SparkSession:
+    """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed."""
     try:
         session: SparkSession = SparkSession.builder.remote(url).create()
+        _OPENED.append(session)
         cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
         session.conf.set("spark.sql.session.timeZone", "UTC")
         session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))

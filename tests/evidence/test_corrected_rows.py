@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import SparkServer
+from bot.adapters.spark_session import open_session
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import CorrectedRowsFinding
@@ -25,7 +26,7 @@ def corrected_of(answer: Answer) -> CorrectedRowsFinding:
 @pytest.fixture(scope="module")
 def session(server: SparkServer) -> Iterator[SparkSession]:
     """A session of the test's own, in which it writes."""
-    made = SparkSession.builder.remote(server.url).create()
+    made = open_session(server.url)
     made.conf.set("spark.sql.session.timeZone", "UTC")
     yield made
     made.stop()

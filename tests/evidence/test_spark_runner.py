@@ -1,10 +1,13 @@
 """The runner: progress, cancellation, limits, a server that dies, and nothing that outlives it."""
 
+import gc
 import os
 import signal
 import socket
 import threading
 import time
+import uuid
+import weakref
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -19,6 +22,7 @@ import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_session import SparkConnection
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule, find_tasks
@@ -227,6 +231,17 @@ def test_a_run_that_is_cancelled_while_spark_starts_ends_at_once(embedded: Embed
     assert "given up" in str(raised[0])
     assert runner.pid is None
     runner.close()
+
+
+def test_a_session_that_nobody_uses_any_more_is_not_collected(server: SparkServer) -> None:
+    """Its end would wait in whichever thread collects it, under a lock that every query needs: at worst for ever."""
+    connection = SparkConnection(server.url)
+    session = weakref.ref(connection.beside(str(uuid.uuid4())))
+
+    connection.close()
+    gc.collect()
+
+    assert session() is not None
 
 
 def test_a_remote_server_is_left_running(server: SparkServer, ask: Ask) -> None:

@@ -10,6 +10,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
+from bot.adapters.spark_session import open_session
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
 from tests.evidence.conftest import Asks, asks, embedded, runner, server
@@ -41,7 +42,7 @@ def catalog(tmp_path: Path, orders: OrdersTable) -> Iterator[PyIcebergCatalog]:
 @pytest.fixture(scope="session")
 def spark(server: SparkServer) -> Iterator[SparkSession]:
     """A session of the tests' own on the one server."""
-    session = SparkSession.builder.remote(server.url).create()
+    session = open_session(server.url)
     yield session
     session.stop()
 
@@ -81,6 +82,6 @@ def positions(spark: SparkSession) -> Positions:
 @pytest.fixture
 def writer(server: SparkServer) -> Iterator[SparkSession]:
     """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = SparkSession.builder.remote(server.url).create()
+    session = open_session(server.url)
     yield session
     session.stop()

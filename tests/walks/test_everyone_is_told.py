@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 from ruamel.yaml import YAML
 
+from bot.adapters.spark_session import open_session
 from bot.lab.lab import Lab
 from bot.lab.lineage import latest_reads
 from tests.lab_fixtures import FreshLab
@@ -40,7 +40,7 @@ def is_told_by(config: Path, box: Mailbox, taken: Hook) -> None:
 def copies_at(lab: Lab, snapshot: int) -> int:
     """Rows too many of this snapshot, counted by Spark as a consumer reads it."""
     state = lab.state
-    spark = SparkSession.builder.remote(state.spark_remote).create()
+    spark = open_session(state.spark_remote)
     try:
         table = f"{state.catalog_name}.{state.table} VERSION AS OF {snapshot}"
         (row,) = spark.sql(f"SELECT count(*) - count(DISTINCT source_position) FROM {table}").collect()  # noqa: S608

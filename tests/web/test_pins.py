@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_session import open_session
 from bot.domain.ids import TableName
 from bot.domain.pins import pins_for
 from bot.domain.trust import Pin
@@ -35,7 +36,7 @@ def spark(scene: Scene) -> Iterator[SparkSession]:
         "spark.sql.codegen.wholeStage": "false",
     }
     server = SparkServer(EmbeddedSpark(memory="512m", jars=tuple(spark_jars()), conf=conf))
-    session = SparkSession.builder.remote(server.url).create()
+    session = open_session(server.url)
     yield session
     session.stop()
     server.stop()
