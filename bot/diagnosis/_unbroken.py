@@ -19,6 +19,11 @@ def break_in_chain(case: Case) -> str | None:
     lost_file = case.observation.table.lost_metadata
     if lost_file is not None:
         return f"The catalog points at {lost_file}, which cannot be read: what is said here is of an older state (F10)."
+    root = next((s for s in in_window(case) if s.operation == "replace" and s.parent_id is None), None)
+    if root is not None:
+        return (
+            f"{short(root.snapshot_id)} rewrote files of a commit that main does not have any more: it has no parent."
+        )
     for found in rewinds_in(case):
         return (
             f"Run {short_job(found.run)} was restored from below checkpoint {found.reached}, which was on the table "

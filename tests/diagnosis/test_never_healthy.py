@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 from bot.diagnosis import recovered_by_itself
-from bot.domain.diagnosis import Matches
+from bot.domain.diagnosis import Excluded, Matches
 from tests.diagnosis.little_evidence import TASKS, Looked, case_of, look
 from tests.diagnosis.little_world import World
 
@@ -154,6 +154,19 @@ def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, withou
     if isinstance(found, Matches):
         assert set() == story.world.lost(story.looked.finished)
         assert set() == story.world.doubled(found.last_good)
+
+
+def test_a_compaction_of_what_main_has_no_more_is_not_healthy() -> None:
+    """Found by the test above: all commits of the job are gone, a new run has read nothing yet, and no key is lost."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.another_commits("replace", takes=())
+    world.restarts(None, position=2)
+    world.erases(world.chain()[0].snapshot_id)
+    looked = look(world)
+
+    assert {0, 1} == world.lost(looked.finished)
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked, [])), Excluded)
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
