@@ -9,6 +9,7 @@ from pyarrow.fs import S3FileSystem
 from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
+from bot.domain.file_changes import MovedFiles
 from tests.adapters.serving import unused_address
 from tests.tables import ORDERS
 
@@ -58,7 +59,7 @@ def test_an_orphan_is_moved_aside_and_back(s3: str) -> None:
     there = set(files.written_at(ORDERS, [AT, ASIDE]))
     back = files.move(ORDERS, [(ASIDE, AT)], NOTE)
 
-    assert (aside, there, back) == ([1, 0], {ASIDE}, 1)
+    assert (aside, there, back) == ([MovedFiles(arrived=1)] * 2, {ASIDE}, MovedFiles(arrived=1))
     assert set(files.written_at(ORDERS, [AT, ASIDE, NOTE])) == {AT, NOTE}
 
 

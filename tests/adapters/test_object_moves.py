@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.object_moves import move
+from bot.adapters.opening import opened
 from bot.domain.errors import CommitRefused, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from tests.tables import ORDERS
@@ -20,7 +21,7 @@ def moves(tmp_path: Path) -> list[tuple[str, str]]:
 
 
 def moved(tmp_path: Path, moves: list[tuple[str, str]]) -> MovedFiles:
-    return move(ORDERS, moves, f"{tmp_path}/aside/moved.json")
+    return move(ORDERS, moves, f"{tmp_path}/aside/moved.json", opened)
 
 
 def test_a_file_that_has_vanished_is_passed_over_and_said(tmp_path: Path, moves: list[tuple[str, str]]) -> None:
