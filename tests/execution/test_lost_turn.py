@@ -66,7 +66,7 @@ def test_who_comes_late_with_an_intent_begins_nothing(scene: Scene) -> None:
             scene.carries_on()
         return read(path)
 
-    def lost(job: str, path: str, job_id: JobId, *, allow_non_restored: bool) -> None:
+    def lost(job: str, path: str, job_id: JobId, **how: object) -> None:
         came.append(job_id)
         if len(came) > 2:
             start(job, path, job_id)

@@ -52,7 +52,7 @@ def test_a_review_and_a_changed_contract_are_told_from_the_review(
     ana.reads_form()
     ana.submits()
     dana.sees("220 live twice", REVENUE)
-    bot.services.closing.close(WL, "Told.", by=ana.person.id)
+    bot.services.closing.close(WL, "Anyway, told.", by=ana.person.id)
 
     ana.clicks("Tell consumers…", review)
     ana.fills_reason("The key is order_id and line, from Monday on.")
