@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bot.domain.doubt import doubted_since, is_in_doubt
+from bot.domain.doubt import doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, WaterlineMoved
 from bot.domain.errors import Refused
@@ -94,15 +94,16 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 
 
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
-    """No announcement of planned work while the table is in doubt. No all-clear while what was proven is being changed
-    or was taken back, and `recovered` only after a proof.
+    """Nothing of planned work once the table was called in question, also when it is proven since. No all-clear while
+    what was proven is being changed or was taken back, and `recovered` only after a proof.
     `no action needed` may not be said while evidence shows damage, after a recovery has moved main, nor of a table in
     doubt that the newest diagnosis does not call healthy: its mark and its gate would stay under review."""
-    if kind == PLANNED and is_in_doubt(incident):
+    if kind == PLANNED and doubted_since(incident) is not None:
         raise Refused(
             "This cannot be told as planned work.",
-            f"The notice says that nothing is wrong with {incident.opened.table}; this incident has it in doubt.",
-            "Send “Update” instead. Nothing was sent.",
+            f"The notice says that nothing is wrong with {incident.opened.table}; this incident has called it in "
+            "question, and consumers may have to run again.",
+            "Send “Update” or “Recovered” instead. Nothing was sent.",
         )
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(

@@ -10,7 +10,15 @@ from bot.adapters.journal_sql import open_store
 from bot.bootstrap import CONTENT
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import EffectEnded, ExecutionStarted, NoticeEnded, NoticeQueued, ProposalMade, SavepointPlanned
+from bot.domain.entries import (
+    EffectEnded,
+    ExecutionStarted,
+    NoticeEnded,
+    NoticeQueued,
+    ProposalMade,
+    SavepointPlanned,
+    WaterlineMoved,
+)
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.ids import JobId
@@ -89,6 +97,15 @@ def test_a_table_in_doubt_is_not_talked_of_as_planned_work(planned: Story) -> No
     planned.answers()
 
     with pytest.raises(Refused, match=r"cannot be told as planned work.*Nothing was sent"):
+        refuse_false_comfort(planned.incident, PLANNED)
+
+
+def test_a_table_that_was_in_doubt_and_is_proven_is_not_talked_of_as_planned_work(planned: Story) -> None:
+    """Who read what was wrong is asked to run again, and hears nothing else after it."""
+    planned.answers().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    planned.says(NoticeQueued(notice=Notice(kind="recovered", revision=1, consumer="a", channel=CHANNEL, text="*R*")))
+
+    with pytest.raises(Refused, match=r"cannot be told as planned work.*may have to run again"):
         refuse_false_comfort(planned.incident, PLANNED)
 
 
