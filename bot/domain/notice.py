@@ -111,7 +111,8 @@ class NoticeData(Documented):
     backfill: BackfillData | None = None
     """In `backfill_coming`; null: which rows is not known, or it is another notice."""
     next_word_at: Utc | None = None
-    """By when the next notice comes; None: this is the last one, or the incident is closed."""
+    """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time:
+    `planned_work` is followed by `planned_work_over` or `planned_work_off` when that work ends."""
 
 
 class Notice(Record):

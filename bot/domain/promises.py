@@ -4,19 +4,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from bot.domain.doubt import WARNS
 from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.freezes import asks_to_thaw
 from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.review_items import open_items
+from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import TableSetup
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
-BESIDE = frozenset({"contract_change", "planned_work", "review_published"})
+BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
 """Notices that say nothing of a next word: what was promised before them still is."""
 
 
@@ -37,6 +39,18 @@ def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
     if not incident.is_open or not told or is_last_word(told[-1][1]):
         return None
     return told[-1][0] + timedelta(minutes=setup.next_update_minutes)
+
+
+def announced_since(incident: Incident) -> datetime | None:
+    """Since when planned work stands announced; None: never, or its end was told, or something else of the table that
+    ends or takes over what was promised."""
+    since: datetime | None = None
+    for view in incident.notices.values():
+        if view.notice.kind == PLANNED:
+            since = view.queued_at if since is None else since
+        elif view.notice.kind in ENDS | LAST_WORDS | WARNS and not view.was_overtaken:
+            since = None
+    return since
 
 
 def is_last_word(notice: Notice) -> bool:

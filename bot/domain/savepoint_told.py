@@ -6,7 +6,13 @@ from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.savepoints import kept_in
 
 PLANNED = "planned_work"
-"""The notice that announces it, and says when it is over."""
+"""The notice that announces it."""
+OVER = "planned_work_over"
+CALLED_OFF = "planned_work_off"
+ENDS = frozenset({OVER, CALLED_OFF})
+"""The notices that say how it ended."""
+PLANNED_WORK = ENDS | {PLANNED}
+"""Kinds that call nothing in question: whoever reads them need not do anything."""
 _COUNTED = ("duplicate_rows", "missing_positions")
 
 

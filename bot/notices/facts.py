@@ -126,8 +126,6 @@ class NoticeFacts(Documented):
     """The proposed change of the table's data contract; None where none is proposed."""
     review: ReviewDone | None
     """What the contract review found."""
-    planned_is_over: bool
-    """Whether planned work has ended: a savepoint was taken, a job writes again, and the rows were found right."""
     earlier: Earlier | None
     """What this consumer was told last."""
     now: Utc

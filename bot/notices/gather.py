@@ -12,7 +12,7 @@ from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
-from bot.domain.savepoint_told import planned_work_is_over
+from bot.domain.savepoint_told import PLANNED_WORK
 from bot.domain.table import TableState
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
@@ -76,7 +76,6 @@ def facts_for(
         backfill=backfill_of(incident, affected),
         contract=contract_of(incident),
         review=review_of(incident),
-        planned_is_over=planned_work_is_over(incident),
         earlier=earlier,
         now=now,
         next_word_at=None
@@ -101,7 +100,12 @@ def _ends_it(incident: Incident, consumer: Consumer, kind: str, stage: Stage) ->
 
 
 def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
-    """What a program can act on, of the same facts."""
+    """What a program can act on, of the same facts. Of planned work: that there is nothing to be done, and nothing of
+    commits, of reading or of what is trusted, for its text says nothing of them either."""
+    if kind in PLANNED_WORK:
+        return NoticeData(
+            stage=facts.stage, rerun=RerunData(needed=facts.rerun.needed), next_word_at=facts.next_word_at
+        )
     affected, reading, keys, rerun = facts.affected, facts.reading, facts.damage.keys, facts.rerun
     seen = reading if isinstance(reading, ReadAbove | ReadThrough) else None
     runs = tuple(run.run_id for run in seen.runs) if seen else ()

@@ -6,11 +6,13 @@ from bot.domain.contract import HIDDEN
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.record import Utc
+from bot.domain.savepoint_told import PLANNED_WORK
 from bot.domain.table import TableState
 from bot.notices.extent import Rerun
 from bot.notices.facts import Affected, Damage, Stage
 from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, Reading, ReadThrough
 
+_CALLS_NOTHING_WRONG = PLANNED_WORK | {"no_action_needed"}
 _NOTHING = Rerun(
     needed=None, from_snapshot=None, resume_after=None, event_from=None, event_until=None, partitions=()
 )  # fmt: skip
@@ -21,7 +23,7 @@ def rerun_of(
     table: TableState,
 ) -> Rerun:  # fmt: skip
     """Before the table is proven nobody is asked to run again, and nothing is said of from where."""
-    if kind == "no_action_needed":
+    if kind in _CALLS_NOTHING_WRONG:
         return _NOTHING.model_copy(update={"needed": False})
     if stage != "proven":
         return _NOTHING

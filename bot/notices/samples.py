@@ -222,7 +222,6 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 backfill=BACKFILLS.get(stage),
                 contract=CONTRACT if full else None,
                 review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
-                planned_is_over=stage == "proven",
                 earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full
                 else None,

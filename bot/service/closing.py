@@ -8,7 +8,8 @@ from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.promises import next_word_due
+from bot.domain.promises import announced_since, next_word_due
+from bot.domain.savepoint_told import CALLED_OFF, OVER
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore, must_be_in_charge
@@ -36,8 +37,9 @@ class Closing:
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
         """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, while
-        a proposal is undecided or under way, and while consumers wait for word, unless the reason begins with
-        “anyway”. A world that cannot be looked at keeps nobody from closing: the review can be opened later."""
+        a proposal is undecided or under way, and while consumers wait for word or for the end of planned work, unless
+        the reason begins with “anyway”. A world that cannot be looked at keeps nobody from closing: the review can be
+        opened later."""
         if not reason.strip():
             raise Refused(
                 "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
@@ -56,7 +58,10 @@ class Closing:
     def _may_close(self, now: Incident, by: UserId, is_forced: bool) -> None:
         _refuse_unfinished(now, by)
         setup = self._setups.get(now.opened.table)
-        due = next_word_due(now, setup) if setup is not None and not is_forced else None
+        if is_forced:
+            return
+        _refuse_untold_end(now)
+        due = next_word_due(now, setup) if setup is not None else None
         if due is not None:
             raise Refused(
                 f"Consumers wait for word about {now.id}: they were promised it by {clock_time(due, now.opened_at)}.",
@@ -73,6 +78,18 @@ class Closing:
             return self._reviews.filled(incident)
         except (CouldNotLook, UnknownTable):
             return None
+
+
+def _refuse_untold_end(now: Incident) -> None:
+    since = announced_since(now)
+    if since is not None:
+        raise Refused(
+            f"Consumers of {now.opened.table} wait for the end of planned work, announced at "
+            f"{clock_time(since, now.opened_at)}.",
+            "Who silenced alerts for it does not hear otherwise that they can speak again.",
+            f"Tell them: /waterline tell {OVER}, or {CALLED_OFF} if it did not take place. To close before that, begin "
+            f"the reason with “{_ANYWAY}”; both can still be sent then.",
+        )
 
 
 def _refuse_unfinished(now: Incident, by: UserId) -> None:

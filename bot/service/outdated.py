@@ -4,13 +4,14 @@ from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
+from bot.domain.savepoint_told import ENDS
 from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
 _FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
-_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction"}
+_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | ENDS | {"correction"}
 
 
 def still_holds(incident: Incident, view: NoticeView) -> bool:

@@ -9,6 +9,7 @@ from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
+from bot.service.planned_telling import refuse_untimely
 from bot.service.telling_rules import ALL_CLEAR, refuse_after_close, refuse_false_comfort
 
 
@@ -25,6 +26,7 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
             continue
         refuse_after_close(incident, notice.kind)
         refuse_false_comfort(incident, notice.kind)
+        refuse_untimely(incident, notice.kind)
         _refuse_old_all_clear(incident, notice.kind, seen)
         _refuse_contradiction(incident, notice, seen)
 

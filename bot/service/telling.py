@@ -25,6 +25,7 @@ from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.outdated import overtaken
+from bot.service.planned_telling import refuse_untimely
 from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
     AFTER_CLOSE,
@@ -77,6 +78,7 @@ class Telling:
         refuse_missing_words(template, words)
         incident = self._store.get(incident_id)
         refuse_false_comfort(incident, kind)
+        refuse_untimely(incident, kind)
         setup = self._observer.setup(incident.opened.table)
         told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)

@@ -11,7 +11,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.remedy import Remedy
-from bot.domain.savepoint_told import PLANNED
+from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
@@ -26,7 +26,7 @@ TAKEN_BACK = (
     "Rely on the trusted state only, until we say so."
 )
 """The words of the correction that is sent by itself."""
-AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"})
+AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"}) | ENDS
 """Kinds that may be sent when the incident has ended."""
 
 
@@ -98,7 +98,7 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
     what was proven is being changed or was taken back, and `recovered` only after a proof.
     `no action needed` may not be said while evidence shows damage, after a recovery has moved main, nor of a table in
     doubt that the newest diagnosis does not call healthy: its mark and its gate would stay under review."""
-    if kind == PLANNED and doubted_since(incident) is not None:
+    if kind in PLANNED_WORK and doubted_since(incident) is not None:
         raise Refused(
             "This cannot be told as planned work.",
             f"The notice says that nothing is wrong with {incident.opened.table}; this incident has called it in "

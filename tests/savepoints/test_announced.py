@@ -21,15 +21,22 @@ from bot.domain.entries import (
 )
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
-from bot.domain.ids import JobId
-from bot.domain.notice import Notice
-from bot.domain.savepoint_told import PLANNED, plan_with_told, planned_work_is_over
-from bot.notices import render, scan
+from bot.domain.ids import JobId, SnapshotId
+from bot.domain.looked import Seen
+from bot.domain.notice import Notice, NoticeData, RerunData
+from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK, plan_with_told, planned_work_is_over
+from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.examples import example
-from bot.service.telling_rules import refuse_false_comfort
+from bot.service.closing import Closing
+from bot.service.incident_store import IncidentStore
+from bot.service.outdated import still_holds
+from bot.service.planned_telling import refuse_untimely
+from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind
 from tests.incidents import Story
+from tests.telling.conftest import Hand
 
 PLAN = SavepointPlanned(
     reason="New pricing.", code_before="1.4", code_after="1.5", head=orders.HEAD, told=("by_phone",), may_restore=(),
@@ -109,13 +116,91 @@ def test_a_table_that_was_in_doubt_and_is_proven_is_not_talked_of_as_planned_wor
         refuse_false_comfort(planned.incident, PLANNED)
 
 
-@pytest.mark.parametrize("is_over", [False, True])
-def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(is_over: bool) -> None:
+@pytest.mark.parametrize("kind", sorted(PLANNED_WORK))
+def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(kind: str) -> None:
     """Not that the table was under review: it was not."""
-    template = scan(CONTENT / "messages")[PLANNED]
-
-    text = render(template, example(PLANNED).model_copy(update={"planned_is_over": is_over}))
+    text = render(scan(CONTENT / "messages")[kind], example(kind))
 
     assert "You need not do anything." in text
     assert "review" not in text
-    assert ("no new rows come" in text) is not is_over
+    assert ("no new rows come" in text) is (kind == PLANNED)
+    assert ("last message" in text) is (kind in ENDS)
+
+
+def test_a_program_is_told_of_no_commit_of_a_healthy_table(planned: Story) -> None:
+    """Whoever reads three commits above the last good one reads what can be relied on."""
+    for kind in sorted(PLANNED_WORK):
+        facts = facts_told(planned, kind)
+
+        assert facts.affected is not None
+        assert data_of(facts, kind) == NoticeData(stage="investigating", rerun=RerunData(needed=False))
+
+
+@pytest.mark.parametrize("kind", sorted(ENDS))
+def test_the_end_is_told_also_when_the_incident_was_closed_meanwhile(planned: Story, kind: str) -> None:
+    """It waits in no queue for nothing; what announced it is dropped by the end, and so is what comes too late."""
+    says(planned, PLANNED)
+    says(planned.closes(), kind)
+    before, end = planned.incident.notices.values()
+
+    assert kind in AFTER_CLOSE
+    assert still_holds(planned.incident, end)
+    assert not still_holds(planned.incident, before)
+
+
+def test_an_incident_is_not_closed_while_consumers_wait_for_the_end(planned: Story) -> None:
+    """Nobody would tell them; after the end, or anyway, it is closed."""
+    says(planned, PLANNED)
+    desk = Closing(IncidentStore(planned.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
+    with pytest.raises(Refused, match=r"wait for the end of planned work, announced at.*planned_work_off"):
+        desk.close(planned.id, "Not now.", by=ANA)
+
+    says(planned, "planned_work_off")
+
+    assert not desk.close(planned.id, "Not now.", by=ANA).is_open
+
+
+def test_each_end_is_told_when_it_has_come(planned: Story) -> None:
+    """Nothing is called off that nobody announced, or that took place; nothing is over that nobody counted."""
+    tell = {kind: [may_tell(planned, kind)] for kind in PLANNED_WORK}
+    for step in (lambda: says(planned, PLANNED), lambda: takes_it(planned), lambda: counts(planned)):
+        step()
+        for kind, told in tell.items():
+            told.append(may_tell(planned, kind))
+
+    assert tell == {
+        PLANNED: [True, True, True, False],
+        "planned_work_off": [False, True, False, False],
+        "planned_work_over": [False, False, False, True],
+    }
+
+
+def says(story: Story, kind: str) -> Story:
+    """The consumer is to be told so."""
+    return story.says(NoticeQueued(notice=Notice(kind=kind, revision=1, consumer="a", channel=CHANNEL, text="*x*")))
+
+
+def may_tell(story: Story, kind: str) -> bool:
+    """Whether its time has come."""
+    try:
+        refuse_untimely(story.incident, kind)
+    except Refused:
+        return False
+    return True
+
+
+def facts_told(story: Story, kind: str) -> NoticeFacts:
+    """Of a consumer that was seen reading the newest commit."""
+    read = ReadRun(consumer="a", run_id="r-1", at=orders.NINE, snapshot_id=SnapshotId(orders.HEAD))
+    reads, far = Seen[ReadRun](source="lineage", values=(read,)), Seen[FarRead](source="lineage", values=())
+    return facts_for(
+        story.incident, Consumer(name="a", channel=CHANNEL), orders.table_state(), reads, far,
+        kind=kind, contract=orders.contract(), now=story.now, next_update_minutes=30,
+    )  # fmt: skip
+
+
+class NoReviews:
+    """Nothing to look at."""
+
+    def filled(self, _incident: object) -> None:
+        return None
