@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.doubt import WARNS
-from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
+from bot.domain.entries import PromiseReminded, PromiseSnoozed
 from bot.domain.freezes import asks_to_thaw
 from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
@@ -13,6 +13,7 @@ from bot.domain.notice import Notice
 from bot.domain.review_items import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import TableSetup
+from bot.domain.waterline import last_taken_back
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
@@ -33,12 +34,17 @@ class Reminder:
 
 
 def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
-    """When consumers expect the next word; None while none was promised, or the last one was given."""
-    queued = ((entry.at, entry.body.notice) for entry in incident.entries if isinstance(entry.body, NoticeQueued))
-    told = [(at, notice) for at, notice in queued if notice.kind not in BESIDE]
-    if not incident.is_open or not told or is_last_word(told[-1][1]):
+    """When consumers expect the next word; None while none was promised, or the last one was given. A last word counts
+    while it holds: once the trust is taken back, word is due as if it had been promised then."""
+    again = last_taken_back(incident)
+    told = [view for view in incident.notices.values() if view.notice.kind not in BESIDE]
+    told = [view for view in told if not (view.was_overtaken and is_last_word(view.notice))]
+    if not incident.is_open or not told:
         return None
-    return told[-1][0] + timedelta(minutes=setup.next_update_minutes)
+    since, is_last = told[-1].queued_at, is_last_word(told[-1].notice)
+    if is_last and again is not None and told[-1].seq < again.seq:
+        since, is_last = again.at, False
+    return None if is_last else since + timedelta(minutes=setup.next_update_minutes)
 
 
 def announced_since(incident: Incident) -> datetime | None:

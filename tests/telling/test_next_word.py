@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import NoticeQueued, WaterlineMoved
+from bot.domain.entries import NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.looked import Seen
 from bot.domain.notice import Notice, NoticeData
@@ -64,6 +64,30 @@ def test_a_correction_that_promises_nothing_is_the_last_word(story: Story) -> No
 
     assert last is None
     assert due(story) is not None
+
+
+def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
+    """While the withdrawal waits for approval, or was turned down, people are reminded, and asked before closing."""
+    told(story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
+    given = due(story)
+    story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+
+    assert given is None
+    assert due(story) == story.now + timedelta(minutes=SETUP.next_update_minutes)
+    with pytest.raises(Refused, match="Consumers wait for word"):
+        desk.close(story.id, "Done.", by=ANA)
+
+
+def test_a_last_word_that_was_overtaken_is_none(story: Story) -> None:
+    """It reached nobody: what was promised before it still is."""
+    promised = due(told(story, "first_warning"))
+    told(story, "no_action_needed")
+    [*_, last] = story.incident.notices
+    story.says(NoticeEnded(key=last, how="overtaken", detail="x"))
+
+    assert promised is not None
+    assert due(story) == promised
 
 
 @pytest.mark.parametrize(("before", "promises"), [("first_warning", True), ("recovered", False)])
