@@ -58,12 +58,13 @@ class Story:
         *,
         trusted: int | None = orders.GOOD,
         table: TableName = orders.TABLE,
+        planned: bool = False,
     ) -> "Story":
-        """Ana opens it; the newest good snapshot is run A's last."""
+        """Ana opens it; the newest good snapshot is run A's last. Planned work marks nothing."""
         opened = e.IncidentOpened(
             table=table,
             job=orders.JOB,
-            runbook=RUNBOOK,
+            runbook=RUNBOOK.model_copy(update={"is_planned": planned}),
             severity="sev2",
             channel=CHANNEL,
             window=Window(since=orders.GOOD, until=orders.HEAD),
@@ -74,7 +75,7 @@ class Story:
         entry = self.journal.open(opened, by=ANA, at=self.now)
         self.id, self._seq = entry.incident_id, entry.seq
         self.says(e.ResponderAssigned(user=ANA), by=ANA)
-        if trusted is not None:
+        if trusted is not None and not planned:
             self.says(e.WaterlineMoved(snapshot=SnapshotId(trusted), status="under-review"))
         return self
 

@@ -7,17 +7,23 @@ from bot.domain import entries as e
 from bot.domain.approval import Approval
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Diagnosis, ModeResult
-from bot.domain.effects import Effect, MoveTable, PublishBranch, StartJob
+from bot.domain.doubt import doubted_since
+from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
+from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.ids import CheckpointId, ProposalId
+from bot.domain.ids import CheckpointId, JobId, ProposalId
+from bot.domain.incident import Incident
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.notice import Notice
 from bot.domain.partitions import PartitionField, TouchedPartitions
 from bot.domain.review_entries import ContractPatch
+from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.table import HeadMove, TableState
 from bot.domain.waterline import owed_waterline
+from bot.service.sending_rules import refuse_to_send
+from bot.service.telling_rules import is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
 from tests.incidents import Story
@@ -32,14 +38,24 @@ _FIELDS = tuple(
 )
 _S = ProposalState
 _OVER = (_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED, _S.APPLIED)
+KEPT = {"savepoint": "s-9", "checkpoint": "9", "snapshot": str(orders.GOOD), "tag": "savepoint-9", "code": "1.4"}
+"""What a stop left behind; somebody has committed since."""
 Move = Callable[[], object]
+Writes = Callable[[Incident, TableState, str], str]
+"""Incident, table and kind -> the text that a consumer is told."""
+
+
+def blank(_incident: Incident, _table: TableState, _kind: str) -> str:
+    """Where the text says nothing to the test."""
+    return "*x*"
 
 
 class Course:
     """One incident and its table, a step at a time."""
 
-    def __init__(self, *, trusted: bool = True) -> None:
-        self.story = Story(Notebook()).opens(trusted=orders.GOOD if trusted else None)
+    def __init__(self, *, trusted: bool = True, planned: bool = False, writes: Writes = blank) -> None:
+        self.story = Story(Notebook()).opens(trusted=orders.GOOD if trusted else None, planned=planned)
+        self._writes = writes
         self._made = 0
         self._main = "damaged"
 
@@ -54,6 +70,18 @@ class Course:
             found = found.model_copy(update={"head": orders.HEAD, "head_moves": (*found.head_moves, moved)})
         return found.model_copy(update=named)
 
+    def goes(self, *names: str) -> "Course":
+        """These steps, each with what the duties see to after it: a table that was called in question is marked, and
+        whoever was told that all is well hears when it is so no more. Returns the course."""
+        for name in names:
+            self.moves()[name]()
+            incident = self.story.incident
+            if incident.is_open and incident.waterline is None and doubted_since(incident) is not None:
+                self.story.says(e.WaterlineMoved(snapshot=incident.opened.trusted, status="under-review"))
+            if owes_withdrawal(self.story.incident):
+                self._tells("correction")
+        return self
+
     def moves(self) -> dict[str, Move]:
         """What may come next."""
         return self.acts() | dict(self._looks())
@@ -66,7 +94,8 @@ class Course:
     def _looks(self) -> Iterator[tuple[str, Move]]:
         story = self.story
         if not story.incident.is_open:
-            yield "corrects", lambda: self._tells("correction")
+            for kind in ("correction", *sorted(ENDS)):
+                yield f"tells {kind}", lambda kind=kind: self._tells(kind)
             return
         yield "ledger", lambda: story.draws_the_ledger(ledger(whole=True))
         yield "older ledger", lambda: story.draws_the_ledger(ledger(whole=False))
@@ -74,11 +103,12 @@ class Course:
         yield "clean", lambda: self._counts(Verdict.RULED_OUT)
         yield "unclear", lambda: self._counts(Verdict.INCONCLUSIVE)
         yield "gaps", self._gaps
+        yield "no gaps", lambda: story.answers("missing_positions", Verdict.RULED_OUT, columns=(), rows=())
         yield "fails", story.fails
         yield "named", story.diagnoses
         yield "not named", self._cannot_tell
         yield "severity", self._severity
-        for kind in ("first_warning", "update", "recovered"):
+        for kind in ("first_warning", "update", "recovered", "no_action_needed", *sorted(PLANNED_WORK)):
             yield f"tells {kind}", lambda kind=kind: self._tells(kind)
         yield "reviews", story.reviews
         yield "reviews with a patch", self._patches
@@ -113,7 +143,15 @@ class Course:
                 table=orders.TABLE, branch="r-1", base=orders.HEAD, head=MENDED, keep_head_as="left", drop_branch=True
             )
             start = StartJob(job=orders.JOB, path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10))
-            return {"rewind": rewind(self.story.now).effects, "repair": (publish,), "job": (start,)}
+            keep = KeepSavepoint(
+                table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN_B), tagged="20261103", plan=None
+            )
+            return {
+                "savepoint": (keep,),
+                "rewind": rewind(self.story.now).effects,
+                "repair": (publish,),
+                "job": (start,),
+            }
         if self._main == "rewound":
             return {"undo": (MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2"),)}
         return {}
@@ -152,7 +190,9 @@ class Course:
                 case PublishBranch():
                     self._main = "published"
             self.story.says(e.EffectStarted(proposal=proposal.id, index=index, expected_head=orders.HEAD))
-            self.story.says(e.EffectEnded(proposal=proposal.id, index=index, how="done", detail="Done."))
+            result = KEPT if isinstance(proposal.effects[index], KeepSavepoint) else {}
+            done = e.EffectEnded(proposal=proposal.id, index=index, how="done", detail="Done.", result=result)
+            self.story.says(done)
         self._settles()
 
     def _carries_out(self, view: ProposalView) -> None:
@@ -175,10 +215,11 @@ class Course:
     def _verifies(self, view: ProposalView, *, passed: bool) -> None:
         head = MENDED if self._main == "published" else HEAD_AFTER
         back = self._main in ("brought-back", "damaged")
+        keeps = any(isinstance(effect, KeepSavepoint) for effect in view.proposal.effects)
         proof = e.Verified(
             proposal=view.proposal.id, passed=passed, evidence=(), head=orders.HEAD if back else head,
             checks=(e.Check(name="no duplicates", passed=passed, sentence="Every order id lives once."),),
-            moves_waterline="under-review" if back else "trusted",
+            moves_waterline="no" if keeps else "under-review" if back else "trusted",
         )  # fmt: skip
         self.story.says(proof)
         self._settles()
@@ -219,13 +260,19 @@ class Course:
         self.story.says(e.ReviewOpened(findings=(line,), patch=patch), by=ANA)
 
     def _tells(self, kind: str) -> None:
+        """Where it may be told now."""
         incident = self.story.incident
         earlier = [view for view in incident.notices.values() if view.notice.kind == kind]
         notice = Notice(
-            kind=kind, revision=len(earlier) + 1, consumer="revenue_daily", channel=CHANNEL, text="*x*",
-            severity=incident.severity,
+            kind=kind, revision=len(earlier) + 1, consumer="revenue_daily", channel=CHANNEL,
+            text=self._writes(incident, self.table, kind), severity=incident.severity,
         )  # fmt: skip
-        self.story.says(e.NoticeQueued(notice=notice))
+        try:
+            refuse_to_send(incident, "previewed", [notice])
+        except Refused:
+            return
+        if not is_said_already(kind, earlier, incident):
+            self.story.says(e.NoticeQueued(notice=notice))
 
 
 def ledger(*, whole: bool) -> Ledger:

@@ -5,7 +5,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
@@ -19,10 +19,13 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.notice import Address, Notice
 from bot.domain.reads import Consumer, FarRead, Kind, ReadRun
 from bot.domain.record import Record
+from bot.domain.savepoint_told import CALLED_OFF, OVER, PLANNED, PLANNED_WORK
+from bot.domain.table import TableState
 from bot.domain.told import NoticeView
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.lint import MOST_CHARACTERS
 from bot.ports.carriers import Parcel
+from bot.service.planned_telling import refuse_untimely
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.notice import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
@@ -30,6 +33,14 @@ from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.notices.generated import CONTRACT, SECRET, Course
 
+ANNOUNCED = ("tells planned_work",)
+TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is carried out")
+RIGHT = ("clean", "no gaps")
+PROVEN = (*ANNOUNCED, "twice", "proposes rewind", "approves", "is carried out", "proven")
+ASKED = (PROVEN[1:], (*PROVEN[1:], "tells recovered"))
+"""Whoever has read what was wrong is to run again."""
+BEGINNINGS = ((), ANNOUNCED, TAKEN, (*TAKEN, *RIGHT), PROVEN, (*PROVEN, "tells recovered"))
+"""Of planned work; from each of them it goes on as it may."""
 TEMPLATES = scan(Path(__file__).parents[2] / "messages")
 TITLES = {kind: template.title for kind, template in TEMPLATES.items()}
 AWAY = NotSeen(source="Lineage", reason="it did not answer", remedy="Look.")
@@ -67,30 +78,43 @@ FAR = {
 @st.composite
 def courses(draw: st.DrawFn) -> Course:
     """An incident after some steps, each of which may follow the one before."""
-    course = Course(trusted=draw(st.integers(0, 4)) > 0)
+    if draw(st.integers(0, 2)) == 0:
+        course = Course(planned=True).goes(*draw(st.sampled_from(BEGINNINGS)))
+    else:
+        course = Course(trusted=draw(st.integers(0, 4)) > 0)
     for _ in range(draw(st.integers(0, 16))):
-        acts = course.acts()
-        moves = acts if acts and draw(st.booleans()) else course.moves()
-        moves[draw(st.sampled_from(sorted(moves)))]()
+        goes_on(course, draw)
     return course
+
+
+def goes_on(course: Course, draw: st.DrawFn) -> None:
+    """One step more."""
+    acts = course.acts()
+    moves = acts if acts and draw(st.booleans()) else course.moves()
+    course.goes(draw(st.sampled_from(sorted(moves))))
 
 
 def may_be_sent(incident: Incident, kind: str) -> bool:
     """Whether the rules of telling allow it now."""
     try:
         refuse_false_comfort(incident, kind)
+        refuse_untimely(incident, kind)
     except Refused:
         return False
     return incident.is_open or kind in AFTER_CLOSE
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     course=courses(),
     reads=st.sampled_from(sorted(READS)),
     through=st.sampled_from(sorted(FAR)),
     audience=st.sampled_from(KINDS),
 )
+@example(course=Course(planned=True), reads="wrong", through="wrong", audience="job")
+@example(course=Course(planned=True).goes(*ANNOUNCED), reads="wrong", through="wrong", audience="channel")
+@example(course=Course(planned=True).goes(*TAKEN, *RIGHT), reads="wrong", through="nobody", audience="job")
+@example(course=Course(planned=True).goes(*PROVEN), reads="wrong", through="nobody", audience="job")
 def test_every_notice_of_every_incident_holds(course: Course, reads: str, through: str, audience: Kind) -> None:
     """Rendered without an unknown variable, within each way's limits, without a hidden value or a contradiction."""
     incident, table = course.story.incident, course.table
@@ -113,6 +137,51 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
         by_other_ways(incident, notice)
         agrees_with_the_record(kind, text, incident)
         asks_for_one_thing(kind, text, facts)
+
+
+def may_say(course: Course) -> set[str]:
+    """Which notices of planned work can be told now."""
+    return {kind for kind in PLANNED_WORK if may_be_sent(course.story.incident, kind)}
+
+
+def test_each_notice_of_planned_work_has_its_time() -> None:
+    """So that the courses above render each of them."""
+    over, proven = Course(planned=True).goes(*TAKEN, *RIGHT), Course(planned=True).goes(*PROVEN)
+
+    assert may_say(Course(planned=True).goes(*ANNOUNCED)) == {PLANNED, CALLED_OFF}
+    assert may_say(over) == {OVER}
+    assert may_say(over.goes("tells planned_work_over", "closes")) == {OVER}
+    assert may_say(proven) == set()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), reads=st.sampled_from(sorted(READS)), planned=st.booleans())
+def test_nobody_who_was_asked_to_run_again_is_told_later_that_nothing_is_to_be_done(
+    data: st.DataObject, reads: str, planned: bool
+) -> None:
+    """Of all that reached one consumer, unless a correction stands between."""
+    consumer = Consumer(name="revenue_daily", channel="C0REVENUE1")
+
+    def writes(incident: Incident, table: TableState, kind: str) -> str:
+        facts = facts_for(
+            incident, consumer, table, READS[reads], FAR["nobody"], kind=kind, contract=CONTRACT, now=NOW,
+            next_update_minutes=30, words="Words.", titles=TITLES,
+        )  # fmt: skip
+        return render(TEMPLATES[kind], facts)
+
+    course = Course(planned=planned, writes=writes)
+    course.goes(*data.draw(st.sampled_from(BEGINNINGS if planned else ((), *ASKED))))
+    for _ in range(data.draw(st.integers(0, 16))):
+        goes_on(course, data.draw)
+        if not course.story.incident.is_open:
+            break
+    course.goes(*data.draw(st.permutations(sorted(name for name in course.moves() if name.startswith("tells ")))))
+
+    is_asked = False
+    for view in course.story.incident.notices.values():
+        kind, text = view.notice.kind, view.notice.text
+        assert not (is_asked and kind != "correction" and "You need not do anything" in text), text
+        is_asked = "lease run again" in text or (is_asked and kind != "correction")
 
 
 def in_slack(incident: Incident, notice: Notice) -> None:

@@ -48,13 +48,7 @@ PLAN = SavepointPlanned(
 def planned(tmp_path: Path) -> Iterator[Story]:
     """Ana has planned a savepoint; nothing was found."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        other = Story(store.journal).opens().closes()
-        opened = other.incident.opened
-        runbook = opened.runbook.model_copy(update={"is_planned": True})
-        story = Story(store.journal, start=other.now)
-        entry = store.journal.open(opened.model_copy(update={"runbook": runbook}), by=ANA, at=story.now)
-        story.id, story._seq = entry.incident_id, entry.seq
-        yield story.says(PLAN, by=ANA)
+        yield Story(store.journal).opens(planned=True).says(PLAN, by=ANA)
 
 
 def announced(story: Story, consumer: str, how: str = "delivered") -> Story:
