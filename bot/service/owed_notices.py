@@ -31,8 +31,8 @@ def owes_first_warning(incident: Incident, setup: TableSetup, now: datetime) -> 
 
 def owes_severity(incident: Incident, setup: TableSetup) -> bool:
     """Whether consumers who are declared, and wait for the end, were told of another severity than the present one.
-    Never of a private incident."""
-    if not incident.is_open or incident.is_private:
+    Never of a private incident, nor of planned work in which nothing was found: an update would call it in question."""
+    if not incident.is_open or incident.is_private or doubted_since(incident) is None:
         return False
     said = {view.notice.consumer: view.notice.severity for view in incident.notices.values() if view.notice.severity}
     waiting = {each.name for each in setup.consumers} - cleared(incident)

@@ -12,6 +12,7 @@ from bot.domain.contract import TableContract
 from bot.domain.entries import Body, NoticeQueued, ReadersNoted, SeverityChanged, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
+from bot.domain.ids import TableName
 from bot.domain.notice import Notice, NoticeData
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
@@ -127,3 +128,14 @@ def test_where_nobody_is_declared_readers_are_looked_for_once(story: Story) -> N
     owed.append(owes_first_warning(story.incident, setup(), after(story, 15)))
 
     assert [True, False] == owed
+
+
+def test_a_severity_calls_no_planned_work_in_question(story: Story) -> None:
+    """It would be told by an update, which says that the table is under review."""
+    planned = Story(story.journal, start=story.now).opens(planned=True, table=TableName("sales.refunds"))
+    planned.says(told("planned_work"), WORSE)
+    before = owes_severity(planned.incident, setup("revenue_daily"))
+
+    planned.answers()
+
+    assert (before, owes_severity(planned.incident, setup("revenue_daily"))) == (False, True)
