@@ -104,7 +104,7 @@ def may_be_sent(incident: Incident, kind: str) -> bool:
     return incident.is_open or kind in AFTER_CLOSE
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     course=courses(),
     reads=st.sampled_from(sorted(READS)),
@@ -154,7 +154,7 @@ def test_each_notice_of_planned_work_has_its_time() -> None:
     assert may_say(proven) == set()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), reads=st.sampled_from(sorted(READS)), planned=st.booleans())
 def test_nobody_who_was_asked_to_run_again_is_told_later_that_nothing_is_to_be_done(
     data: st.DataObject, reads: str, planned: bool
