@@ -14,6 +14,8 @@ def promise_sentence(body: PromiseEntry) -> str:
             return f"{_people(body)} asked who goes on: nobody has answered the hand-over."
         case PromiseReminded(what="thaw"):
             return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can go on."
+        case PromiseReminded(what="planned-end"):
+            return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
         case PromiseReminded():
             return f"{_people(body)} reminded: consumers expect word by {body.due:%H:%M} UTC."
         case PromiseSnoozed():

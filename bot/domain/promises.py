@@ -17,6 +17,9 @@ from bot.domain.waterline import last_taken_back
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
+PLANNED_LASTS = timedelta(days=1)
+"""So long after planned work was announced it is asked whether its end is to be told: the record does not know when it
+was to end."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
 BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
@@ -27,7 +30,7 @@ BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "review", "handover", "thaw"]
+    what: Literal["next-update", "review", "handover", "thaw", "planned-end"]
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -48,12 +51,12 @@ def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
 
 
 def announced_since(incident: Incident) -> datetime | None:
-    """Since when planned work stands announced; None: never, or its end was told, or something else of the table that
-    ends or takes over what was promised."""
+    """When planned work was announced, the last time, while it stands announced; None: never, or its end was told, or
+    something else of the table that ends or takes over what was promised."""
     since: datetime | None = None
     for view in incident.notices.values():
         if view.notice.kind == PLANNED:
-            since = view.queued_at if since is None else since
+            since = view.queued_at
         elif view.notice.kind in ENDS | LAST_WORDS | WARNS and not view.was_overtaken:
             since = None
     return since
@@ -71,6 +74,7 @@ def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:
         *_of_review(incident),
         *_of_handover(incident, setup),
         *_of_freeze(incident),
+        *_of_planned_work(incident),
     )
     return tuple(sorted((each for each in every if not _given(incident, each)), key=lambda each: each.moment))
 
@@ -115,6 +119,13 @@ def _of_freeze(incident: Incident) -> list[Reminder]:
     """Whether maintenance still has to stand still; `due` is since when it does."""
     asked = asks_to_thaw(incident)
     return [] if asked is None else [Reminder(what="thaw", due=asked[0], moment=asked[1])]
+
+
+def _of_planned_work(incident: Incident) -> list[Reminder]:
+    since = announced_since(incident)
+    if since is None or not incident.is_open:
+        return []
+    return [Reminder(what="planned-end", due=since + PLANNED_LASTS, moment=since + PLANNED_LASTS)]
 
 
 def _given(incident: Incident, wanted: Reminder) -> bool:

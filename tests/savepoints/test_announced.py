@@ -15,6 +15,7 @@ from bot.domain.entries import (
     ExecutionStarted,
     NoticeEnded,
     NoticeQueued,
+    PromiseReminded,
     ProposalMade,
     SavepointPlanned,
     WaterlineMoved,
@@ -24,6 +25,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.notice import Notice, NoticeData, RerunData
+from bot.domain.promises import PLANNED_LASTS, owed
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK, plan_with_told, planned_work_is_over
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
@@ -33,11 +35,14 @@ from bot.service.incident_store import IncidentStore
 from bot.service.outdated import still_holds
 from bot.service.planned_telling import refuse_untimely
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
+from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind
 from tests.incidents import Story
 from tests.telling.conftest import Hand
+from tests.telling.test_owed_notices import setup
 
+SETUP = setup("a")
 PLAN = SavepointPlanned(
     reason="New pricing.", code_before="1.4", code_after="1.5", head=orders.HEAD, told=("by_phone",), may_restore=(),
     until=orders.NINE,
@@ -152,6 +157,25 @@ def test_an_incident_is_not_closed_while_consumers_wait_for_the_end(planned: Sto
     says(planned, "planned_work_off")
 
     assert not desk.close(planned.id, "Not now.", by=ANA).is_open
+
+
+def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> None:
+    """Once for each announcement, with a button for each end; told, the question says so."""
+    says(planned, PLANNED)
+    due = planned.now + PLANNED_LASTS
+    [asked] = owed(planned.incident, SETUP, due)
+    planned.now = due
+    planned.says(PromiseReminded(what=asked.what, due=asked.due, moment=asked.moment, people=(ANA,)))
+    entry = planned.incident.entries[-1]
+    _, open_blocks = reminder_of_promise(planned.incident, entry)
+    again = owed(planned.incident, SETUP, due + PLANNED_LASTS)
+    says(planned, "planned_work_off")
+    _, told_blocks = reminder_of_promise(planned.incident, entry)
+
+    assert (asked.what, again, owed(planned.incident, SETUP, due + PLANNED_LASTS)) == ("planned-end", (), ())
+    assert "It is over…" in str(open_blocks[1].to_dict())
+    assert "It is called off…" in str(open_blocks[1].to_dict())
+    assert "do not wait" in str(told_blocks[0].to_dict())
 
 
 def test_each_end_is_told_when_it_has_come(planned: Story) -> None:

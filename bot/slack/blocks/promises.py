@@ -11,6 +11,7 @@ from bot.domain.review_items import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.handovers import question_of_handover
 from bot.slack.blocks.parts import actions, button, clock, context, section
+from bot.slack.blocks.planned import reminder_of_planned_work
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
 
@@ -32,6 +33,8 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
             return _of_next_word(incident, entry, body, who)
         case "thaw":
             return reminder_of_freeze(incident, entry, body, who)
+        case "planned-end":
+            return reminder_of_planned_work(incident, body, who)
 
 
 def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:

@@ -1,0 +1,41 @@
+"""Asks whether planned work is over: whoever was told of it waits for its end."""
+
+from slack_sdk.models.blocks import Block
+
+from bot.domain.clock_time import clock_time
+from bot.domain.entries import PromiseReminded
+from bot.domain.incident import Incident
+from bot.domain.promises import announced_since
+from bot.domain.savepoint_told import CALLED_OFF, OVER
+from bot.slack.blocks.parts import actions, button, context, section
+from bot.slack.ids import Click
+from bot.slack.text import mrkdwn
+
+
+def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    """(notification text, blocks); once the end is told, or the incident is closed, it says only that."""
+    since = announced_since(incident)
+    if since is None:
+        return f"{incident.id}: the planned work has its end", [
+            context(":white_check_mark: Consumers do not wait for the end of planned work any more.")
+        ]
+    if not incident.is_open:
+        return f"{incident.id} is closed", [
+            context(f"{incident.id} was closed without the end of its planned work. It can still be told.")
+        ]
+    text = f"{incident.id}: is the planned work on {incident.opened.table} over?"
+    said = (
+        f":alarm_clock: {who}: consumers of {mrkdwn(incident.opened.table)} were told of planned work at "
+        f"{clock_time(since, body.moment)}, and wait for its end. Who silenced alerts for it does not hear otherwise "
+        "that they can speak again. "
+        "Is it still to come? Then leave it."
+    )
+    return text, [
+        section(said),
+        actions(
+            [
+                button("It is over…", Click.PREVIEW_NOTICE, incident.id, OVER, "", style="primary"),
+                button("It is called off…", Click.TELL_IN_WORDS, incident.id, CALLED_OFF, ""),
+            ]
+        ),
+    ]
