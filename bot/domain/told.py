@@ -58,6 +58,13 @@ class DeliveryView:
             return self.may_have_been_there
         return self.may_have_been_there or self.delayed is None or self.delayed.may_be_there
 
+    @property
+    def may_have_come(self) -> bool:
+        """Whether it arrived by this way, or may have."""
+        return self.may_be_there or (
+            self.ended is not None and (self.ended.how == "delivered" or self.ended.may_be_there)
+        )
+
     def due_at(self, queued_at: datetime) -> datetime | None:
         """When it is to be tried (again); None when it is at its end. Slack's own outbox looks after Slack."""
         if self.ended is not None or self.address.by == "slack":
@@ -109,8 +116,15 @@ class NoticeView:
 
     @property
     def was_overtaken(self) -> bool:
-        """Whether a way of it was given up because it held no more."""
-        return any(d.ended is not None and d.ended.how == "overtaken" for d in self.deliveries.values())
+        """Whether it was given up because it held no more, and by no way can it have reached the audience."""
+        ways = self.deliveries.values()
+        is_given_up = any(way.ended is not None and way.ended.how == "overtaken" for way in ways)
+        return is_given_up and not self.may_have_come
+
+    @property
+    def may_have_come(self) -> bool:
+        """Whether it arrived, or may have, by any way."""
+        return any(way.may_have_come for way in self.deliveries.values())
 
     def delivery(self, key: str) -> DeliveryView | None:
         """By the address's key; empty stands for Slack."""

@@ -11,7 +11,7 @@ from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.domain.notice import Address, Notice
 from bot.service.holding import queued
 from bot.service.outdated import cleared as told_that_all_is_well
 from bot.service.telling_rules import is_said_already, owes_withdrawal
@@ -133,3 +133,41 @@ def test_an_all_clear_that_was_overtaken_may_be_given_anew(cleared: Story) -> No
 
     assert not is_cleared_already(cleared.incident)
     assert told_that_all_is_well(cleared.incident) == frozenset()
+
+
+@pytest.fixture
+def two_ways(tmp_path: Path) -> Iterator[Story]:
+    """revenue_daily is told by Slack and by webhook; nothing has arrived yet."""
+    hook = Address(by="webhook", to="https://hooks.acme.example/x")
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        told = notice("recovered").model_copy(update={"ways": (hook,)})
+        yield Story(store.journal).opens().says(TRUSTED).says(NoticeQueued(notice=told))
+
+
+def ends_webhook(story: Story, *, may_be_there: bool = False) -> None:
+    """A correction was quicker than the webhook's next try."""
+    [view] = story.incident.notices.values()
+    to = list(view.deliveries)[1]
+    story.says(NoticeEnded(key=view.key, how="overtaken", detail="x", to=to, may_be_there=may_be_there))
+
+
+def test_one_way_that_was_overtaken_takes_back_nothing_that_arrived(two_ways: Story) -> None:
+    """They had it in Slack: no severity is told to them, and it is not said twice."""
+    [view] = two_ways.incident.notices.values()
+    two_ways.says(NoticeEnded(key=view.key, how="delivered", detail="ts 1"))
+
+    ends_webhook(two_ways)
+
+    assert is_cleared_already(two_ways.incident)
+    assert told_that_all_is_well(two_ways.incident) == {"revenue_daily"}
+
+
+@pytest.mark.parametrize("may_be_there", [True, False])
+def test_what_may_have_arrived_counts_as_said(two_ways: Story, may_be_there: bool) -> None:
+    """Of two ways, one failed and the other was overtaken: whether its answer was lost makes the difference."""
+    [view] = two_ways.incident.notices.values()
+    two_ways.says(NoticeEnded(key=view.key, how="failed", detail="channel_not_found"))
+
+    ends_webhook(two_ways, may_be_there=may_be_there)
+
+    assert is_cleared_already(two_ways.incident) is may_be_there
