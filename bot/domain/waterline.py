@@ -92,16 +92,23 @@ class _Found:
                 self.known |= named
 
 
-def last_taken_back(incident: Incident) -> Entry | None:
-    """The entry by which a table that was trusted in this incident came under review again, the last time."""
-    found: Entry | None = None
+def trust_ends(incident: Incident) -> tuple[Entry, ...]:
+    """The entries by which a table that was trusted in this incident came under review again, oldest first."""
+    found: list[Entry] = []
     was_trusted = False
     for entry in incident.entries:
         if isinstance(entry.body, WaterlineMoved):
             is_trusted = entry.body.status == "trusted"
-            found = entry if was_trusted and not is_trusted else found
+            if was_trusted and not is_trusted:
+                found.append(entry)
             was_trusted = is_trusted
-    return found
+    return tuple(found)
+
+
+def last_taken_back(incident: Incident) -> Entry | None:
+    """The last of them; None: it never did."""
+    ends = trust_ends(incident)
+    return ends[-1] if ends else None
 
 
 def taken_back(incident: Incident) -> Entry | None:

@@ -7,6 +7,7 @@ from bot.domain.notice import Notice
 from bot.domain.savepoint_told import ENDS
 from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
+from bot.service.overtaking import overtakes
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
 _FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work"})
@@ -46,7 +47,7 @@ def refuse_outdated(incident: Incident, view: NoticeView) -> None:
     newer = [
         each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
     ]
-    said = next((each for each in reversed(newer) if _overtakes(each.notice.kind, notice.kind)), None)
+    said = next((each for each in reversed(newer) if overtakes(incident, each, view)), None)
     if said is not None:
         raise Refused(
             f"{notice.consumer} was sent something newer than this notice.",
@@ -103,11 +104,3 @@ def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
             "It was written before the table came under review again.",
             f"Preview it again: /waterline tell {kind}. Nothing was sent.",
         )
-
-
-def _overtakes(newer: str, older: str) -> bool:
-    """Whether nobody needs to hear the older kind after the newer one."""
-    if newer == older:
-        return True
-    of_the_table = newer in _OF_THE_TABLE and older in _OF_THE_TABLE
-    return of_the_table and (older in _FOR_NOW or newer not in _FOR_NOW)
