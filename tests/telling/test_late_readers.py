@@ -1,6 +1,7 @@
 """Who was told that they need not run again is corrected when lineage shows later that they must: once."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 
 import spark_tasks
 from bot.bootstrap import CONTENT
-from bot.domain.entries import NoticeQueued, WaterlineMoved
+from bot.domain.entries import WaterlineMoved
+from bot.domain.ids import SnapshotId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks
@@ -28,14 +30,15 @@ from tests.web.scene import Scene
 class Cleared(World):
     """A table that was rewound and proven; revenue_daily read only what is right, as far as lineage shows."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def __init__(self, scene: Scene, *, is_many: bool = False, read: SnapshotId | None = None) -> None:
+        super().__init__(scene, is_many=is_many)
         scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
         newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
         self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
         self.late = LateReaders(scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers)
         scene.opens()
-        self.reads(scene.good, "right")
+        if not is_many:
+            self.reads(read or scene.good, "right")
         scene.verifies()
         self.tells_recovered()
 
@@ -51,40 +54,88 @@ class Cleared(World):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[Cleared]:
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """A table, and its record."""
+    with closing(Scene(tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def world(scene: Scene) -> Iterator[Cleared]:
     """It was told that it need not do anything."""
-    scene = Scene(tmp_path)
-    made = Cleared(scene)
-    assert "You need not do anything" in made.told[0].text
-    yield made
-    made.close()
-    scene.close()
+    with closing(Cleared(scene)) as made:
+        assert "You need not do anything" in made.told[0].text
+        yield made
+
+
+def runs_of(notice: Notice) -> set[str]:
+    """Which runs it names."""
+    return set(notice.data.affected_runs) if notice.data is not None else set()
 
 
 def test_a_run_that_is_seen_late_is_told_once(world: Cleared) -> None:
-    """Its event came after the closing message; further looks and further events change nothing."""
+    """Its event came after the closing message; further looks change nothing."""
     world.late.settle(world.scene.id)
     assert [notice.kind for notice in world.told] == ["recovered"]
     world.reads(world.scene.commits[-1], "late")
 
     world.late.settle(world.scene.id)
-    world.reads(world.scene.commits[-2], "later")
     world.late.settle(world.scene.id)
 
     assert [notice.kind for notice in world.told] == ["recovered", "correction"]
     correction = world.told[-1]
-    assert "a run of yours was seen only now" in correction.text
+    assert "a run was seen only now" in correction.text
     assert "Please run again" in correction.text
     assert correction.data is not None
     assert correction.data.rerun is not None
     assert (correction.data.rerun.needed, correction.data.rerun.runs) == (True, ("late",))
 
 
-def test_whoever_was_corrected_by_a_person_is_not_told_again(world: Cleared) -> None:
-    """Somebody was quicker."""
-    by_hand = Notice(kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x")
-    world.scene.incidents.write(world.scene.id, by=ANA, decide=lambda _now: [NoticeQueued(notice=by_hand)])
+def test_a_second_run_that_is_seen_later_is_told_too(world: Cleared) -> None:
+    """They have replaced what the first one made, and nothing of the second."""
     world.reads(world.scene.commits[-1], "late")
+    world.late.settle(world.scene.id)
+    world.reads(world.scene.commits[-2], "later")
+
+    world.late.settle(world.scene.id)
+    world.late.settle(world.scene.id)
+
+    assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
+    assert runs_of(world.told[-1]) == {"late", "later"}
+
+
+def test_whoever_had_to_run_again_is_told_of_a_further_run(scene: Scene) -> None:
+    """The closing message named one; nothing is said as long as it is the only one."""
+    with closing(Cleared(scene, read=scene.commits[-1])) as world:
+        assert runs_of(world.told[0]) == {"right"}
+        world.late.settle(scene.id)
+        assert len(world.told) == 1
+        world.reads(scene.commits[-2], "later")
+
+        world.late.settle(scene.id)
+
+        assert runs_of(world.told[-1]) == {"right", "later"}
+
+
+def test_a_channel_that_was_told_of_nobody_is_told_who_was_seen(scene: Scene) -> None:
+    """As the support channels of a data contract are; and again of a further run, once each."""
+    with closing(Cleared(scene, is_many=True)) as world:
+        assert "Nobody was seen reading" in world.told[0].text
+        for run in ("late", "later"):
+            world.reads(scene.commits[-1], run)
+            world.late.settle(scene.id)
+            world.late.settle(scene.id)
+
+    assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
+    assert "`revenue_daily`: 1 run" in world.told[1].text
+    assert "`revenue_daily`: 2 runs" in world.told[2].text
+
+
+def test_whoever_was_corrected_by_a_person_is_not_told_the_same_again(world: Cleared) -> None:
+    """Somebody was quicker."""
+    world.reads(world.scene.commits[-1], "late")
+    preview = world.telling.preview(world.scene.id, "correction", "You have read wrong rows.")
+    world.telling.send(world.scene.id, preview, by=ANA, step=None)
 
     world.late.settle(world.scene.id)
 
@@ -106,13 +157,32 @@ def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) ->
     world.timers.start()
     world.late.start()
     world.reads(world.scene.commits[-1], "late")
-    world.scene.clock.at += LOOKS[-2] + timedelta(seconds=1)
+    world.scene.clock.at += LOOKS[-1] + timedelta(seconds=1)
 
     world.late.looks.look(world.scene.id)
 
     eventually(lambda: world.told[-1].kind == "correction")
     incident = world.scene.incidents.get(world.scene.id)
-    assert world.late._due(incident, False) is None
+    assert world.late._due(incident, True) is None
+
+
+def test_a_restart_that_comes_late_makes_the_look_that_was_missed(world: Cleared) -> None:
+    """The bot was down when a day was over: it looks at once, and once."""
+    world.reads(world.scene.commits[-1], "late")
+    world.scene.clock.at += LOOKS[-1] + timedelta(days=2)
+    world.timers.start()
+
+    world.late.start()
+
+    eventually(lambda: world.told[-1].kind == "correction")
+    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
+
+
+def test_what_was_missed_long_ago_is_left_alone(world: Cleared) -> None:
+    """Not every incident of the past is looked at whenever the bot starts."""
+    world.scene.clock.at += timedelta(days=7)
+
+    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
 
 
 def test_who_read_nothing_wrong_is_left_alone_after_a_day(world: Cleared) -> None:
