@@ -11,6 +11,8 @@ from bot.notices.backfilling import OVER
 
 _HEAD_OF_A_DIFF = 2
 """Lines with the file's names."""
+_NOT_OF_THE_TABLE = frozenset({"contract_change", "review_published"})
+"""Kinds in whose place no other notice is read: what they say is not of the table's rows."""
 _INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
 """People and places: should a term of the table ever name them, consumers do not read them."""
 
@@ -66,11 +68,13 @@ def review_of(incident: Incident) -> ReviewDone | None:
 
 
 def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> Earlier | None:
-    """The notice that this consumer was sent last."""
+    """The newest notice about the table that this consumer has, or may have; None: none has come yet. Its severity is
+    the last one that was said to them."""
     views = [view for view in incident.notices.values() if view.notice.consumer == consumer]
-    if not views:
+    come = [view for view in views if view.may_have_come and view.notice.kind not in _NOT_OF_THE_TABLE]
+    if not come:
         return None
-    last = views[-1]
+    last = come[-1]
     said = next((v.notice.severity for v in reversed(views) if v.notice.severity is not None), None)
     title = titles.get(last.notice.kind, last.notice.kind.replace("_", " "))
     return Earlier(kind=last.notice.kind, title=title, at=last.queued_at, severity=said)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.domain.entries import Finding, FindingSettled, ReviewOpened
+from bot.domain.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
+from bot.domain.notice import Notice
 from bot.domain.review_entries import ContractPatch
 from bot.notices import NoticeTemplate, render
 from tests.decisions import ANA, BEN, EVE
@@ -112,3 +113,46 @@ def test_without_a_patch_only_the_words_are_told(story: Story, templates: Mappin
 
     assert (unopened, facts.contract) == (None, None)
     assert WORDS in render(templates["contract_change"], facts)
+
+
+def sends(story: Story, kind: str, how: str | None = "delivered", *, may_be_there: bool = False) -> None:
+    """To revenue_daily; None: it has no end yet."""
+    notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="x", severity="sev2")
+    story.says(NoticeQueued(notice=notice))
+    if how is not None:
+        ended = {"key": notice.key(story.id), "how": how, "detail": "x", "may_be_there": may_be_there}
+        story.says(NoticeEnded.model_validate(ended))
+
+
+def earlier(story: Story) -> str | None:
+    """In the place of which notice a correction is to be read."""
+    found = told(story, "correction").earlier
+    return found.kind if found is not None else None
+
+
+@pytest.mark.parametrize("newer", ["review_published", "contract_change"])
+def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Story, newer: str) -> None:
+    """What came after it, and says nothing of the rows, still counts."""
+    sends(story.opens(), "recovered")
+    sends(story, newer)
+
+    assert earlier(story) == "recovered"
+
+
+@pytest.mark.parametrize("how", ["failed", "overtaken", None])
+def test_a_correction_names_nothing_that_never_came(story: Story, how: str | None) -> None:
+    """They would look for it; where nothing came at all, it names nothing."""
+    sends(story.opens(), "first_warning", how)
+    nothing = earlier(story)
+    sends(story, "update")
+    sends(story, "recovered", how)
+
+    assert (nothing, earlier(story)) == (None, "update")
+
+
+def test_a_correction_names_what_may_have_come(story: Story) -> None:
+    """Its answer was lost: they may have it before them."""
+    sends(story.opens(), "update")
+    sends(story, "recovered", "failed", may_be_there=True)
+
+    assert earlier(story) == "recovered"
