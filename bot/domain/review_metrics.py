@@ -1,5 +1,6 @@
 """How long an incident took, from the first wrong commit to the word that reached the consumers."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from statistics import median
 
@@ -67,17 +68,24 @@ def span(took: timedelta) -> str:
 
 
 def first_wrong_at(incident: Incident) -> datetime | None:
-    """When the oldest of the commits that the diagnosis shows was committed; of the wrong run, where it names one."""
+    """When the oldest of the wrong commits that the diagnosis shows was committed."""
     decisive = incident.diagnosis.decisive if incident.diagnosis else None
     if decisive is None:
         return None
-    return min((row.committed_at for row in _ledger_rows(incident) if _is_wrong(row, decisive[1])), default=None)
+    return min((row.committed_at for row in _wrong_rows(_ledger_rows(incident), decisive[1])), default=None)
 
 
-def _is_wrong(row: LedgerRow, match: Matches) -> bool:
-    if match.wrong_run is not None:
-        return row.job_id == match.wrong_run
-    return row.snapshot_id in match.rows
+def _wrong_rows(rows: Sequence[LedgerRow], match: Matches) -> Sequence[LedgerRow]:
+    """Those that the match shows; where it names a run, only what came after the last good commit: it may show right
+    ones beside them, and an older run that is not kept has commits that are right as well. What that run committed
+    stands in only where the match shows nothing of it."""
+    shown = [row for row in rows if row.snapshot_id in match.rows]
+    if match.wrong_run is None:
+        return shown
+    good = next((row.sequence_number for row in rows if row.snapshot_id == match.last_good), None)
+    after = [row for row in shown if good is not None and row.sequence_number > good]
+    theirs = [row for row in rows if row.job_id == match.wrong_run]
+    return after or [row for row in theirs if row in shown] or theirs
 
 
 def _ledger_rows(incident: Incident) -> tuple[LedgerRow, ...]:

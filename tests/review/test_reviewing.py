@@ -37,14 +37,14 @@ def told(story: Story, *others: Story) -> Story:
 
 
 def test_every_span_is_between_two_entries(stories: list[Story]) -> None:
-    """Detected after the wrong run's first commit, diagnosed, approved, proven, told: a minute an entry here."""
+    """Detected after the commit that shows it, diagnosed, approved, proven, told: a minute an entry here."""
     story = stories[0].opens().draws_the_ledger().diagnoses()
     first_half = {each.name: each.words for each in metrics(story.incident)}
     story.proposes().approves().rewinds().verifies().notifies()
 
     took = {each.name: each.took for each in metrics(story.incident)}
 
-    wrong = next(row for row in orders.ledger().rows if row.job_id == orders.RUN_B)
+    wrong = next(row for row in orders.ledger().rows if row.snapshot_id == orders.HEAD)
     assert took["detect"] == story.incident.opened_at - wrong.committed_at
     assert (took["diagnose"], took["approve"]) == (5 * MINUTE, MINUTE)
     assert first_half["recover"] == "not known"
