@@ -31,7 +31,7 @@ from bot.slack.blocks.notice import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
-from tests.notices.generated import CONTRACT, SECRET, Course
+from tests.notices.generated import CONTRACT, SECRET, Course, Writes
 
 ANNOUNCED = ("tells planned_work",)
 TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is carried out")
@@ -160,6 +160,27 @@ def test_nobody_who_was_asked_to_run_again_is_told_later_that_nothing_is_to_be_d
     data: st.DataObject, reads: str, planned: bool
 ) -> None:
     """Of all that reached one consumer, unless a correction stands between."""
+    course = Course(planned=planned, writes=writer(reads))
+    course.goes(*data.draw(st.sampled_from(BEGINNINGS if planned else ((), *ASKED))))
+    for _ in range(data.draw(st.integers(0, 16))):
+        goes_on(course, data.draw)
+        if not course.story.incident.is_open:
+            break
+    course.goes(*data.draw(st.permutations(sorted(name for name in course.moves() if name.startswith("tells ")))))
+
+    agrees_over_time(course)
+
+
+def test_a_planned_incident_that_asked_to_run_again_says_nothing_of_planned_work_after_it() -> None:
+    """The course that once did."""
+    course = Course(planned=True, writes=writer("wrong")).goes(*PROVEN, "tells recovered")
+    assert "lease run again" in [*course.story.incident.notices.values()][-1].notice.text
+
+    agrees_over_time(course.goes(*(f"tells {kind}" for kind in sorted(PLANNED_WORK))))
+
+
+def writer(reads: str) -> Writes:
+    """Renders what one consumer, seen reading so, is told."""
     consumer = Consumer(name="revenue_daily", channel="C0REVENUE1")
 
     def writes(incident: Incident, table: TableState, kind: str) -> str:
@@ -169,14 +190,11 @@ def test_nobody_who_was_asked_to_run_again_is_told_later_that_nothing_is_to_be_d
         )  # fmt: skip
         return render(TEMPLATES[kind], facts)
 
-    course = Course(planned=planned, writes=writes)
-    course.goes(*data.draw(st.sampled_from(BEGINNINGS if planned else ((), *ASKED))))
-    for _ in range(data.draw(st.integers(0, 16))):
-        goes_on(course, data.draw)
-        if not course.story.incident.is_open:
-            break
-    course.goes(*data.draw(st.permutations(sorted(name for name in course.moves() if name.startswith("tells ")))))
+    return writes
 
+
+def agrees_over_time(course: Course) -> None:
+    """Nobody who was asked to run again was told later that nothing is to be done, but by or after a correction."""
     is_asked = False
     for view in course.story.incident.notices.values():
         kind, text = view.notice.kind, view.notice.text
