@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # A test that does not even end when its time is over is ended from outside, with what each of its threads was doing.
+# Its worker is not started anew: pytest-xdist (3.8) then waits for ever with --dist loadfile.
 ENDED_AFTER = -o faulthandler_timeout=$(1) -o faulthandler_exit_on_timeout=true
 
 help: ## Show what can be done here
@@ -26,7 +27,7 @@ walk: install ## The same story, walked by scripted people and printed as a tran
 	$(BIN)/waterline demo --walk
 
 test: install check ## Check the code and run the fast tests
-	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile $(call ENDED_AFTER,400)
+	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile --max-worker-restart 0 $(call ENDED_AFTER,400)
 
 test-slow: install ## Run the scenarios on a real Flink cluster
 	$(BIN)/pytest -m slow --timeout=600 $(call ENDED_AFTER,900)
