@@ -6,14 +6,13 @@ Nothing is read: metadata, Flink's history, the list of Flink manifests and the 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.ledger import Sink, SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen
 
-EMPTY_COMMITS = "flink.max-continuous-empty-commits"
-_EMPTY_BY_DEFAULT = 10
 PER_CHECKPOINT = frozenset({Sink.FLINK_V2, Sink.FLINK_DYNAMIC})
 """Sinks that commit each checkpoint by itself, savepoints too (facts 1.2, 1.3)."""
 Reason = tuple[SkipReason, str]
@@ -60,14 +59,8 @@ def known_of(world: Observation, job_id: JobId, operator_id: OperatorId | None) 
         manifests_seen=not isinstance(world.flink_manifests, NotSeen),
         history=history,
         savepoints=frozenset(stored | {i for i, c in history.items() if c.kind is CheckpointKind.SAVEPOINT}),
-        empty_allowed=_allowed(world.table.properties),
+        empty_allowed=empty_commits_allowed(world.table.properties),
     )
-
-
-def _allowed(properties: Mapping[str, str]) -> int:
-    """How many checkpoints without files in a row may lack a commit."""
-    told = properties.get(EMPTY_COMMITS, "")
-    return int(told) if told.isdigit() else _EMPTY_BY_DEFAULT
 
 
 @dataclass(frozen=True)

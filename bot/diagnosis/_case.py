@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
+from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.evidence import Verdict
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
@@ -17,7 +18,6 @@ LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which F
 _V1_COMMITTER = "IcebergFilesCommitter"
 """In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
 
-EMPTY_COMMITS = "flink.max-continuous-empty-commits"
 """Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
 
 
@@ -121,8 +121,7 @@ def committer_ids(case: Case, run: JobRun) -> frozenset[OperatorId]:
 
 def longest_silence(table: TableState) -> int:
     """Checkpoints that may pass without a commit; one more, because the newest may be on its way."""
-    value = table.properties.get(EMPTY_COMMITS, "")
-    return (int(value) if value.isdigit() else 10) + 1
+    return empty_commits_allowed(table.properties) + 1
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import median
 from urllib.parse import urlsplit
 
+from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
@@ -13,8 +14,6 @@ from bot.domain.looked import NotSeen
 
 _SLACK = 2
 """A checkpoint may take up to this many intervals before the interval counts as not kept."""
-_EMPTY_IN_A_ROW = 10
-"""`flink.max-continuous-empty-commits`: so many checkpoints without rows commit nothing, rightly."""
 _LOCAL = {"", "file"}
 
 
@@ -76,17 +75,18 @@ def _arrive(run: JobRun, observation: Observation) -> Finding:
         default=None,
     )
     name = f"run {short_job(run.job_id)}"
+    allowed = empty_commits_allowed(observation.table.properties)
     if completed is None:
         return _finding(term, f"No completed checkpoint of {name} is known.", None, "Look again later.")
     if committed is None:
         return _finding(
             term,
             f"Checkpoint {completed} of {name} is complete; the table carries no commit of it.",
-            None if run.completed_count <= _EMPTY_IN_A_ROW else False,
+            None if run.completed_count <= allowed else False,
             "See whether the source is idle; if not, the sink withholds its commits.",
         )
     behind = completed - committed
-    holds = True if behind <= 1 else (False if behind > _EMPTY_IN_A_ROW else None)
+    holds = True if behind <= 1 else (False if behind > allowed else None)
     observed = f"Checkpoint {completed} of {name} is complete, {committed} is in the table: {max(behind, 0)} behind."
     action = "Nothing to do." if holds else "See whether the source is idle; if not, the sink withholds its commits."
     return _finding(term, observed, holds, action)

@@ -55,6 +55,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
 ) -> None:
     """Before that a second proposal is refused with the way out; the execution ends, and nothing is repeated."""
     head = orders.head
+    offered = ana.card.buttons
     refused = ana.asks("propose rewind_table_and_job")
     ben.clicks("Settle: it did not happen…", unknown)
     settled = ben.answer_to(lambda: ben.fills_reason("It writes on, under the old JobManager."))
@@ -62,6 +63,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
 
     assert "Nothing can be proposed while it is not known what became of" in refused
     assert "settles it by the buttons on the proposal's message" in refused
+    assert "Propose anew" not in offered
     assert "Settled: it did not happen. The execution has ended" in settled
     assert "It writes on, under the old JobManager." in shown.plain
     assert "Settle" not in " ".join(shown.buttons)

@@ -169,6 +169,7 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
         ProposalState.HELD,
         ProposalState.APPROVED,
         ProposalState.EXECUTING,
+        ProposalState.UNKNOWN,
         ProposalState.APPLIED,
     }
     if view is not None and view.step == step.id and view.state in pending:
