@@ -104,6 +104,7 @@ class Outbox(Protocol):
 
     def claim(self, now: datetime) -> Post | None:
         """The next post that wants sending, marked `sending`, in a channel that neither pauses nor is being sent to.
+        What one person alone is to see does not wait for a pause.
 
         If this process dies it is queued again, with its tries: it may or may not have arrived.
         """

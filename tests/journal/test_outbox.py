@@ -268,3 +268,16 @@ def test_what_was_being_sent_at_a_crash_is_queued_with_its_tries(store: Store, u
 
         assert again is not None
         assert (again.key, again.tries, again.problem) == ("b", 2, "interrupted")
+
+
+def test_what_one_person_alone_is_to_see_does_not_wait_for_a_pause(store: Store) -> None:
+    """Who asked where the bot cannot write any more would wait with the channel's messages."""
+    store.outbox.put(_card())
+    store.outbox.put(_card("answer/1", incident=None, user=UserId("U1"), text="Yes."))
+    store.outbox.claim(NINE)
+    store.outbox.postpone("wl-1/card", LATER, "not_in_channel", whole_channel=True)
+
+    claimed = store.outbox.claim(NINE)
+
+    assert claimed is not None
+    assert claimed.key == "answer/1"

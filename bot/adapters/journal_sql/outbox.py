@@ -57,7 +57,8 @@ class SqlOutbox:
     def claim(self, now: datetime) -> Post | None:
         """The next post that wants sending, in the order of being put.
 
-        Passed over: posts whose channel pauses or is being sent to (replicas would overtake each other), that are not
+        Passed over: posts whose channel pauses (not what one person alone is to see: they wait for an answer, and where
+        the channel is lost they get it directly) or is being sent to (replicas would overtake each other), that are not
         due yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
         """
         self._presence.join()
@@ -67,7 +68,7 @@ class SqlOutbox:
         )
         believed = now + LONGEST_WAIT
         is_paused = and_(PAUSES.c.until > now, PAUSES.c.until <= believed)
-        pausing = exists().where(PAUSES.c.channel == OUTBOX.c.channel, is_paused)
+        pausing = and_(OUTBOX.c.recipient.is_(None), exists().where(PAUSES.c.channel == OUTBOX.c.channel, is_paused))
         other = OUTBOX.alias("other")
         is_busy = exists().where(other.c.channel == OUTBOX.c.channel, other.c.state == "sending")
         due = or_(OUTBOX.c.due_at.is_(None), OUTBOX.c.due_at <= now, OUTBOX.c.due_at > believed)
