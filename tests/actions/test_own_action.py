@@ -128,6 +128,7 @@ def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path)
     assert "18 passed" in done.stdout, done.stdout[-3000:]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("good", "bad", "found_by"),

@@ -29,6 +29,7 @@ def runner() -> Iterator[SparkEvidenceRunner]:
     server.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rest"])
 def test_evidence_is_pinned_to_what_the_catalog_named(orders: Orders, runner: SparkEvidenceRunner) -> None:
     """A row that is there twice is found, and a commit after the look does not change the answer."""

@@ -23,7 +23,7 @@ from bot.slack.render import render
 from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.slack.people import eventually
 
-pytestmark = [pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED"), pytest.mark.timeout(300)]
 PATIENCE_S = 250
 """Spark starts twice, and a busy machine may need minutes for that."""
 

@@ -25,8 +25,8 @@ AROUND = {
 }
 """The intents and ends of the effects that are not cut at in `tests/execution`."""
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
-_OFTEN = 4
-"""Each fourth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
+_OFTEN = 8
+"""Each eighth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
 
 
 @pytest.fixture(autouse=True)
