@@ -19,7 +19,8 @@ class Compaction(Record):
     method: Literal["POST", "PUT", "PATCH"] = Field(default="POST", description="Of both requests.", examples=["PATCH"])
     pause: dict[str, str | bool | int] = Field(description="JSON body that pauses it.", examples=[{"is_paused": True}])
     resume: dict[str, str | bool | int] = Field(
-        description="JSON body that lets it go on.", examples=[{"is_paused": False}]
+        description="JSON body that lets it go on at the end, whoever had paused it before.",
+        examples=[{"is_paused": False}],
     )
     token_variable: str | None = Field(
         default=None,

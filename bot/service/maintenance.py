@@ -1,7 +1,7 @@
 """Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
 from bot.actions._effects.kind import NO_SCHEDULERS
-from bot.actions._maintenance import as_before, freeze_change, frozen_by, thaw_change
+from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
 from bot.actions._marking import commit_marks
 from bot.domain.entries import Body, MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
@@ -31,6 +31,8 @@ class Maintenance:
         incident = self._store.get(incident_id)
         must_be_open(incident)
         table = incident.opened.table
+        if is_frozen(state := self._catalog.load(table)) and frozen_by(state) is None:
+            return f"Maintenance of {table} was frozen already, by hand."
         if not incident.is_frozen:
             self._note(incident_id, by, "freezing", "Expiry and orphan removal of the table are to be stopped.")
         paused = self._schedulers.pause(table)
@@ -41,9 +43,6 @@ class Maintenance:
                 self._schedulers.resume(table)
                 self._note(incident_id, by, "thawed", f"Maintenance was not frozen: {error.happened}")
             raise
-        if not is_new and (who := frozen_by(self._catalog.load(table))) != incident_id:
-            self._note(incident_id, by, "thawed", "Maintenance had been frozen by hand, which stays as it is.")
-            return f"Maintenance of {table} was frozen already, by {who or 'hand'}."
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
             return f"Maintenance of {table} was frozen already, by {incident_id}."
         stopped = "Expiry and orphan removal of the table are stopped (gc.enabled=false)."
@@ -77,7 +76,8 @@ class Maintenance:
         if frozen_by(state) not in (None, incident.id):
             said = f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
         else:
-            self._schedulers.resume(table)
+            if incident.is_frozen or is_frozen(state):
+                self._schedulers.resume(table)
             said = "Maintenance of the table had been taken out of its freeze already."
             if commit_marks(self._catalog, table, thaw_change) is not None:
                 said = f"Maintenance of the table is out of its freeze: {as_before(state)}."

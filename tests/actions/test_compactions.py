@@ -99,6 +99,18 @@ def test_nothing_stays_paused_where_nothing_was_frozen(paused: Scene, airflow: H
     assert not paused.store.get(paused.incident).is_frozen
 
 
+def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow: Hook) -> None:
+    """A freeze by hand stays with whoever made it, and so does what they have paused; a thaw without a freeze, too."""
+    paused.maintenance.thaw(paused.incident, by=ANA)
+    paused.sets("waterline.maintenance", "frozen")
+
+    said = paused.maintenance.freeze(paused.incident, by=ANA)
+
+    assert said == "Maintenance of sales.orders was frozen already, by hand."
+    assert asked(airflow) == []
+    assert not paused.store.get(paused.incident).is_frozen
+
+
 def test_a_missing_token_is_named_without_asking(airflow: Hook) -> None:
     """Nobody is asked without the token, and the answer says which variable to set."""
     nightly = Compaction(name="compaction", url=airflow.url, pause={}, resume={}, token_variable="NOT_SET")
