@@ -1,7 +1,7 @@
 """When something about a proposal falls due, by its policy."""
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.record import Utc
 
 
@@ -29,7 +29,7 @@ def reminder_due_at(view: ProposalView) -> Utc | None:
 
 def next_due_at(view: ProposalView) -> Utc | None:
     """When time alone changes something about it next; None for a proposal that is over or under way."""
-    if view.state not in {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}:
+    if view.state not in UNDECIDED:
         return None
     held = view.held_until if view.state is ProposalState.HELD else None
     return min(due for due in (reminder_due_at(view), held, view.proposal.expires_at) if due is not None)

@@ -39,6 +39,10 @@ class ProposalState(StrEnum):
 _S = ProposalState
 AT_WORK = frozenset({_S.EXECUTING, _S.UNKNOWN})
 """In these the bot carries on by itself."""
+UNDECIDED = frozenset({_S.PROPOSED, _S.HELD, _S.APPROVED})
+"""In these people may still approve, veto or begin."""
+UNFINISHED = UNDECIDED | AT_WORK
+"""Nothing else of the incident is begun or ended over such a proposal."""
 _STOPPED = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED})
 MOVES: dict[ProposalState, frozenset[ProposalState]] = {
     _S.PROPOSED: frozenset({_S.HELD, _S.APPROVED}) | _STOPPED,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import Body, IncidentClosed, ReviewOpened
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.promises import announced_since, next_word_due
@@ -14,14 +14,6 @@ from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
-
-_BUSY = {
-    ProposalState.PROPOSED,
-    ProposalState.HELD,
-    ProposalState.APPROVED,
-    ProposalState.EXECUTING,
-    ProposalState.UNKNOWN,
-}
 
 _ANYWAY = "anyway"
 """First word of a reason to close although consumers wait for word."""
@@ -96,7 +88,7 @@ def _refuse_unfinished(now: Incident, by: UserId) -> None:
     if now.closed_at is not None:
         raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
     must_be_in_charge(now, by, "close it")
-    busy = next((v for v in now.proposals.values() if v.state in _BUSY), None)
+    busy = next((v for v in now.proposals.values() if v.state in UNFINISHED), None)
     if busy is not None and busy.state is ProposalState.UNKNOWN:
         raise Refused(
             f"It is not known what became of “{busy.proposal.title}”.",

@@ -10,7 +10,7 @@ from functools import partial
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, StepDone
-from bot.domain.execution import ProposalState
+from bot.domain.execution import AT_WORK, ProposalState
 from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -170,7 +170,7 @@ class Duties:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
         forward after the proof."""
         for view in self._store.get(incident_id).proposals.values():
-            if view.state in {ProposalState.EXECUTING, ProposalState.UNKNOWN}:
+            if view.state in AT_WORK:
                 self._move_waterline(incident_id, only_back=True)  # it has begun for certain: it is in the record
                 self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)

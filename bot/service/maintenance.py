@@ -5,16 +5,13 @@ from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_fro
 from bot.actions._marking import commit_marks
 from bot.domain.entries import Body, MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.ports import Schedulers, TableCatalog
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
-
-_AT_WORK = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
-            ProposalState.UNKNOWN}  # fmt: skip
 
 
 class Maintenance:
@@ -55,7 +52,7 @@ class Maintenance:
         and for whoever is not in charge, CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_in_charge(incident, by, "thaw its table")
-        busy = next((v for v in incident.proposals.values() if v.state in _AT_WORK), None)
+        busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
         if busy is not None:
             raise Refused(
                 f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",

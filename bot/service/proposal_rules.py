@@ -4,16 +4,13 @@ from bot.actions._scan import ActionModule
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.domain.staleness import stale_reason
 from bot.service.incident_store import must_be_open
-
-_UNDER_WAY = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED, ProposalState.EXECUTING,
-              ProposalState.UNKNOWN}  # fmt: skip
 
 
 def policy_for(setup: TableSetup, incident: Incident, module: ActionModule, by: UserId) -> ApprovalPolicy:
@@ -52,7 +49,7 @@ def must_be_free(incident: Incident) -> None:
     """Raises Refused while another proposal is under way: asked before anything is looked at, so that impatient
     clicks cost nothing, and again where the proposal is written."""
     must_be_open(incident)
-    busy = next((v for v in incident.proposals.values() if v.state in _UNDER_WAY), None)
+    busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
     if busy is None:
         return
     if busy.state is ProposalState.PROPOSED:

@@ -6,7 +6,7 @@ import structlog
 
 from bot.domain.entries import Body, RoomLost, RoomReturned
 from bot.domain.errors import CouldNotLook
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNDECIDED
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -14,7 +14,6 @@ from bot.ports import Directory
 from bot.service.incident_store import IncidentStore
 
 log = structlog.get_logger(__name__)
-_WAITING = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
 
 
 class Rooms:
@@ -61,7 +60,7 @@ class Rooms:
         if incident.is_private:
             return told
         for view in incident.proposals.values():
-            if view.state in _WAITING:
+            if view.state in UNDECIDED:
                 policy = view.proposal.policy
                 told += [user for people in policy.approvers for user in people.users]
                 told += self._members(policy.all_groups)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import AT_WORK, UNFINISHED, ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
@@ -28,8 +28,6 @@ from bot.service.observing import Observer
 from bot.service.opening import Opening
 
 RUNBOOK = "planned-savepoint"
-_UNDECIDED = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
-_AT_WORK = {ProposalState.EXECUTING, ProposalState.UNKNOWN}
 
 
 class SavepointOffer(Record):
@@ -228,10 +226,10 @@ class Savepoints:
 def _must_not_be_proposed(now: Incident) -> None:
     """What is approved is the plan as it was shown: another one needs another proposal."""
     of_savepoint = (v for v in now.proposals.values() if any(isinstance(e, KeepSavepoint) for e in v.proposal.effects))
-    busy = next((v for v in of_savepoint if v.state in _UNDECIDED | _AT_WORK), None)
+    busy = next((v for v in of_savepoint if v.state in UNFINISHED), None)
     if busy is not None:
         raise Refused(
             "A savepoint is proposed already: its plan is not changed under it.",
             f"“{busy.proposal.title}” in {now.id} is {busy.state.value}, with its terms as they were shown.",
-            "Wait for its end." if busy.state in _AT_WORK else "Reject it first; then plan anew and propose again.",
+            "Wait for its end." if busy.state in AT_WORK else "Reject it first; then plan anew and propose again.",
         )

@@ -4,7 +4,7 @@ from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionB
 
 from bot.domain.doubt import standing
 from bot.domain.evidence import Progress, Task
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
@@ -164,14 +164,7 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
 
 def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
     view = incident.current_proposal
-    pending = {
-        ProposalState.PROPOSED,
-        ProposalState.HELD,
-        ProposalState.APPROVED,
-        ProposalState.EXECUTING,
-        ProposalState.UNKNOWN,
-        ProposalState.APPLIED,
-    }
+    pending = UNFINISHED | {ProposalState.APPLIED}
     if view is not None and view.step == step.id and view.state in pending:
         return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
     label = "Propose anew" if view is not None and view.step == step.id else "Propose"

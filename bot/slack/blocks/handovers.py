@@ -7,7 +7,7 @@ from slack_sdk.models.blocks import Block
 from bot.domain.clock_time import clock_time
 from bot.domain.doubt import standing
 from bot.domain.entries import HandedOver, PromiseReminded
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNDECIDED
 from bot.domain.handovers import Handover, handovers
 from bot.domain.ids import short
 from bot.domain.incident import Incident
@@ -20,7 +20,6 @@ from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, person, room
 
 _LINES = 5
-_UNDECIDED = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
 
 
 def handover_message(
@@ -37,7 +36,7 @@ def handover_message(
     lines.append(f"*Diagnosis:* {mrkdwn(f'{decisive[0].code}: {decisive[1].headline}') if decisive else 'none yet'}")
     view = then.current_proposal
     if view is not None:
-        waits = ", and waits" if view.state in _UNDECIDED else ""
+        waits = ", and waits" if view.state in UNDECIDED else ""
         lines.append(f"*Proposal:* “{mrkdwn(view.proposal.title)}” is {view.state.value}{waits}")
     running = [run.task.replace("_", " ") for run in then.runs.values() if run.is_running]
     if running:

@@ -3,7 +3,7 @@
 from slack_sdk.models.blocks import Block
 
 from bot.domain.entries import RoomLost
-from bot.domain.execution import ProposalState
+from bot.domain.execution import UNDECIDED
 from bot.domain.incident import Incident
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import code, mrkdwn, room
@@ -28,7 +28,7 @@ def lost_room_message(incident: Incident, lost: RoomLost) -> tuple[str, list[Blo
         "card is posted anew.",
     ]
     waiting = incident.current_proposal
-    if waiting is not None and waiting.state in {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}:
+    if waiting is not None and waiting.state in UNDECIDED:
         lines.append(
             f"A proposal is {waiting.state.value}, and expires at {waiting.proposal.expires_at:%H:%M} UTC. If the "
             f"channel cannot come back, go on in a terminal: {code('waterline proposal --help')}."

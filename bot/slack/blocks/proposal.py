@@ -4,7 +4,7 @@ from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.actions._effects import describe
 from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
@@ -16,7 +16,6 @@ from bot.slack.text import addressed, code, mrkdwn, short_paths
 _NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
 _OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
 """Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
-_WAITING = {ProposalState.PROPOSED, ProposalState.HELD, ProposalState.APPROVED}
 _STATE = {
     ProposalState.PROPOSED: ":bell: Waiting for approval",
     ProposalState.HELD: ":hourglass_flowing_sand: Approved, held for a veto",
@@ -45,12 +44,12 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
-    if view.state in _WAITING and (small_print := who_may(view)):
+    if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
     buttons = _buttons(incident, view)
     if buttons:
         blocks.append(actions(buttons))
-    if incident.is_open and view.state in _WAITING:
+    if incident.is_open and view.state in UNDECIDED:
         blocks.append(actions(_telling(incident, view)))
     return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
 
