@@ -116,10 +116,6 @@ def _trouble(finding: LeakedManifestsFinding, lost: Sequence[LeakedManifest], ov
     return "; ".join(told) + "."
 
 
-def _verb(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _calm(finding: LeakedManifestsFinding) -> str:
     waiting, left = finding.of(LeakStanding.PENDING), finding.of(LeakStanding.LEFT_OVER)
     given_up = finding.of(LeakStanding.GIVEN_UP)

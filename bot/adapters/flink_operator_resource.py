@@ -31,7 +31,6 @@ class _Metadata(BaseModel):
     uid: str
     generation: int
     version: str = Field(alias="resourceVersion")
-    deleted_at: str | None = Field(default=None, alias="deletionTimestamp")
     annotations: dict[str, str] = {}
     writers: tuple[_Writer, ...] = Field(default=(), alias="managedFields")
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from bot.domain.approval import Approval
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.effects import StopFork
 from bot.domain.entries import (
@@ -153,10 +152,6 @@ class Incident:
     def current_proposal(self) -> ProposalView | None:
         """The newest proposal, whatever its state."""
         return next(reversed(self.proposals.values()), None)
-
-    def approvals_of(self, proposal_id: ProposalId) -> tuple[Approval, ...]:
-        """Yeses given so far."""
-        return tuple(self.proposals[proposal_id].approvals)
 
 
 def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:

@@ -77,6 +77,3 @@ class FindingSettled(Record):
     term: str
     how: Literal["mended", "accepted"]
     reason: str
-
-
-ReviewEntry = FindingAssigned | FindingSettled

@@ -38,10 +38,6 @@ class Reruns:
         """Set what is to come, and follow the journal from now on."""
         self.looks.start()
 
-    def follow(self) -> None:
-        """Set what another process has put on record."""
-        self.looks.follow()
-
     def settle(self, incident_id: IncidentId) -> None:
         """Look for every answer that is still open; what is found as before is not written again."""
         incident = self._store.get(incident_id)

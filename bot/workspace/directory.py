@@ -88,9 +88,5 @@ class Directory:
         """Take a person or the bot out of a channel."""
         self._replace(channel_id, members=self.channels[channel_id].members - {member})
 
-    def set_group(self, group_id: str, members: tuple[str, ...]) -> None:
-        """Change who is in a user group."""
-        self.groups[group_id] = self.groups[group_id].model_copy(update={"members": members})
-
     def _replace(self, channel_id: str, **changes: object) -> None:
         self.channels[channel_id] = self.channels[channel_id].model_copy(update=changes)

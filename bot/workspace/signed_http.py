@@ -49,13 +49,6 @@ class SignedHttp:
             return Ack(outcome="refused", took_ms=_ms_since(started), detail=detail, no_retry=no_retry)
         return Ack(outcome="acked", took_ms=_ms_since(started), payload=_payload_of(answer))
 
-    async def verify_url(self, within_s: float) -> bool:
-        """Slack's handshake: the app must answer a challenge before events are sent to it."""
-        challenge = hashlib.sha256(str(self._clock.seconds()).encode()).hexdigest()
-        body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "unused"})
-        answer = await self._post(body, self._headers(None, JSON_TYPE, body), within_s)
-        return challenge in answer.text
-
     async def close(self) -> None:
         """Close the connections to the app."""
         if self._client is not None:

@@ -3,9 +3,10 @@
 It can be closed and started again on the same folder.
 """
 
+import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId
+from bot.domain.ids import IncidentId, JobId
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
@@ -185,3 +186,17 @@ class LittleBot:
             store.presence.alone_with,
             look_first=self.looks_first,
         )
+
+
+def proposal_is_sent(bot: LittleBot) -> bool:
+    """Whether the outbox is done with the newest proposal."""
+    view = bot.services.store.get(IncidentId("wl-1")).current_proposal
+    post = bot.store.outbox.find(f"wl-1/proposal/{view.proposal.id}") if view else None
+    return post is not None and post.state == "sent"
+
+
+def nothing_waits(bot: LittleBot) -> bool:
+    """Whether every message was sent, so that the next one is the one that a fault hits."""
+    with closing(sqlite3.connect(bot.folder / "journal.db")) as record:
+        waiting = record.execute("SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')").fetchone()
+    return waiting == (0,)

@@ -1,14 +1,12 @@
 """Slack repeats itself, drops connections, refuses and forgets; nothing is lost and nothing is done twice."""
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
-from tests.slack.little_bot import LittleBot
+from tests.slack.little_bot import LittleBot, nothing_waits, proposal_is_sent
 from tests.slack.people import ONCALL, Responder, eventually
 
 WL = IncidentId("wl-1")
@@ -18,20 +16,6 @@ _A_MINUTE = timedelta(minutes=1)
 def notes(bot: LittleBot) -> int:
     """How many remarks the record holds."""
     return sum(entry.body.kind == "note-added" for entry in bot.services.store.get(WL).entries)
-
-
-def proposal_is_sent(bot: LittleBot) -> bool:
-    """Whether the outbox is done with the newest proposal."""
-    view = bot.services.store.get(WL).current_proposal
-    post = bot.store.outbox.find(f"wl-1/proposal/{view.proposal.id}") if view else None
-    return post is not None and post.state == "sent"
-
-
-def nothing_waits(bot: LittleBot) -> bool:
-    """Whether every message was sent, so that the next one is the one that a fault hits."""
-    with closing(sqlite3.connect(bot.folder / "journal.db")) as record:
-        waiting = record.execute("SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')").fetchone()
-    return waiting == (0,)
 
 
 def test_a_redelivered_command_is_one_command(

@@ -8,7 +8,7 @@ from bot.domain.entries import RoomLost, RoomReturned
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.refusal import CannotDo
-from tests.slack.little_bot import LittleBot
+from tests.slack.little_bot import LittleBot, nothing_waits
 from tests.slack.people import ONCALL, Responder, eventually, is_card
 
 WL = IncidentId("wl-1")
@@ -67,19 +67,17 @@ def test_responder_and_approvers_are_told_and_everything_comes_when_the_channel_
     told = is_told(ana, TO_ANA)
     is_told(ben, TO_BEN)
     bot.clock.advances(_A_MINUTE)
-    shown = len(ana.messages())
     opened_again(slack, bot, how)
     eventually(lambda: sum(is_card(m) for m in ana.messages()) == before + 1)
 
     assert ("Unarchive" if how == "archived" else "Invite me again") in told.plain
     assert "A proposal is proposed, and expires at" in told.plain
-    assert len(ana.messages()) > shown
     assert noted(bot) == ["room-lost", "room-returned"]
     assert len(direct(ana, TO_ANA)) == 1
     assert direct(dana, TO_DANA) == []
     first = ana.messages()[[is_card(m) for m in ana.messages()].index(True)]
     eventually(lambda: any("Duplicate rows" in reply.plain for reply in first.replies))
-    assert "Propose" in ana.card.buttons or "Diagnose again" in ana.card.buttons
+    assert "Proposal: proposed" in ana.card.plain
 
 
 def test_the_card_that_was_posted_anew_goes_on_as_the_first_does(
@@ -118,7 +116,7 @@ def test_the_channel_of_a_closed_incident_may_be_archived(
     shut(slack, "archived")
 
     bot.services.store.write(WL, by="U0ANA00001", decide=lambda now: [now.entries[1].body])
-    eventually(lambda: any(e.error == "is_archived" for e in slack.wire("api")))
+    eventually(lambda: any(e.error == "is_archived" for e in slack.wire("api")) and nothing_waits(bot))
 
     assert noted(bot) == []
     assert direct(ana, TO_ANA) == []

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.workspace import SeenMessage, Workspace
-from tests.slack.little_bot import LittleBot
+from tests.slack.little_bot import LittleBot, nothing_waits, proposal_is_sent
 from tests.slack.people import Responder, eventually
-from tests.slack.test_faults_of_slack import nothing_waits, proposal_is_sent
 
 _A_MINUTE = timedelta(minutes=1)
 

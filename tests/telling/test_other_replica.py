@@ -57,8 +57,8 @@ def test_a_re_run_that_was_told_elsewhere_is_looked_for_here(world: World, is_cl
         IncidentStore(store.journal, scene.clock).write(scene.id, by=DANA, decide=lambda _now: [answer])
     scene.clock.at += LOOKS[0] - timedelta(milliseconds=200)
 
-    world.reruns.follow()
-    world.reruns.follow()
+    world.reruns.looks.follow()
+    world.reruns.looks.follow()
 
     eventually(lambda: world.checks == [("none", "")])
     assert 1 == world.looks
@@ -70,9 +70,9 @@ def test_following_does_not_put_off_a_look(world: World) -> None:
     answer = NoticeAnswered(key=world.key, answer="re-ran")
     scene.incidents.write(scene.id, by=DANA, decide=lambda _now: [answer])
     scene.clock.at += LOOKS[0] - timedelta(milliseconds=300)
-    world.reruns.follow()
+    world.reruns.looks.follow()
     scene.clock.at += timedelta(milliseconds=600)
 
-    world.reruns.follow()
+    world.reruns.looks.follow()
 
     eventually(lambda: world.checks == [("none", "")])
