@@ -10,6 +10,7 @@ from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.owed import owed_to
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._goes_on import disagreements, source_in_words
 from spark_tasks._words import counted, ids, shown
 
 _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
@@ -37,6 +38,7 @@ def reach_of_point(
         position_until=position,
         to_read_again=again if pair.snapshot_id is not None else None,
         cannot=(),
+        source_positions=stored.source_positions,
         written_at=stored.written_at,
         is_durable=pair.is_durable,
         brings_back=_brings_back(ask, stored, pair, missing),
@@ -117,9 +119,12 @@ def _cannot(
             f"The job does not make again what others committed above its snapshot: {named}, "
             f"{counted(rows, 'row')} added and {gone:,} deleted."
         )
+    sentences += disagreements(ask, reach)
     if reach.to_read_again:
         where = ""
-        if reach.position_until is not None:
+        if reach.source_positions:
+            where = f" from {source_in_words(reach.source_positions, ask.contract)} on"
+        elif reach.position_until is not None:
             where = f" above position {shown(ask.contract.position or '', reach.position_until, ask.contract)}"
         sentences.append(
             f"Records{where} come back only if the source still holds them; that cannot be seen from here."

@@ -13,6 +13,7 @@ from bot.domain.pairing import pairing
 from bot.domain.table import Snapshot
 from spark_tasks._data_files import data_added, files_of
 from spark_tasks._event_time import newest_with_rows
+from spark_tasks._goes_on import source_in_words
 from spark_tasks._restore_reach import reach_of_point
 from spark_tasks._words import MAX_ROWS, cell, could_not, counted, lasting, shown
 
@@ -30,8 +31,8 @@ MAX_POINTS = 50
 _BELOW = 3
 _WHOLE = {"int", "long"}
 _COLUMNS = (
-    "restore point", "checkpoint", "verdict", "snapshot", "state", "owes", "position", "rows again",
-    "cannot bring back",
+    "restore point", "checkpoint", "verdict", "snapshot", "state", "owes", "position", "source goes on",
+    "rows again", "cannot bring back",
 )  # fmt: skip
 
 
@@ -39,8 +40,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Every restore point that can be read, the best first: those that bring job and table back, the newest first.
 
     Rows to read again are those that Flink committed on main above the paired snapshot, as the summaries count them.
-    State files beside `_metadata` are taken from its word and not opened, but for the committer's. `ruled-out` only
-    when every point could be read and what it owes is known.
+    State files beside `_metadata` are taken from its word and not opened, but for the committer's and those of Kafka
+    sources, whose next offsets are told. `ruled-out` only when every point could be read and what it owes is known.
     """
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
@@ -109,6 +110,8 @@ def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, 
     state = f"{size(best.state_bytes)} of state" if best.state_bytes is not None else "state of unknown size"
     what = f"{best.checkpoint_kind.value.replace('-', ' ')} {best.checkpoint_id}"
     again = "" if best.snapshot_id is None else f" with snapshot {short(best.snapshot_id)}"
+    if best.source_positions:
+        again += f", and lets its source go on with {source_in_words(best.source_positions, ask.contract)}"
     if best.to_read_again:
         is_told = best.position_until is not None and not ask.contract.hides(ask.contract.position)
         above = f" above position {best.position_until:,}" if is_told else ""
@@ -143,6 +146,7 @@ def _row(ask: Ask, point: RestoreReach) -> tuple[str, ...]:
         "unknown" if point.state_bytes is None else size(point.state_bytes),
         f"{len(point.pending_manifests)}{gone}",
         shown(ask.contract.position or "", point.position_until, ask.contract),
+        source_in_words(point.source_positions, ask.contract) or "unknown",
         cell(point.to_read_again),
         " ".join(point.cannot) or "nothing that is known",
     )

@@ -114,8 +114,9 @@ def _checkpoints(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None
 
 
 def _of(recorded: StoredCheckpoint, now: StoredCheckpoint) -> tuple[str, ...]:
-    """Records without the manifests' folders are older than the reading of them."""
-    leaving = () if recorded.manifest_folders else ("manifest_folders",)
+    """Records without the manifests' folders, or without where the source goes on, are older than the reading of
+    them."""
+    leaving = [name for name in ("manifest_folders", "source_positions") if not getattr(recorded, name)]
     return differences(f"restore point {recorded.path}", recorded, now, leaving)
 
 

@@ -9,7 +9,7 @@ from pyarrow import ArrowException
 
 from bot.adapters.case_policy import RowValues
 from bot.adapters.checkpoint_cutting import without_state
-from bot.adapters.checkpoint_parsing import committers_handles, told_by
+from bot.adapters.checkpoint_parsing import told_by, understood_handles
 from bot.adapters.iceberg.manifests import manifests_of
 from bot.adapters.iceberg.storage import Opened
 from bot.adapters.lineage_kept import LINEAGE
@@ -122,7 +122,7 @@ def _add_manifests(
 def _add_checkpoint(
     found: Sources, stored: StoredCheckpoint, cut: Cut | None, read: Callable[[str], bytes | None]
 ) -> None:
-    """Its `_metadata`, and the committer's state where that lies beside it."""
+    """Its `_metadata`, and the state of committers and of Kafka's readers where that lies beside it."""
     path = f"{stored.path.rstrip('/')}/_metadata"
     if stored.checkpoint_id is None or (content := read(path)) is None:
         return
@@ -130,7 +130,8 @@ def _add_checkpoint(
         found.left_out.append(f"{path}: changed since it was observed")
         return
     found.add(path, content, cut)
-    for handle in committers_handles(told_by(content).operators):
+    of_kafka = bool(stored.source_positions)
+    for handle in understood_handles(told_by(content).operators, of_kafka=of_kafka):
         if handle.file is None:
             continue
         beside = f"{stored.path.rstrip('/')}/{handle.file}" if handle.is_relative else handle.file

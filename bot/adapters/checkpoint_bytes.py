@@ -70,6 +70,10 @@ class JavaBytes:
             raise NotUnderstood(f"{count} parts were announced before byte {self.at}; {self.left} bytes are left")
         return count
 
+    def longs(self, count: int) -> tuple[int, ...]:
+        """So many signed ones."""
+        return struct.unpack(f">{count}q", self.take(8 * self._not_negative(count, "a count")))
+
     def skip_longs(self, count: int) -> None:
         """Passes over offsets."""
         self.take(8 * self._not_negative(count, "a count"))

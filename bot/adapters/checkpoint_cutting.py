@@ -1,4 +1,4 @@
-"""A `_metadata` file whose state is cut out, except what Iceberg's committer keeps there.
+"""A `_metadata` file whose state is cut out, except what Iceberg's committer and Kafka's readers keep there.
 
 State of other operators may hold whole rows. It is overwritten with as many zeros: header, operators, sizes, names and
 paths stay, and the file is read as before.
@@ -6,7 +6,7 @@ paths stay, and the file is read as before.
 
 from bot.adapters.checkpoint_bytes import NotUnderstood
 from bot.adapters.checkpoint_layout import blocks_in
-from bot.adapters.checkpoint_parsing import Told, committers_handles, told_by
+from bot.adapters.checkpoint_parsing import Told, told_by, understood_handles
 from bot.adapters.manifest_cutting import CannotBeCut
 
 _VERSION = slice(4, 8)
@@ -21,7 +21,8 @@ def without_state(content: bytes) -> bytes:
         blocks = blocks_in(content, int.from_bytes(content[_VERSION], "big"))
     except NotUnderstood as error:
         raise CannotBeCut(f"its layout could not be followed: {error}") from error
-    kept = {handle.inline for handle in committers_handles(told.operators) if handle.inline is not None}
+    understood = understood_handles(told.operators, of_kafka=bool(told.source_positions))
+    kept = {handle.inline for handle in understood if handle.inline is not None}
     cut = bytearray(content)
     for begin, length in blocks:
         if content[begin : begin + length] not in kept:

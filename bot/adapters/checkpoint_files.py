@@ -26,8 +26,8 @@ _TROUBLE = (OSError, ArrowException, ValueError)
 class CheckpointFiles:
     """Reads one job's two folders, each an absolute path or a URI (`file:`, `s3:`, `gs:`, …).
 
-    A look costs one listing a folder and one read of each `_metadata`, and of the committer's state where it lies
-    in a file beside it (some 3 KB a pending checkpoint). No other state is read.
+    A look costs one listing a folder and one read of each `_metadata`, and of the committer's and the sources' state
+    where it lies in a file beside it (some 3 KB a pending checkpoint, 50 bytes a partition). No other state is read.
     """
 
     def __init__(self, checkpoint_dir: str | None, savepoint_dir: str | None) -> None:
@@ -133,6 +133,7 @@ def stored_as(
         digest=hashlib.sha256(content).hexdigest(),
         problem=told.problem,
         state_bytes=sizes,
+        source_positions=told.source_positions,
     )
 
 

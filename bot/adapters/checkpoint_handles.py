@@ -25,7 +25,8 @@ _NOTHING = Handle(size=0, inline=b"")
 class OperatorList:
     """List states that one subtask keeps in one handle."""
 
-    names: tuple[str, ...]
+    offsets: dict[str, tuple[int, ...]]
+    """Name -> where each of its items begins in the handle's content."""
     handle: Handle
 
 
@@ -70,16 +71,16 @@ def operator_lists(data: JavaBytes) -> OperatorList | None:
         return None
     if kind not in {4, 17}:
         raise NotUnderstood(f"operator state before byte {data.at} is of the unknown kind {kind}")
-    names = []
+    offsets = {}
     for _ in range(data.count()):
-        names.append(data.text())
+        name = data.text()
         data.byte()  # how it is spread over the subtasks
-        data.skip_longs(data.int32())
+        offsets[name] = data.longs(data.int32())
     if kind == 17:  # written into files that are shared
         data.text()
         data.text()
         data.byte()
-    return OperatorList(names=tuple(names), handle=stream(data))
+    return OperatorList(offsets=offsets, handle=stream(data))
 
 
 def keyed(data: JavaBytes) -> int:

@@ -1,7 +1,7 @@
 """What a `_metadata` file says of itself, in pure Python: Flink 1.11 to 2.x (format versions 3 to 6).
 
 The header, the operators with the size of their state, since version 4 the checkpoint's properties as the last
-thing in the file, and the text of Iceberg's committer state: inline below
+thing in the file, where Kafka sources go on, and the text of Iceberg's committer state: inline below
 `execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one.
 Where the operators' layout cannot be followed, the text is looked for in the whole file, and that is said.
 """
@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from bot.adapters.checkpoint_bytes import NotUnderstood
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_layout import OperatorPart, operators_in
-from bot.domain.flink import CheckpointKind
+from bot.adapters.checkpoint_positions import positions_in, readers_handles
+from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.record import Record
 
@@ -66,6 +67,8 @@ class Told(Record):
     """All that the file lists; empty where its layout was not understood."""
     named_operators: tuple[OperatorId, ...] = ()
     """Operators that the text of committer state names."""
+    source_positions: tuple[SourcePosition, ...] = ()
+    """Where its Kafka sources go on; empty: not known."""
     not_understood: str | None = None
     """What of the file could not be followed although it is whole; a sentence."""
     problem: str | None = None
@@ -109,6 +112,7 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
         is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
         operators=operators,
         named_operators=_named(text, {operator for _, _, _, operator in manifests}),
+        source_positions=positions_in(operators, beside),
         not_understood=not_understood,
         problem=problem,
     )
@@ -131,17 +135,24 @@ def _problem_of_header(content: bytes) -> str | None:
     return None
 
 
+def understood_handles(operators: tuple[OperatorPart, ...], *, of_kafka: bool) -> list[Handle]:
+    """Where the state lies that is read: of Iceberg's committers, and (`of_kafka`: where they are known to be Kafka's)
+    of the sources' readers. It holds no values of rows."""
+    readers = [handle for _, handle, _ in readers_handles(operators)] if of_kafka else []
+    return [*_committers_handles(operators), *readers]
+
+
 def _committer_state(
     operators: tuple[OperatorPart, ...], beside: Callable[[Handle], bytes | None]
 ) -> list[bytes | None]:
     """The state of each committer's subtask; None where it could not be had."""
-    handles = committers_handles(operators)
+    handles = _committers_handles(operators)
     return [handle.inline if handle.inline is not None else beside(handle) for handle in handles]
 
 
-def committers_handles(operators: tuple[OperatorPart, ...]) -> list[Handle]:
+def _committers_handles(operators: tuple[OperatorPart, ...]) -> list[Handle]:
     """Where the state of each subtask of an Iceberg committer lies."""
-    return [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & set(each.names)]
+    return [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & each.offsets.keys()]
 
 
 def _is_legible(piece: bytes | None) -> bool:

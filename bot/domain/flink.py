@@ -127,6 +127,19 @@ class JobRun(Record):
         return self.state == "RUNNING" and all(v.status == "RUNNING" for v in self.vertices)
 
 
+class SourcePosition(Record):
+    """Where a restore would go on in one partition of a Kafka topic, as the state of the source says."""
+
+    operator_id: OperatorId
+    topic: str
+    partition: int
+    following: int
+    """The first offset that would be read. Negative before anything was read, as Kafka's connector has it: -1 from the
+    end of the topic, -2 from its beginning, -3 from what the consumer group had committed."""
+    until: int | None = None
+    """The offset to stop before; None: it never stops. Negative as above: told when it starts."""
+
+
 class StoredCheckpoint(Record):
     """A savepoint or retained checkpoint on storage, read from its `_metadata` file."""
 
@@ -158,6 +171,8 @@ class StoredCheckpoint(Record):
     problem: str | None = None
     state_bytes: dict[OperatorId, int] = {}
     """Operator -> size of its state, inline and in files, 0 for one without any; empty: not known."""
+    source_positions: tuple[SourcePosition, ...] = ()
+    """Of all its Kafka sources; empty: not known."""
 
 
 class FlinkManifest(Record):

@@ -1,6 +1,7 @@
 """What may hold values of rows is cut out of the sources of a saved case, and nothing else is."""
 
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,12 @@ def test_partitions_of_the_ledger_do_not_leave_unasked() -> None:
     assert "ACME" not in bare.model_dump_json()
     assert bare.ledger is not None
     assert [each.snapshot_id for each in bare.ledger.rows] == [row.snapshot_id]
+
+
+def test_where_kafka_goes_on_stays_in_the_file() -> None:
+    """Offsets are no values of rows; an answer was read from them."""
+    content = lzma.decompress((CHECKPOINTS / "kafka_stop_savepoint.xz").read_bytes())
+
+    cut = without_state(content)
+
+    assert told_by(cut).source_positions == told_by(content).source_positions != ()

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from bot.domain.flink import CheckpointKind
+from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record, Utc
 
@@ -105,6 +105,8 @@ class RestoreReach(Record):
     """Rows on main above that table state: what a rewind would write again."""
     cannot: tuple[str, ...]
     """What no restore from here brings back, each a sentence."""
+    source_positions: tuple[SourcePosition, ...] = ()
+    """Where its Kafka sources go on; empty: not known."""
     written_at: Utc | None = None
     is_durable: bool = True
     """As of its pairing: False for a checkpoint that Flink will drop soon."""
