@@ -21,7 +21,7 @@ def faults(ledger: Ledger, before: CheckpointId | None, *, manifests_seen: bool)
     rows = ledger.rows
     runs = runs_of(rows)
     lost = [row.snapshot_id for row in rows if not row.on_main]
-    foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace"]
+    foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace" and row.has_changes]
     falls = _falls(rows, before)
     found = []
     if len(runs) > 1:

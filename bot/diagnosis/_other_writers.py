@@ -4,17 +4,36 @@ from bot.diagnosis._case import in_window
 from bot.domain.diagnosis import Case
 from bot.domain.table import Snapshot, TableState
 
+_CHANGES = ("added-", "deleted-", "removed-")
+_TOTALS = ("total-records", "total-data-files", "total-delete-files")
 _REMOVED_DELETES = ("removed-delete-files", "removed-position-deletes", "removed-equality-deletes", "removed-dvs")
 
 
 def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
     """Commits without a Flink job id that changed which rows are live, oldest first. A compaction is none, as long as
-    it kept its rows; nor is an approved repair of ours, which is looked at by what it led to."""
+    it kept its rows; nor is a commit of nothing, nor an approved repair of ours, which is looked at by what it led to.
+    """
     table = case.observation.table
     return tuple(
         s
         for s in in_window(case)
-        if s.job_id is None and not s.is_repair and (s.operation != "replace" or rows_lost_by_replacing(table, s) > 0)
+        if s.job_id is None
+        and not s.is_repair
+        and not _brought_nothing(table, s)
+        and (s.operation != "replace" or rows_lost_by_replacing(table, s) > 0)
+    )
+
+
+def _brought_nothing(table: TableState, snapshot: Snapshot) -> bool:
+    """Whether the commit counts no change, and totals as before: so the dynamic sink begins an empty table (seen with
+    Iceberg 1.11). False where it counts no totals."""
+    parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
+    if any(snapshot.counted(key) for key in snapshot.summary if key.startswith(_CHANGES)):
+        return False
+    if snapshot.parent_id is not None and parent is None:
+        return False
+    return all(
+        key in snapshot.summary and snapshot.counted(key) == (parent.counted(key) if parent else 0) for key in _TOTALS
     )
 
 

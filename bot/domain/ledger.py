@@ -124,6 +124,11 @@ class LedgerRow(Record):
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
     @property
+    def has_changes(self) -> bool:
+        """Whether it added or removed any file: the dynamic sink begins an empty table with a commit of nothing."""
+        return bool(self.added_files or self.removed_files or self.has_deletes)
+
+    @property
     def has_deletes(self) -> bool:
         """Whether it added or removed any delete file."""
         return bool(self.added_delete_files or self.removed_delete_files)

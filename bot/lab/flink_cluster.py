@@ -5,7 +5,9 @@ a wire between the JobManager and its TaskManagers that can lose messages.
 """
 
 import sys
+from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 from bot.lab.home import Home, free_ports
 from bot.lab.jars import Flink, flink_jars, pyspark_jars
@@ -46,7 +48,13 @@ class FlinkCluster:
     """Starts the three processes at once; whoever uses it polls `flink_url` and `gateway_url`."""
 
     def __init__(
-        self, home: Home, checkpoint_every: timedelta, version: Flink, taskmanagers: int = 1, wired: bool = False
+        self,
+        home: Home,
+        checkpoint_every: timedelta,
+        version: Flink,
+        taskmanagers: int = 1,
+        wired: bool = False,
+        more_jars: Sequence[Path] = (),
     ) -> None:
         rest, rpc, blob, gateway, behind = free_ports(5)
         self.flink_url = f"http://127.0.0.1:{rest}"
@@ -58,7 +66,7 @@ class FlinkCluster:
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (conf / "log4j.properties").write_text(_LOG4J, encoding="utf-8")
         hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
-        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *hadoop])
+        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *hadoop, *more_jars])
         shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]
         given = ["--configDir", str(conf)]
         sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]

@@ -10,6 +10,8 @@ from typing import Literal, Self
 
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
+from bot.lab.dynamic_sink import GENERATOR, generator_jar
+from bot.lab.errors import LabError
 from bot.lab.flink_cluster import FlinkCluster
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
@@ -25,7 +27,7 @@ from bot.lab.waiting import until
 from bot.lab.wire import mend
 from bot.lab.world import Say, Told, World
 
-Sink = Literal["v1", "v2"]
+Sink = Literal["v1", "v2", "dynamic"]
 Format = Literal[2, 3]
 CHECKPOINT_EVERY = timedelta(milliseconds=1500)
 
@@ -85,7 +87,10 @@ class Lab:
         self._choose(sink, format_version, upsert)
         self.home.prepare()
         self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
-        self._cluster = FlinkCluster(self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired)
+        more = [generator_jar(self.home.folder, self._flink, orders.TABLE)] if self._sink == "dynamic" else []
+        self._cluster = FlinkCluster(
+            self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, more
+        )
         self._processes += self._cluster.processes
         self._spark = SparkServer(self.home, orders.CATALOG, self._jdbc_uri, self._warehouse)
         self._processes.append(self._spark.process)
@@ -172,6 +177,12 @@ class Lab:
         self._sink = sink or self._sink
         self._format = format_version
         self._upsert = upsert
+        if self._sink == "dynamic" and upsert:
+            raise LabError(
+                "The lab has no dynamic sink for upserts.",
+                "Expected upsert with the sink v1 or v2: the dynamic sink's generator names no key.",
+                "Choose another sink, or append.",
+            )
 
     def _make_table(self, state: LabState) -> None:
         """PyIceberg makes the table; it does not write format 3 yet, so Spark raises the empty table to that."""
@@ -202,7 +213,10 @@ class Lab:
             raise RuntimeError("start() comes first")
         now = datetime.now(UTC)
         first_event = orders.first_event_now(now)
-        statements = orders.start_statements(self._jdbc_uri, self._warehouse, first_event, self._last_position)
+        generator = GENERATOR if self._sink == "dynamic" else None
+        statements = orders.start_statements(
+            self._jdbc_uri, self._warehouse, first_event, self._last_position, generator
+        )
         return LabState(
             home=self.home.folder,
             sink=self._sink,

@@ -63,17 +63,37 @@ def create_table(catalog: Catalog, upsert: bool) -> Table:
 
 
 def start_statements(
-    catalog_jdbc_uri: str, warehouse: str, first_event: datetime, last_position: int = LAST_POSITION
+    catalog_jdbc_uri: str,
+    warehouse: str,
+    first_event: datetime,
+    last_position: int = LAST_POSITION,
+    generator: str | None = None,
 ) -> tuple[str, ...]:
-    """The SQL that starts the job; equal statements give equal rows and equal operator ids."""
-    return (
-        f"""CREATE CATALOG {CATALOG} WITH (
-  'type' = 'iceberg',
-  'catalog-impl' = 'org.apache.iceberg.jdbc.JdbcCatalog',
+    """The SQL that starts the job; equal statements give equal rows and equal operator ids.
+
+    `generator`: the class that tells each row's table, for the dynamic sink.
+    """
+    catalog = f"""'catalog-impl' = 'org.apache.iceberg.jdbc.JdbcCatalog',
   'uri' = '{catalog_jdbc_uri}',
   'jdbc.schema-version' = 'V1',
-  'warehouse' = '{warehouse}'
-)""",
+  'warehouse' = '{warehouse}'"""
+    anywhere = f"""CREATE TEMPORARY TABLE orders_anywhere (
+  order_id STRING NOT NULL,
+  event_time TIMESTAMP_LTZ(6) NOT NULL,
+  customer STRING,
+  amount DECIMAL(10, 2),
+  source_position BIGINT NOT NULL
+) WITH (
+  'connector' = 'iceberg',
+  'catalog-name' = '{CATALOG}',
+  {catalog},
+  'use-dynamic-iceberg-sink' = 'true',
+  'dynamic-record-generator-impl' = '{generator}'
+)"""
+    target = ".".join(f"`{part}`" for part in (CATALOG, *TABLE.split("."))) if generator is None else "orders_anywhere"
+    return (
+        f"CREATE CATALOG {CATALOG} WITH (\n  'type' = 'iceberg',\n  {catalog}\n)",
+        *(() if generator is None else (anywhere,)),
         f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT) WITH (
   'connector' = 'datagen',
   'rows-per-second' = '{ROWS_PER_SECOND}',
@@ -81,11 +101,11 @@ def start_statements(
   'fields.source_position.start' = '1',
   'fields.source_position.end' = '{last_position}'
 )""",
-        _insert(first_ms=int(first_event.timestamp() * 1000), step_ms=1000 // ROWS_PER_SECOND),
+        _insert(target, first_ms=int(first_event.timestamp() * 1000), step_ms=1000 // ROWS_PER_SECOND),
     )
 
 
-def _insert(first_ms: int, step_ms: int) -> str:
+def _insert(target: str, first_ms: int, step_ms: int) -> str:
     event_ms = f"{first_ms} + source_position * {step_ms}"
     columns = (
         "CONCAT('o-', LPAD(CAST(source_position AS STRING), 8, '0')) AS order_id",
@@ -94,7 +114,6 @@ def _insert(first_ms: int, step_ms: int) -> str:
         "CAST(CAST(MOD(source_position * 373, 20000) AS DECIMAL(10, 2)) / 100 AS DECIMAL(10, 2)) AS amount",
         "source_position",
     )
-    target = ".".join(f"`{part}`" for part in (CATALOG, *TABLE.split(".")))
     return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), "FROM order_events"))
 
 

@@ -89,3 +89,26 @@ def test_a_change_below_the_window_is_not_todays() -> None:
     found = another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2)))
 
     assert isinstance(found, Excluded)
+
+
+NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}
+
+
+@pytest.mark.parametrize(
+    ("summary", "changes"),
+    [
+        (NOTHING_YET | {"changed-partition-count": "0"}, False),
+        (NOTHING_YET | {"added-records": "20"}, True),
+        (NOTHING_YET | {"total-records": "20"}, True),
+        ({"total-records": "0"}, True),
+    ],
+    ids=["of nothing", "counted rows", "another total", "too few totals"],
+)
+def test_a_commit_of_nothing_changed_no_rows(summary: dict[str, str], *, changes: bool) -> None:
+    """The dynamic sink begins an empty table with one that names no job (Iceberg 1.11)."""
+    tale = Tale().flink_runs("a").commits(None)
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": summary})
+
+    found = another_writer_changed_rows.examine(tale.commits("a", 1, 2).looked_at())
+
+    assert isinstance(found, Matches) is changes

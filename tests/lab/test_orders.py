@@ -34,3 +34,13 @@ def test_a_source_begins_where_it_is_told() -> None:
 
     assert "'fields.source_position.start' = '111'" in changed
     assert "'fields.source_position.end' = '50000'" in changed
+
+
+def test_the_dynamic_sink_has_the_same_rows_by_another_way() -> None:
+    """The rows go to a table that stands for any; the class that tells which is named with it."""
+    first = datetime(2026, 11, 22, tzinfo=UTC)
+    dynamic = start_statements("jdbc:sqlite:x", "file:///w", first, generator="a.Generator")
+
+    assert (dynamic[0], len(dynamic)) == (STATEMENTS[0], len(STATEMENTS) + 1)
+    assert "'dynamic-record-generator-impl' = 'a.Generator'" in dynamic[1]
+    assert dynamic[-1] == STATEMENTS[-1].replace("`lake`.`sales`.`orders`", "orders_anywhere")

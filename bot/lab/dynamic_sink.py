@@ -1,0 +1,69 @@
+"""Iceberg's dynamic sink in SQL: it asks for a class that tells each row's table. Compiled here, without a JDK.
+
+The class is compiled by the Janino that PySpark carries, in a JVM of its own, in a second or two. Flink must have it on
+its own class path: the sink looks for it beside itself, where a jar that a session adds is not seen.
+"""
+
+import zipfile
+from pathlib import Path
+
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+from bot.lab.jars import Flink, flink_jars, pyspark_jars
+from bot.lab.java import java
+
+GENERATOR = "waterline.lab.ToOneTable"
+_SOURCE = """
+package waterline.lab;
+
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.util.Collector;
+import org.apache.iceberg.DistributionMode;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.catalog.TableIdentifier;
+import org.apache.iceberg.flink.FlinkSchemaUtil;
+import org.apache.iceberg.flink.sink.dynamic.DynamicRecord;
+import org.apache.iceberg.flink.sink.dynamic.DynamicTableRecordGenerator;
+
+public class ToOneTable extends DynamicTableRecordGenerator {
+  private transient Schema schema;
+  private transient PartitionSpec spec;
+  private transient TableIdentifier table;
+
+  public ToOneTable(RowType rowType) {
+    super(rowType);
+  }
+
+  public void generate(Object row, Collector out) {
+    if (schema == null) {
+      schema = new Schema(FlinkSchemaUtil.convert(rowType()).asStructType().fields());
+      spec = PartitionSpec.builderFor(schema).day("event_time", "event_day").build();
+      table = TableIdentifier.parse("%s");
+    }
+    out.collect(new DynamicRecord(table, "main", schema, (RowData) row, spec, DistributionMode.NONE, 1));
+  }
+}
+"""
+
+
+def generator_jar(folder: Path, version: Flink, table: str) -> Path:
+    """A jar with the class that sends every row to this table (`namespace.name`), partitioned by the event's day."""
+    jars = [*flink_jars(version), *pyspark_jars().glob("janino-*.jar"), *pyspark_jars().glob("commons-compiler-*.jar")]
+    jars += pyspark_jars().glob("hadoop-client-*.jar")
+    bridge = next(pyspark_jars().glob("py4j-*.jar"))
+    class_path = ":".join(str(jar) for jar in jars)
+    port = launch_gateway(jarpath=str(bridge), classpath=class_path, die_on_exit=True, java_path=str(java()))
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(_SOURCE % table)
+        classes = {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}
+    finally:
+        gateway.shutdown()
+    jar = folder / "dynamic-sink.jar"
+    with zipfile.ZipFile(jar, "w") as into:
+        for name, code in classes.items():
+            into.writestr(f"{name.replace('.', '/')}.class", code)
+    return jar
