@@ -8,21 +8,14 @@ from collections.abc import Mapping
 
 import httpx
 import stamina
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from bot.adapters.flink_traces import deepest_cause, trace_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 _AGAIN = frozenset({502, 503, 504})
 """A proxy or a JobManager that is just starting."""
-TIMED_OUT = "TimeoutException"
-"""In Flink's words: it gave up waiting for its own answer, and what was asked for may still happen."""
-
-
-class Refusal(BaseModel):
-    """Flink's body of an error; `errors` may hold a whole stack trace."""
-
-    errors: tuple[str, ...] = ()
 
 
 class _Busy(Exception):
@@ -143,13 +136,4 @@ class FlinkHttp:
 
 def reason(body: bytes) -> str:
     """Flink's own words of an error: the deepest cause it names, at most 400 characters."""
-    try:
-        said = "\n".join(Refusal.model_validate_json(body).errors)
-    except ValidationError:
-        said = body.decode("utf-8", "replace")
-    lines = [
-        line.strip() for line in said.splitlines() if line.strip() and line.strip() != "<Exception on server side:"
-    ]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    told = causes[-1] if causes else next((line for line in lines if not line.startswith("at ")), "no reason given")
-    return told.rstrip(".")[:400]
+    return deepest_cause(trace_of(body)) or "no reason given"

@@ -6,7 +6,8 @@ from typing import Protocol
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.flink_http import TIMED_OUT, FlinkHttp, reason
+from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_traces import trace_of, waited_in_vain
 from bot.domain.ids import JobId, short_job
 
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
@@ -102,9 +103,9 @@ def accept_or_raise(http: FlinkHttp, answer: httpx.Response, doing: str) -> None
 
     Raises OutcomeUnknown when the submission timed out inside Flink, else CommitRefused.
     """
-    said = answer.text
+    said = trace_of(answer.content)
     if any(word in said for word in DUPLICATE):
         return
-    if TIMED_OUT in said:
+    if waited_in_vain(said):
         raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
     raise http.said_no(doing, answer)

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
-from bot.adapters.flink_http import TIMED_OUT, FlinkHttp, reason
+from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
@@ -19,7 +20,6 @@ class _Phase(BaseModel):
 
 
 class _Cause(BaseModel):
-    class_name: str = Field(default="", alias="class")
     stack_trace: str = Field(default="", alias="stack-trace")
 
 
@@ -94,7 +94,7 @@ class Stop:
         if answer.is_success:
             return self._followed(trigger)
         said = reason(answer.content)
-        if TIMED_OUT in answer.text:
+        if waited_in_vain(trace_of(answer.content)):
             raise self._http.unknown(self._doing, f"HTTP {answer.status_code}: {said}")
         return self._by_cancel(f"Flink refused a savepoint: {said}", may_cancel=not self._needs_state)
 
@@ -110,8 +110,9 @@ class Stop:
             return Stopped(sentence=lost, savepoint=None)
         if told.location is not None:
             return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)
-        failed = _words(told.failure)
-        if told.failure is not None and TIMED_OUT in told.failure.stack_trace:
+        trace = told.failure.stack_trace if told.failure else ""
+        failed = deepest_cause(trace) or "Flink gives no reason"
+        if waited_in_vain(trace):
             raise self._http.unknown(self._doing, failed)
         return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
 
@@ -176,11 +177,3 @@ def trigger_of(job_id: str, failed: int = 0) -> str:
     """The id of one stop of this run: 32 hex digits, the same at each try. `failed`: how many before it have."""
     again = f" {failed}" if failed else ""
     return hashlib.sha256(f"waterline stop {job_id}{again}".encode()).hexdigest()[:32]
-
-
-def _words(cause: _Cause | None) -> str:
-    if cause is None:
-        return "Flink gives no reason"
-    lines = [line.strip() for line in cause.stack_trace.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes[-1] if causes else lines[0] if lines else cause.class_name)[:300]

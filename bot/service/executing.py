@@ -15,7 +15,7 @@ from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.deciding import Begin, decide
 from bot.domain.entries import Body, EffectStarted, ExecutionStarted
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded, WaterlineError
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded
 from bot.domain.execution import AT_WORK, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
@@ -26,7 +26,7 @@ from bot.service.observing import Observer
 from bot.service.proposing import Proposals
 
 _PATIENCE = timedelta(hours=1)
-"""How long an execution stands still before an effect of whose world nobody can tell."""
+"""How long an execution stands still before an effect of whose world nobody can tell, or that is never answered."""
 
 
 class Executions:
@@ -85,21 +85,24 @@ class Executions:
         try:
             intent = effects.prepare(hands, proposal, index, earlier=pending)
         except Superseded as error:
-            return self._refused(turn, pending, error)
+            return self._refused(turn, pending, str(error))
         except CouldNotLook as error:
-            return self._waits(turn, pending, error)
+            return self._waits(turn, pending, str(error))
         if not self._record.intends(turn, intent):
             return False
         turn = replace(turn, intents=turn.intents + 1)
         try:
             did = effects.perform(hands, proposal, intent)
         except (CommitRefused, Superseded) as error:
-            return self._refused(turn, intent, error)
+            return self._refused(turn, intent, str(error))
         except CouldNotLook as error:
-            return self._waits(turn, intent, error)
+            return self._waits(turn, intent, str(error))
         except OutcomeUnknown as error:
             looked = effects.verify(hands, proposal, intent)
-            return self._told(turn, looked, "answer was lost", f"{error} Looked afterwards: {looked.sentence}")
+            said = f"{error} Looked afterwards: {looked.sentence}"
+            if looked.happened == "no":
+                return self._waits(turn, intent, said)
+            return self._told(turn, looked, "answer was lost", said)
         return self._record.done(turn, did.sentence, did.result)
 
     def _told(self, turn: Turn, looked: Looked, how: str, otherwise: str) -> bool:
@@ -109,25 +112,25 @@ class Executions:
         self._record.unknown(turn, otherwise)
         return False
 
-    def _refused(self, turn: Turn, intent: EffectStarted | None, error: WaterlineError) -> bool:
+    def _refused(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
         """A refusal is believed after a look: what is in the way may be the effect itself, whose request came twice, or
         late."""
         if intent is None:
-            self._record.refused(turn, str(error), {})
+            self._record.refused(turn, said, {})
             return False
         looked = effects.verify(self._observer.hands, turn.view.proposal, intent)
         if looked.happened != "no":
             return self._told(
-                turn, looked, "it had happened before it was refused", f"{error} Looked afterwards: {looked.sentence}"
+                turn, looked, "it had happened before it was refused", f"{said} Looked afterwards: {looked.sentence}"
             )
-        self._record.refused(turn, f"{error} {looked.sentence}" if looked.result else str(error), looked.result)
+        self._record.refused(turn, f"{said} {looked.sentence}" if looked.result else said, looked.result)
         return False
 
-    def _waits(self, turn: Turn, intent: EffectStarted | None, error: CouldNotLook) -> bool:
-        """Nothing is known of the world for now: it is looked at again, and people are told, once. An hour of it is
-        taken as a refusal, so that something else can be proposed."""
-        since = self._record.waits(turn, str(error), naturaldelta(_PATIENCE))
-        return self._clock.now() - since >= _PATIENCE and self._refused(turn, intent, error)
+    def _waits(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
+        """For now nothing is known of the world, or its answer is lost and the effect not there: it is looked at again,
+        and people are told, once. An hour of it is taken as a refusal, so that something else can be proposed."""
+        since = self._record.waits(turn, said, naturaldelta(_PATIENCE))
+        return self._clock.now() - since >= _PATIENCE and self._refused(turn, intent, said)
 
     def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:
         """By the one rule about proposals. Raises Refused."""

@@ -15,6 +15,18 @@ from tests.adapters.serving import served
 
 FIXTURES = Path(__file__).parent / "fixtures"
 METHODS = ["GET", "POST", "PATCH", "DELETE"]
+WAITED_IN_VAIN = (
+    "java.util.concurrent.CompletionException: java.util.concurrent.TimeoutException: Invocation of "
+    "[RemoteRpcInvocation(JobMasterGateway.stopWithSavepoint(String))] at recipient "
+    "[pekko.tcp://flink@jobmanager:6123/user/rpc/jobmanager_2] timed out. This is usually caused by: 1) Pekko failed "
+    "sending the message silently.\n\tat java.base/java.util.concurrent.CompletableFuture.encodeRelay(Unknown Source)\n"
+    "Caused by: java.util.concurrent.TimeoutException: Invocation of [RemoteRpcInvocation(JobMasterGateway."
+    "stopWithSavepoint(String))] at recipient [pekko.tcp://flink@jobmanager:6123/user/rpc/jobmanager_2] timed out.\n"
+    "\tat jdk.internal.reflect.GeneratedMethodAccessor17.invoke(Unknown Source)\n"
+    "Caused by: org.apache.pekko.pattern.AskTimeoutException: Ask timed out on "
+    "[Actor[pekko://flink/user/rpc/jobmanager_2#-17]] after [10000 ms].\n\t... 9 more\n"
+)
+"""Flink's stack trace where one part of it did not answer another; shortened."""
 
 
 def body(folder: str, name: str) -> Any:

@@ -11,7 +11,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from tests.adapters.flink_wire import Wire, body
+from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.serving import unused_address
 from tests.adapters.test_flink_reading import F21, RUN_21
 
@@ -154,10 +154,19 @@ def test_an_insert_that_flink_refuses_started_nothing(wire: Wire, by_gateway: Fl
         by_gateway.start(JOB, PATH, RUN_21)
 
 
+def test_an_insert_that_failed_because_a_catalog_timed_out_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
+    """Not Flink waited for itself in vain, so nothing of the submission goes on."""
+    wire.says(DETAIL, UNKNOWN)
+    fails(wire, "o2", "Caused by: java.net.SocketTimeoutException: Read timed out")
+
+    with pytest.raises(CommitRefused, match="SocketTimeoutException: Read timed out"):
+        by_gateway.start(JOB, PATH, RUN_21)
+
+
 def test_a_failure_after_which_the_run_lives_is_a_start(wire: Wire, by_gateway: FlinkRest) -> None:
     """The id was chosen before: Flink itself says whether the submission arrived."""
     wire.says(DETAIL, UNKNOWN, body(F21, "job"))
-    fails(wire, "o2", "Caused by: java.util.concurrent.TimeoutException")
+    fails(wire, "o2", WAITED_IN_VAIN)
 
     by_gateway.start(JOB, PATH, RUN_21)
 
@@ -170,7 +179,7 @@ def test_a_failure_after_which_the_run_lives_is_a_start(wire: Wire, by_gateway: 
         {f"GET {SESSION}/operations/o2/status": ({"status": "RUNNING"},)},
         {
             f"GET {SESSION}/operations/o2/status": ({"status": "ERROR"},),
-            f"GET {SESSION}/operations/o2/result/0": ((500, {"errors": ["java.util.concurrent.TimeoutException"]}),),
+            f"GET {SESSION}/operations/o2/result/0": ((500, {"errors": [WAITED_IN_VAIN]}),),
         },
         {f"GET {SESSION}/operations/o2/status": ((500, "boom"),)},
         {f"GET {SESSION}/operations/o2/result/0": ((504, "gateway timeout"),)},

@@ -11,7 +11,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
-from tests.adapters.flink_wire import Wire, body, tell_run
+from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
 from tests.adapters.test_flink_reading import F21, RUN_21
 
 JOB = "orders-to-iceberg"
@@ -144,6 +144,28 @@ def test_a_savepoint_that_fails_is_followed_by_a_cancel(wire: Wire, stopping: Fl
     assert sentence.endswith("It is CANCELED.")
 
 
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "java.net.SocketTimeoutException: Read timed out",
+        "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id 10.0.0.7 timed out.",
+        "software.amazon.awssdk.core.exception.ApiCallTimeoutException: Client execution did not complete",
+    ],
+)
+def test_a_savepoint_that_failed_because_others_timed_out_has_failed(
+    wire: Wire, stopping: FlinkRest, cause: str
+) -> None:
+    """An object store that did not answer, a TaskManager that was lost: nothing of the stop goes on."""
+    trace = f"java.util.concurrent.CompletionException: CheckpointException: IO-problem detected.\nCaused by: {cause}\n"
+    wire.says(DETAIL, detail("RUNNING"), detail("CANCELED"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    failed = {"failure-cause": {"class": "CompletionException", "stack-trace": trace}}
+    wire.says(TRIGGER, NOT_ASKED, {"status": {"id": "COMPLETED"}, "operation": failed})
+    wire.says(CANCEL, (202, {}))
+
+    assert f"its savepoint failed: {cause.rstrip('.')}" in stopping.stop(JOB, RUN_21).sentence
+
+
 def test_a_stop_that_flink_refuses_is_followed_by_a_cancel(wire: Wire, stopping: FlinkRest) -> None:
     """409: no place for savepoints, or another savepoint at work."""
     wire.says(DETAIL, detail("RUNNING"), detail("CANCELED"))
@@ -189,13 +211,13 @@ def proxy_gives_up(wire: Wire) -> None:
 
 def flink_waits_in_vain(wire: Wire) -> None:
     """Flink gave up waiting for its own JobMaster, which may be at it."""
-    told = "java.util.concurrent.TimeoutException: Invocation of [stopWithSavepoint] timed out."
-    wire.says(STOP, (500, {"errors": ["Internal server error.", f"<Exception on server side:\n{told}\n\tat x"]}))
+    told = f"<Exception on server side:\n{WAITED_IN_VAIN}End of exception on server side>"
+    wire.says(STOP, (500, {"errors": ["Internal server error.", told]}))
 
 
 def stop_waits_in_vain(wire: Wire) -> None:
     """The same, told of the operation."""
-    cause = {"class": "CompletionException", "stack-trace": "Caused by: java.util.concurrent.TimeoutException: late"}
+    cause = {"class": "CompletionException", "stack-trace": WAITED_IN_VAIN}
     wire.says(TRIGGER, NOT_ASKED, {"status": {"id": "COMPLETED"}, "operation": {"failure-cause": cause}})
 
 

@@ -51,7 +51,7 @@ def test_who_is_refused_while_another_tries_it_ends_nothing(scene: Scene) -> Non
     first = scene.view.state
     scene.carries_on()
 
-    assert first is ProposalState.UNKNOWN
+    assert first is ProposalState.EXECUTING
     assert scene.view.state is ProposalState.APPLIED
     assert scene.calls == ["stop", "start"]
 

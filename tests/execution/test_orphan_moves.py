@@ -49,7 +49,7 @@ def test_what_was_moved_before_the_rest_was_refused_is_said_and_comes_back(orpha
     orphans.carries_on()
     undone = orphans.undone()
 
-    assert first is ProposalState.UNKNOWN
+    assert first is ProposalState.EXECUTING
     assert orphans.view.state is ProposalState.REFUSED
     assert orphans.view.result is not None
     assert "1 of 3 files are at their new place" in orphans.view.result.sentence
@@ -73,7 +73,7 @@ def test_what_nobody_could_look_at_again_comes_back_too(orphans: Orphans) -> Non
     orphans.scene.catalog.survey_files = survey  # type: ignore[method-assign]
     orphans.carries_on()
 
-    assert meanwhile is ProposalState.UNKNOWN
+    assert meanwhile is ProposalState.EXECUTING
     assert orphans.view.state is ProposalState.APPLIED
     assert orphans.there == [False, False, False]
 

@@ -99,7 +99,7 @@ def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_don
 
 @pytest.mark.parametrize("lands", [True, False])
 def test_a_move_whose_answer_was_lost_is_looked_at_and_never_done_twice(scene: Scene, lands: bool) -> None:
-    """Landed: recorded as done. Not landed: unknown first, then done once at the next look."""
+    """Landed: recorded as done. Not landed: nobody is asked to settle it, and it is done once at the next look."""
     commit, tried = scene.damaged.catalog.commit, []
 
     def lost(table: str, change: TableChange) -> TableState:
@@ -116,7 +116,7 @@ def test_a_move_whose_answer_was_lost_is_looked_at_and_never_done_twice(scene: S
     first = scene.view.state
     scene.carries_on()
 
-    assert first is (ProposalState.APPLIED if lands else ProposalState.UNKNOWN)
+    assert first is (ProposalState.APPLIED if lands else ProposalState.EXECUTING)
     assert scene.view.state is ProposalState.APPLIED
     assert scene.damaged.catalog.load(ORDERS).ref("wl-1-left") is not None
     assert scene.calls == ["stop", "start"]

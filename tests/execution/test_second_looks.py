@@ -71,7 +71,7 @@ def test_a_move_that_lands_while_it_is_prepared_anew_was_done(scene: Scene) -> N
     scene.damaged.catalog.load = lands_after_it_is_read  # type: ignore[method-assign]
     scene.carries_on()
 
-    assert first is ProposalState.UNKNOWN
+    assert first is ProposalState.EXECUTING
     assert scene.view.state is ProposalState.APPLIED
     assert scene.calls == ["stop", "start"]
 
@@ -182,6 +182,29 @@ def test_after_an_hour_it_ends_and_something_else_can_be_proposed(scene: Scene) 
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
     assert "Carried out: Stop run bbbbbb. Not carried out: Move main" in scene.view.result.sentence
+
+
+def test_what_is_never_answered_and_never_there_ends_after_an_hour_too(scene: Scene) -> None:
+    """Neither can people settle what the world denies, nor may it be asked for again and again for ever."""
+    executions = scene.executions
+
+    def lost(*_asked: Any, **_how: Any) -> Any:
+        raise OutcomeUnknown("Flink waited in vain.", "", "")
+
+    scene.begins()
+    scene.damaged.flink.stop = lost  # type: ignore[method-assign]
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    meanwhile, noted = scene.view.state, notes(scene)
+    executions._clock = Later()
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+
+    assert meanwhile is ProposalState.EXECUTING
+    assert len(noted) == 1
+    assert "stands still before “Stop run bbbbbb”: Flink waited in vain. Looked afterwards: Run bbbbbb is" in noted[0]
+    assert scene.view.state is ProposalState.REFUSED
+    assert scene.view.result is not None
+    assert "Carried out: nothing. Not carried out: Stop run bbbbbb" in scene.view.result.sentence
 
 
 def notes(scene: Scene) -> list[str]:

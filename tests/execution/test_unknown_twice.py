@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.domain.errors import OutcomeUnknown
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.execution import ProposalState
 from bot.domain.settling import unknown_effect
 from bot.ports import TableChange
@@ -11,7 +11,7 @@ from tests.execution.scene import Scene
 
 def test_after_the_stop_was_found_the_move_is_what_is_not_known(scene: Scene) -> None:
     """What stands above the buttons is what they settle."""
-    flink, commit = scene.damaged.flink, scene.damaged.catalog.commit
+    flink, commit, load = scene.damaged.flink, scene.damaged.catalog.commit, scene.damaged.catalog.load
     stop, run = flink.stop, flink.run
 
     def lost_stop(*asked: Any, **how: Any) -> Any:
@@ -25,6 +25,7 @@ def test_after_the_stop_was_found_the_move_is_what_is_not_known(scene: Scene) ->
     def lost_move(_table: Any, change: TableChange) -> Any:
         if change.move_main_to is None:
             return commit(_table, change)
+        scene.damaged.catalog.load = away  # type: ignore[method-assign]
         raise OutcomeUnknown("The catalog did not answer.", "", "")
 
     flink.stop = lost_stop  # type: ignore[method-assign]
@@ -35,6 +36,7 @@ def test_after_the_stop_was_found_the_move_is_what_is_not_known(scene: Scene) ->
     flink.run = run  # type: ignore[method-assign]
     scene.carries_on()
     second = told(scene)
+    scene.damaged.catalog.load = load  # type: ignore[method-assign]
 
     assert first == (ProposalState.UNKNOWN, 0, "Stop run")
     assert second == (ProposalState.UNKNOWN, 1, "Move main")
@@ -64,6 +66,11 @@ def test_once_it_is_found_the_execution_goes_on_as_one_that_is_known(scene: Scen
 
     assert seen[0] == (ProposalState.EXECUTING, True)
     assert scene.view.state is ProposalState.APPLIED
+
+
+def away(_table: Any) -> Any:
+    """A catalog that is down."""
+    raise CouldNotLook("The catalog did not answer.", "", "")
 
 
 def told(scene: Scene) -> tuple[ProposalState, int | None, str]:
