@@ -10,7 +10,7 @@ from bot.adapters.flink_operator_api import KubernetesResource
 from bot.adapters.flink_operator_resource import DRAIN, PINNED_ID, FlinkResource, Kind, nonce_of
 from bot.adapters.flink_operator_steps import OperatedResource
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, Superseded
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
@@ -103,9 +103,9 @@ class FlinkOperator:
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
     ) -> None:
         """See the port. Safe to repeat: the nonce of a start is the same each time. Raises Superseded when the job
-        runs or somebody changed the resource, CouldNotLook for a `uid_suffix`, which stands in its image."""
+        runs or somebody changed the resource, CommitRefused also for a `uid_suffix`, which stands in its image."""
         if uid_suffix is not None:
-            raise CouldNotLook(
+            raise CommitRefused(
                 f"{self._resource.name} was not started: Waterline cannot give its sink another uid.",
                 f"Expected the configured one; found the suffix {uid_suffix}.",
                 "Change the uid in the job's own code.",
@@ -129,10 +129,10 @@ class FlinkOperator:
                 "Nothing was changed. Collect evidence again and propose anew.",
             )
         if str((seen.spec.settings or {}).get(DRAIN)).lower() == "true":
-            raise CouldNotLook(
+            raise CommitRefused(
                 f"{self._resource.name} was not suspended: it would be drained, and no job goes on from that (F5).",
                 f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
-                "Set it to false there, then execute again.",
+                "Set it to false there, then propose anew.",
             )
         return seen.to_suspend()
 
@@ -145,11 +145,11 @@ class FlinkOperator:
                 "It was not started. Collect evidence again and propose anew.",
             )
         if PINNED_ID in (seen.spec.settings or {}):
-            raise CouldNotLook(
+            raise CommitRefused(
                 f"{self._resource.name} was not started: its job id is pinned.",
                 f"Expected a new id for a run from {path}; `{PINNED_ID}` in its flinkConfiguration keeps the old one, "
                 "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
-                "Remove that setting, then execute again.",
+                "Remove that setting, then propose anew.",
             )
         return seen.to_restore(path, nonce, allow_non_restored=allow)
 

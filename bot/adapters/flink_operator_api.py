@@ -8,9 +8,11 @@ import stamina
 from pydantic import BaseModel, ValidationError
 
 from bot.adapters.flink_operator_login import Login
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_LATER = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.TOO_MANY_REQUESTS})
+"""A token that is being replaced, a server with too much to do: the same change may be taken in a moment."""
 _WHOLE_OBJECT = 'Invalid value: "{'
 _WRITER = "waterline"
 """Under this name Kubernetes remembers which fields are ours."""
@@ -64,7 +66,7 @@ class KubernetesResource:
         """Send one merge patch, once; the object after it. `body` names the resource version that was read, so that
         the API server refuses it if anything changed since, and a field that it does not know refuses the whole.
 
-        Raises Conflict, CouldNotLook (surely not changed), OutcomeUnknown.
+        Raises Conflict, CommitRefused and CouldNotLook (surely not changed), OutcomeUnknown.
         """
         headers = {**self._headers(), "content-type": "application/merge-patch+json"}
         asked = {"fieldManager": _WRITER, "fieldValidation": "Strict"}
@@ -79,7 +81,8 @@ class KubernetesResource:
         if answer.status_code >= 500:
             raise self._unknown(doing, f"HTTP {answer.status_code}: {_reason(answer.content)}")
         if not answer.is_success:
-            raise self._refused("change", answer)
+            told = self._refused("change", answer)
+            raise told if answer.status_code in _LATER else CommitRefused(told.happened, told.found, told.remedy)
         return answer.content
 
     def _headers(self) -> dict[str, str]:

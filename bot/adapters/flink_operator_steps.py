@@ -38,7 +38,7 @@ class OperatedResource:
     ) -> None:
         """One change of the resource as it is now. The operator's own status may move in between, its spec may not.
 
-        Raises Superseded, CouldNotLook (surely not changed), OutcomeUnknown.
+        Raises Superseded, CommitRefused and CouldNotLook (surely not changed), OutcomeUnknown.
         """
         first = self.read()
         seen = first

@@ -9,7 +9,7 @@ from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.flink_pages import RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.flink_stopping import Stop
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
@@ -85,7 +85,7 @@ class FlinkRest:
         if self.run(job_id) is not None:
             return
         if self._starter is None:
-            raise CouldNotLook(
+            raise CommitRefused(
                 f"Job {job} was not started: no way to start it is configured.",
                 "Expected `start` of this job in the configuration file; found none.",
                 f"Start it by hand from {path} with the job id {job_id}.",

@@ -59,7 +59,7 @@ class SqlGatewayStart:
         return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
 
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
-        """One session, closed again. Raises CouldNotLook (surely not submitted), OutcomeUnknown."""
+        """One session, closed again. Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown."""
         pinned = {
             RECOVERY_PATH: path,
             JOB_ID: job_id,
@@ -91,7 +91,7 @@ class SqlGatewayStart:
             if submits:
                 accept_or_raise(self._http, answer, doing)
             else:
-                raise self._http.refused(f"the statement {_shown(statement)}", answer)
+                raise self._http.said_no(f"the statement {_shown(statement)}", answer)
 
     def _await(self, operation: str, statement: str) -> None:
         """Until the statement has ended, well or badly: its result then says which."""
@@ -110,7 +110,7 @@ class SqlGatewayStart:
     def _send(self, path: str, body: dict[str, object], kind: type[B]) -> B:
         answer = self._http.send("POST", path, body, "a statement")
         if not answer.is_success:
-            raise self._http.refused(f"POST {path.rsplit('/', 1)[-1]}", answer)
+            raise self._http.said_no(f"POST {path.rsplit('/', 1)[-1]}", answer)
         return self._read(kind, answer.content, path)
 
     def _read(self, kind: type[B], body: bytes, asked: str) -> B:

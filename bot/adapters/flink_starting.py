@@ -26,7 +26,7 @@ class Starter(Protocol):
         """Submit once, with this suffix for UID_SUFFIX (None: the configured one). Returns when the cluster accepted
         the run, or has it already.
 
-        Raises CouldNotLook (surely not submitted), OutcomeUnknown.
+        Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown.
         """
 
     def obstacle(self) -> str | None:

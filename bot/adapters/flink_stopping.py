@@ -4,15 +4,19 @@ import hashlib
 import time
 from datetime import timedelta
 
+import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.ports import Stopped
+
+_ENDED = frozenset({httpx.codes.NOT_FOUND, httpx.codes.CONFLICT})
+"""To a cancel: the run ended in between, or is at its end already. The caller looks at its state."""
 
 
 class _Phase(BaseModel):
@@ -122,15 +126,22 @@ class Stop:
             raise self._goes_on(because)
         kept = self._checkpoints_stay()
         answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
-        # 404: it ended in between; 409: it is at its end already. The caller looks at its state.
-        if not answer.is_success and answer.status_code not in {404, 409}:
-            raise self._http.refused(self._doing, answer)
+        if not answer.is_success and answer.status_code not in _ENDED:
+            raise self._not_cancelled(answer)
         then = "stay" if kept else "were deleted by Flink, which is not set to RETAIN_ON_CANCELLATION"
         sentence = (
             f"Run {short_job(self._run.job_id)} was cancelled without a savepoint ({because}); "
             f"its retained checkpoints {then}."
         )
         return Stopped(sentence=sentence, savepoint=None)
+
+    def _not_cancelled(self, answer: httpx.Response) -> WaterlineError:
+        said = trace_of(answer.content)
+        if answer.status_code == httpx.codes.REQUEST_TIMEOUT or waited_in_vain(said):
+            return self._http.unknown(self._doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
+        if answer.is_client_error:
+            return self._http.said_no(self._doing, answer)
+        return self._http.refused(self._doing, answer)
 
     def _goes_on(self, because: str) -> CommitRefused:
         return CommitRefused(

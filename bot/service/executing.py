@@ -38,6 +38,8 @@ class Executions:
         self._proposals = proposals
         self._clock = clock
         self._record = ExecutionRecord(store)
+        self._waiting: dict[ProposalId, Turn] = {}
+        """Where an execution stands still: its newest turn."""
 
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """Journal the start, after checking every requirement against the world.
@@ -71,8 +73,21 @@ class Executions:
             if index is None:
                 self._record.applied(incident_id, view)
                 return
-            if not self._one_effect(Turn(incident_id, view, index, view.intents.get(index, 0))):
+            if not self._one_effect(self._turn(incident_id, view, index)):
                 return
+
+    def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> Turn:
+        intents, last = view.intents.get(index, 0), self._waiting.pop(view.proposal.id, None)
+        is_ours = last is not None and last.is_ours and (last.index, last.intents) == (index, intents)
+        return Turn(incident_id, view, index, intents, is_ours)
+
+    def _intends(self, turn: Turn, intent: EffectStarted) -> Turn | None:
+        """The turn with this intent on record; None where it is lost. What this process has said last, and what nobody
+        has begun anew since, need not be said again; anybody else says it, so that only one can end the effect."""
+        if turn.is_ours and intent == turn.view.started.get(turn.index):
+            now = self._store.get(turn.incident).proposals[turn.view.proposal.id]
+            return turn if turn.is_still(now) else None
+        return replace(turn, intents=turn.intents + 1, is_ours=True) if self._record.intends(turn, intent) else None
 
     def _one_effect(self, turn: Turn) -> bool:
         """Whether the next effect may follow."""
@@ -88,9 +103,10 @@ class Executions:
             return self._refused(turn, pending, str(error))
         except CouldNotLook as error:
             return self._waits(turn, pending, str(error))
-        if not self._record.intends(turn, intent):
+        begun = self._intends(turn, intent)
+        if begun is None:
             return False
-        turn = replace(turn, intents=turn.intents + 1)
+        turn = begun
         try:
             did = effects.perform(hands, proposal, intent)
         except (CommitRefused, Superseded) as error:
@@ -130,7 +146,10 @@ class Executions:
         """For now nothing is known of the world, or its answer is lost and the effect not there: it is looked at again,
         and people are told, once. An hour of it is taken as a refusal, so that something else can be proposed."""
         since = self._record.waits(turn, said, naturaldelta(_PATIENCE))
-        return self._clock.now() - since >= _PATIENCE and self._refused(turn, intent, said)
+        if self._clock.now() - since >= _PATIENCE:
+            return self._refused(turn, intent, said)
+        self._waiting[turn.view.proposal.id] = turn
+        return False
 
     def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:
         """By the one rule about proposals. Raises Refused."""

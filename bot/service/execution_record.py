@@ -25,6 +25,8 @@ class Turn:
     """Of the effect."""
     intents: int
     """How many intents of this effect there were; one more by anybody else, and the turn is lost."""
+    is_ours: bool = False
+    """Whether the newest of them is of this process."""
 
     @property
     def what(self) -> str:

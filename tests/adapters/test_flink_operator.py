@@ -16,7 +16,7 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import flink_resource
 from bot.adapters.flink_operator_resource import KEPT_MODE, nonce_of
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, Superseded
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import FIXTURES, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes, kubernetes
@@ -252,7 +252,7 @@ def test_a_schema_without_the_nonce_refuses_the_whole_start(
     try:
         _until(lambda: _is_refused(cluster, hand))
 
-        with pytest.raises(CouldNotLook, match=r'unknown field "spec\.job\.savepointRedeployNonce"') as refused:
+        with pytest.raises(CommitRefused, match=r'unknown field "spec\.job\.savepointRedeployNonce"') as refused:
             operator.start(JOB, PATH, OURS)
 
         assert before == hand.resource["spec"]
@@ -269,7 +269,7 @@ def test_a_pinned_job_id_refuses_the_start(cluster: Kubernetes, wire: Wire) -> N
     hand.runs(RUN_21, "FAILED")
     before = hand.resource
 
-    with driving(cluster, hand, wire.url) as operator, pytest.raises(CouldNotLook, match="its job id is pinned"):
+    with driving(cluster, hand, wire.url) as operator, pytest.raises(CommitRefused, match="its job id is pinned"):
         operator.start(JOB, PATH, OURS)
 
     assert before == hand.resource
@@ -282,7 +282,7 @@ def test_a_stop_that_would_drain_is_refused(cluster: Kubernetes, wire: Wire) -> 
     hand.runs(RUN_21)
     before = hand.resource
 
-    with driving(cluster, hand, wire.url) as operator, pytest.raises(CouldNotLook, match="it would be drained"):
+    with driving(cluster, hand, wire.url) as operator, pytest.raises(CommitRefused, match="it would be drained"):
         operator.stop(JOB, RUN_21)
 
     assert before == hand.resource

@@ -138,11 +138,22 @@ def test_a_failure_before_the_insert_started_nothing(wire: Wire, by_gateway: Fli
     wire.says(DETAIL, UNKNOWN)
     fails(wire, "o1", "Caused by: java.net.ConnectException: catalog down")
 
-    with pytest.raises(CouldNotLook, match="catalog down"):
+    with pytest.raises(CommitRefused, match="catalog down"):
         by_gateway.start(JOB, PATH, RUN_21)
 
     assert [content["statement"] for path, content in wire.sent("POST") if path.endswith("statements")] == [CREATE]
     assert len(wire.sent("DELETE")) == 1
+
+
+def test_a_session_that_the_gateway_refuses_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
+    """A property that it does not take: it would not take it in an hour either."""
+    wire.says(DETAIL, UNKNOWN)
+    wire.says(
+        "POST /v1/sessions", (400, {"errors": ["Cannot parse value 'soon' for key 'execution.checkpointing.…'."]})
+    )
+
+    with pytest.raises(CommitRefused, match=r"refused POST sessions.*Cannot parse value 'soon'"):
+        by_gateway.start(JOB, PATH, RUN_21)
 
 
 def test_an_insert_that_flink_refuses_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
@@ -216,7 +227,7 @@ def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) 
 
 def test_without_a_way_to_start_a_person_is_told_how(flink: FlinkRest) -> None:
     """The path and the id to use are in the message."""
-    with pytest.raises(CouldNotLook, match=f"{PATH} with the job id {RUN_21}"):
+    with pytest.raises(CommitRefused, match=f"{PATH} with the job id {RUN_21}"):
         flink.start(JOB, PATH, RUN_21)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
 from tests.adapters.test_flink_reading import F21, RUN_21
@@ -181,6 +181,28 @@ def test_a_run_that_ends_by_itself_meanwhile_has_ended(wire: Wire, stopping: Fli
     wire.says(CANCEL, (409, {"errors": ["already terminal"]}))
 
     assert stopping.stop(JOB, RUN_21).sentence.endswith("It is FAILED.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "means"),
+    [
+        ((400, {"errors": ['Only the "cancel" mode is supported.']}), CommitRefused),
+        ((403, {"errors": ["Web cancellation is disabled."]}), CommitRefused),
+        ((408, {"errors": ["Job cancellation timed out."]}), OutcomeUnknown),
+        ((500, {"errors": ["Internal server error.", WAITED_IN_VAIN]}), OutcomeUnknown),
+        ((500, {"errors": ["The leader is being elected."]}), CouldNotLook),
+    ],
+    ids=["a no", "no right", "a time-out of its own", "a call within Flink", "not now"],
+)
+def test_a_cancel_that_is_not_taken_is_told_as_what_it_is(
+    wire: Wire, stopping: FlinkRest, answer: Any, means: type[WaterlineError]
+) -> None:
+    """A no ends the proposal, what may have happened is looked at, and what is not so now is tried again."""
+    wire.says(DETAIL, detail("RESTARTING", "CANCELED"))
+    wire.says(CANCEL, answer)
+
+    with pytest.raises(means):
+        stopping.stop(JOB, RUN_21)
 
 
 def test_an_unknown_run_is_not_a_stopped_one(stopping: FlinkRest) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.domain.entries import NoteAdded
+from bot.domain.entries import EffectStarted, NoteAdded
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.execution import ProposalState
 from bot.domain.table import TableState
@@ -200,11 +200,31 @@ def test_what_is_never_answered_and_never_there_ends_after_an_hour_too(scene: Sc
     executions.carry_on(scene.incident, scene.view.proposal.id)
 
     assert meanwhile is ProposalState.EXECUTING
+    assert intents(scene) == [0]
     assert len(noted) == 1
     assert "stands still before “Stop run bbbbbb”: Flink waited in vain. Looked afterwards: Run bbbbbb is" in noted[0]
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
     assert "Carried out: nothing. Not carried out: Stop run bbbbbb" in scene.view.result.sentence
+
+
+def test_an_effect_that_is_tried_again_is_begun_once_more_only_by_another_process(scene: Scene) -> None:
+    """The same intent every few seconds would fill the record; another process must say so, to have its turn."""
+    one, other = scene.executions, scene.executions
+    scene.begins()
+    scene.damaged.flink.stop = away  # type: ignore[method-assign]
+    written = []
+    for executions in (one, one, other, one, one):
+        executions.carry_on(scene.incident, scene.view.proposal.id)
+        written.append(len(intents(scene)))
+
+    assert written == [1, 1, 2, 3, 3]
+
+
+def intents(scene: Scene) -> list[int]:
+    """Of which effects, in the order of the record."""
+    entries = scene.store.get(scene.incident).entries
+    return [entry.body.index for entry in entries if isinstance(entry.body, EffectStarted)]
 
 
 def notes(scene: Scene) -> list[str]:

@@ -1,0 +1,102 @@
+"""What is refused for good ends the proposal at once; what may mend by itself is waited for."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.adapters.flink_operator import FlinkOperator
+from bot.adapters.flink_operator_api import flink_resource
+from bot.adapters.flink_operator_login import Login
+from bot.adapters.flink_rest import FlinkRest
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.ids import JobId
+from tests.adapters.flink_wire import Wire
+from tests.adapters.test_flink_reading import RUN_21
+
+JOB, PATH, OURS = "orders-to-iceberg", "s3://flink-state/savepoints/savepoint-1", JobId("5ca1ab1e" * 4)
+RESOURCE = "/apis/flink.apache.org/v1beta1/namespaces/streaming/flinkdeployments/orders"
+CHANGE = f"PATCH {RESOURCE}?fieldManager=waterline&fieldValidation=Strict"
+SAVEPOINTS = {"execution.checkpointing.savepoint-dir": "s3://flink-state/savepoints"}
+
+
+def resource(state: str = "RUNNING", mode: str = "last-state", **settings: object) -> dict[str, Any]:
+    """A FlinkDeployment whose run is in this state."""
+    return {
+        "metadata": {"uid": "u1", "generation": 2, "resourceVersion": "7"},
+        "spec": {"job": {"state": "running", "upgradeMode": mode}, "flinkConfiguration": settings},
+        "status": {
+            "observedGeneration": 2,
+            "lifecycleState": "STABLE",
+            "jobStatus": {"jobId": RUN_21, "state": state},
+        },
+    }
+
+
+@pytest.fixture
+def operator(wire: Wire) -> Iterator[FlinkOperator]:
+    """Our side; the wire is Flink and the API server at once."""
+    soon = timedelta(milliseconds=50)
+    login = Login(wire.url, ssl.create_default_context(), lambda: "token")
+    made = FlinkOperator(
+        FlinkRest(wire.url),
+        flink_resource(login, "FlinkDeployment", "streaming", "orders"),
+        "FlinkDeployment",
+        stop_limit=soon,
+        start_limit=soon,
+        poll_every=timedelta(milliseconds=10),
+    )
+    with closing(made):
+        yield made
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 422])
+def test_a_change_that_the_api_server_refuses_is_a_no(wire: Wire, operator: FlinkOperator, status: int) -> None:
+    """No right, no such field: asking again would change nothing."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
+    wire.says(CHANGE, (status, {"message": "It may not be."}))
+
+    with pytest.raises(CommitRefused, match=rf"refused to change.*HTTP {status}: It may not be\."):
+        operator.stop(JOB, RUN_21)
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_change_that_may_be_taken_later_is_waited_for(wire: Wire, operator: FlinkOperator, status: int) -> None:
+    """A token that is being replaced, a server that has too much to do."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
+    wire.says(CHANGE, (status, {"message": "Not now."}))
+
+    with pytest.raises(CouldNotLook, match="Not now"):
+        operator.stop(JOB, RUN_21)
+
+
+def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """Nobody changes that setting within the hour by accident."""
+    drains = {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"}
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **drains))
+
+    with pytest.raises(CommitRefused, match="it would be drained"):
+        operator.stop(JOB, RUN_21)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """The job stands still: whoever proposed it hears at once what to change."""
+    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal.pipeline.job-id": RUN_21}))
+
+    with pytest.raises(CommitRefused, match="its job id is pinned"):
+        operator.start(JOB, PATH, OURS)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_another_uid_of_the_sink_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """It stands in the job's image."""
+    with pytest.raises(CommitRefused, match="cannot give its sink another uid"):
+        operator.start(JOB, PATH, OURS, uid_suffix="wl-1-p001")
+
+    assert wire.sent("PATCH") == []
