@@ -78,8 +78,9 @@ class Executions:
 
     def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> Turn:
         intents, last = view.intents.get(index, 0), self._waiting.pop(view.proposal.id, None)
-        is_ours = last is not None and last.is_ours and (last.index, last.intents) == (index, intents)
-        return Turn(incident_id, view, index, intents, is_ours)
+        if last is None or last.index != index:
+            return Turn(incident_id, view, index, intents)
+        return Turn(incident_id, view, index, intents, last.is_ours and last.intents == intents, last.since)
 
     def _intends(self, turn: Turn, intent: EffectStarted) -> Turn | None:
         """The turn with this intent on record; None where it is lost. What this process has said last, and what nobody
@@ -144,11 +145,14 @@ class Executions:
 
     def _waits(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
         """For now nothing is known of the world, or its answer is lost and the effect not there: it is looked at again,
-        and people are told, once. An hour of it is taken as a refusal, so that something else can be proposed."""
-        since = self._record.waits(turn, said, naturaldelta(_PATIENCE))
-        if self._clock.now() - since >= _PATIENCE:
+        and people are told, once. An hour of it without a break is taken as a refusal, so that something else can be
+        proposed; a bot that was away has not waited."""
+        now = self._clock.now()
+        since = turn.since or now
+        if now - since >= _PATIENCE:
             return self._refused(turn, intent, said)
-        self._waiting[turn.view.proposal.id] = turn
+        self._record.waits(turn, said, naturaldelta(_PATIENCE))
+        self._waiting[turn.view.proposal.id] = replace(turn, since=since)
         return False
 
     def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:

@@ -27,6 +27,8 @@ class Turn:
     """How many intents of this effect there were; one more by anybody else, and the turn is lost."""
     is_ours: bool = False
     """Whether the newest of them is of this process."""
+    since: datetime | None = None
+    """Since when this process has seen it stand still before the effect, turn after turn; None: it does not."""
 
     @property
     def what(self) -> str:
@@ -91,24 +93,29 @@ class ExecutionRecord:
         turn = Turn(incident_id, view, len(proposal.effects), 0)
         return self._writes(turn, [ended], lambda now: now.state in AT_WORK and now.next_effect is None)
 
-    def waits(self, turn: Turn, detail: str, patience: str) -> datetime:
-        """Note, once for each effect, why the execution stands still before it; since when that is known."""
-        began = f"“{turn.view.proposal.title}” stands still before “{turn.what}”: "
+    def waits(self, turn: Turn, detail: str, patience: str) -> None:
+        """Note why the execution stands still before the effect: once, and anew after its outcome was not known."""
+        proposal = turn.view.proposal
+        began = f"“{proposal.title}” stands still before “{turn.what}”: "
         text = (
             f"{began}{detail} It is looked at again every few seconds, for {patience}. What was carried out before is "
             "in the proposal's thread."
         )
         started = turn.view.execution_started_at
 
-        def noted(now: Incident) -> datetime | None:
-            mine = (e for e in now.entries if started is None or e.at >= started)
-            return next((e.at for e in mine if isinstance(e.body, NoteAdded) and e.body.text.startswith(began)), None)
-
         def decide(now: Incident) -> list[Body]:
-            return [] if noted(now) else [NoteAdded(text=text)]
+            is_noted = False
+            for entry in now.entries:
+                match entry.body:
+                    case EffectEnded(proposal=proposal.id, index=turn.index):
+                        is_noted = False
+                    case NoteAdded(text=noted) if noted.startswith(began) and (started is None or entry.at >= started):
+                        is_noted = True
+                    case _:
+                        pass
+            return [] if is_noted else [NoteAdded(text=text)]
 
-        after = self._store.write(turn.incident, by=WATERLINE, decide=decide)
-        return noted(after) or after.entries[-1].at
+        self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
     def _writes(self, turn: Turn, bodies: Sequence[Body], if_so: Callable[[ProposalView], bool]) -> bool:
         is_written = False

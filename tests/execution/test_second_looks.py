@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.clock import SystemClock
 from bot.domain.entries import EffectStarted, NoteAdded
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.execution import ProposalState
+from bot.domain.execution import AT_WORK, ProposalState
 from bot.domain.table import TableState
 from bot.ports import TableChange
 from tests.execution.scene import Scene
@@ -175,7 +175,7 @@ def test_after_an_hour_it_ends_and_something_else_can_be_proposed(scene: Scene) 
 
     scene.begins()
     scene.damaged.flink.stop = then_away  # type: ignore[method-assign]
-    scene.carries_on()
+    executions.carry_on(scene.incident, scene.view.proposal.id)
     executions._clock = Later()  # the bot has no other way to let an hour pass
     executions.carry_on(scene.incident, scene.view.proposal.id)
 
@@ -206,6 +206,31 @@ def test_what_is_never_answered_and_never_there_ends_after_an_hour_too(scene: Sc
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
     assert "Carried out: nothing. Not carried out: Stop run bbbbbb" in scene.view.result.sentence
+
+
+@pytest.mark.parametrize("meanwhile", ["the bot was away", "nobody could look at all"])
+def test_an_hour_is_counted_from_the_newest_wait(scene: Scene, meanwhile: str) -> None:
+    """A source that was away for a moment long ago has cost none of the patience with the one that is away now."""
+    executions, stop = scene.executions, scene.damaged.flink.stop
+    scene.begins()
+    scene.damaged.flink.stop = away  # type: ignore[method-assign]
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    if meanwhile == "the bot was away":
+        executions = scene.executions
+    else:
+        run = scene.damaged.flink.run
+        scene.damaged.flink.run = away  # type: ignore[method-assign]
+        executions.carry_on(scene.incident, scene.view.proposal.id)
+        scene.damaged.flink.run = run  # type: ignore[method-assign]
+    executions._clock = Later()
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    state = scene.view.state
+    scene.damaged.flink.stop = stop  # type: ignore[method-assign]
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+
+    assert state in AT_WORK
+    assert scene.view.state is ProposalState.APPLIED
+    assert scene.calls == ["stop", "start"]
 
 
 def test_an_effect_that_is_tried_again_is_begun_once_more_only_by_another_process(scene: Scene) -> None:
