@@ -122,16 +122,16 @@ def _is_half_known(view: ProposalView, ended: EffectEnded) -> bool:
     return ended.how == "unknown" and isinstance(view.proposal.effects[ended.index], MoveFiles)
 
 
-def uid_suffixes(incidents: Iterable[Incident], jobs: Mapping[str, JobPorts]) -> dict[JobId, str]:
-    """Run -> the suffix of the sink's uid under which a start of ours began it, as the records tell."""
+def uid_suffixes(incidents: Iterable[Incident]) -> dict[JobId, str]:
+    """Run -> the suffix of the sink's uid under which a start of ours began it, as the records tell. Where the cluster
+    chooses the ids of runs itself, no start can have one."""
     found: dict[JobId, str] = {}
     for incident in incidents:
         for view in incident.proposals.values():
             for index, intent in view.started.items():
                 effect = view.proposal.effects[index]
-                if isinstance(effect, StartJob | StartFromStop) and effect.uid_suffix and effect.job in jobs:
-                    run = _as_it_goes(effect, intent, jobs).job_id
-                    found |= {run: effect.uid_suffix} if run is not None else {}
+                if isinstance(effect, StartJob | StartFromStop) and effect.uid_suffix and intent.job_id is not None:
+                    found[intent.job_id] = effect.uid_suffix
     return found
 
 

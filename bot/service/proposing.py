@@ -138,7 +138,7 @@ class Proposals:
             replay=setup.replay,
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
-            uid_suffixes=uid_suffixes(self._store.all(), self._observer.jobs),
+            uid_suffixes=uid_suffixes(self._store.all()),
         )
         try:
             proposal = completed(module.propose(plan), plan)

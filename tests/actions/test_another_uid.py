@@ -9,7 +9,7 @@ from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding
-from bot.domain.ids import CheckpointId
+from bot.domain.ids import CheckpointId, JobId
 from bot.service.choosing import uid_suffixes
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, operator_under
@@ -21,7 +21,7 @@ WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 def planned(scene: Scene, number: int = 1, gaps: GapsFinding | None = WHOLE) -> Plan:
     """As the service plans it, where the start is declared with a suffix."""
     plan = scene.plan(number=number)
-    known = uid_suffixes(scene.store.all(), scene.observer.jobs)
+    known = uid_suffixes(scene.store.all())
     case = plan.case.model_copy(update={"gaps": gaps})
     return plan.model_copy(update={"renames_sink": True, "uid_suffixes": known, "case": case})
 
@@ -45,6 +45,21 @@ def test_the_new_run_commits_under_another_operator_and_keeps_it(scene: Scene) -
     [start] = [e for e in later.proposal.effects if isinstance(e, StartJob)]
     assert (start.uid_suffix, start.allow_non_restored) == (suffix, False)
     assert scene.positions() == list(range(70))
+
+
+def test_the_suffix_of_a_run_is_on_record(scene: Scene) -> None:
+    """However many starts there were, Flink is asked about none of them; it may be away while something is proposed."""
+    scene.flink.stop(JOB, job("a"))
+    plan = planned(scene)
+    scene.carries_out(change_operator_uid.propose(plan), plan)
+    [alive] = scene.alive
+    asked: list[JobId] = []
+    scene.flink.run = asked.append  # type: ignore[method-assign, assignment]
+
+    known = uid_suffixes(scene.store.all())
+
+    assert known == {alive: "wl-1-p001"}
+    assert asked == []
 
 
 def test_the_way_back_to_the_old_sink_has_its_uid(scene: Scene) -> None:
