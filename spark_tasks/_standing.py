@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, bare_path
+from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.paths import plain
 from bot.domain.table import TableState
 
 _INTERVALS = 5
@@ -163,4 +164,4 @@ def _started_in_vain(run: JobRun, leak: FlinkManifest, owing: list[StoredCheckpo
     """Whether a run came up from a point that listed the manifest: a restored committer commits it at once."""
     if run.restored is None or run.restored.path is None or run.job_id == leak.job_id or not run.is_settled:
         return False
-    return bare_path(run.restored.path) in {bare_path(point.path) for point in owing}
+    return plain(run.restored.path) in {plain(point.path) for point in owing}

@@ -25,7 +25,7 @@ _ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
 
 
 def plain_column(path: Column) -> Column:
-    """`bot.domain.paths.plain` of a column."""
+    """`bot.domain.paths.plain` of a column of files, none of which ends in a slash."""
     return F.regexp_replace(F.regexp_replace(path, r"^file:/*", "/"), r"^s3[an]://", "s3://")
 
 

@@ -8,9 +8,10 @@ from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import ForkedWritersFinding, Writer
-from bot.domain.flink import JobRun, bare_path
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.paths import plain
 from bot.domain.table import Snapshot
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, counted
@@ -130,7 +131,7 @@ def _fork(finding: ForkedWritersFinding, together: Sequence[JobRun]) -> str:
         told.append(f"runs {mixed} take turns on main ({took})")
     if together:
         alive = " and ".join(f"{short_job(run.job_id)} ({run.state})" for run in together[:4])
-        paths = {bare_path(run.restored.path) for run in together if run.restored and run.restored.path}
+        paths = {plain(run.restored.path) for run in together if run.restored and run.restored.path}
         same = f", all restored from {next(iter(paths))}" if len(paths) == 1 and _all_restored(together) else ""
         told.append(f"{len(together)} runs are alive together: {alive}{same}")
     text = "; ".join(told)

@@ -5,8 +5,8 @@ from bot.domain.action import Action, Past, Plan
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList
-from bot.domain.flink import bare_path
 from bot.domain.ids import JobId, SnapshotId
+from bot.domain.paths import plain
 from bot.domain.record import Record
 
 
@@ -48,9 +48,9 @@ def state_of_stop(plan: Plan, done: Rehearsed) -> RestorePoint | None:
     """The savepoint that the rehearsal's stop took, as storage shows it now; None where it took none."""
     if done.savepoint is None:
         return None
-    wanted = bare_path(done.savepoint)
+    wanted = plain(done.savepoint)
     for stored in plan.case.observation.checkpoints.values:
-        if bare_path(stored.path) == wanted and stored.checkpoint_id is not None and stored.digest is not None:
+        if plain(stored.path) == wanted and stored.checkpoint_id is not None and stored.digest is not None:
             return RestorePoint(
                 path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=done.base, digest=stored.digest
             )

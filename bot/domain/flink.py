@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.paths import plain
 from bot.domain.record import Record, Utc
 
 
@@ -197,17 +198,9 @@ def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tu
     Where the history is silent (it keeps ten or so) the kind stays as it was read from the file.
     """
     told = {
-        bare_path(checkpoint.path): checkpoint.kind
+        plain(checkpoint.path): checkpoint.kind
         for run in runs
         for checkpoint in run.checkpoints
         if checkpoint.path is not None and checkpoint.kind is not CheckpointKind.UNKNOWN
     }
-    return tuple(each.model_copy(update={"kind": told.get(bare_path(each.path), each.kind)}) for each in stored)
-
-
-def bare_path(path: str) -> str:
-    """A path that can be compared: Flink writes `file:/a/b`, people write `file:///a/b` or `/a/b`."""
-    without = path.removeprefix("file:")
-    if without != path:
-        without = "/" + without.lstrip("/")
-    return without.rstrip("/")
+    return tuple(each.model_copy(update={"kind": told.get(plain(each.path), each.kind)}) for each in stored)

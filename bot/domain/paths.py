@@ -2,8 +2,10 @@
 
 
 def plain(path: str) -> str:
-    """A path that can be compared: Iceberg writes `file:///a` or `/a`, Spark answers `file:/a`; Hadoop has several
-    names for S3."""
+    """A path of a file or folder that can be compared: Iceberg and people write `file:///a` or `/a`, Spark and Flink
+    `file:/a`; Hadoop has several names for S3; a folder may end in a slash."""
     if path.startswith("file:"):
-        return "/" + path.removeprefix("file:").lstrip("/")
-    return "s3://" + path[6:] if path.startswith(("s3a://", "s3n://")) else path
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    elif path.startswith(("s3a://", "s3n://")):
+        path = "s3://" + path[6:]
+    return path.rstrip("/")

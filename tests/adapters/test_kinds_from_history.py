@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, bare_path, with_kinds
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.ids import CheckpointId, JobId
+from bot.domain.paths import plain
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 STORED = StoredCheckpoint(
@@ -53,5 +54,5 @@ def test_where_the_history_is_silent_the_file_decides(run: JobRun) -> None:
 
 def test_paths_of_other_storage_are_compared_as_they_are() -> None:
     """Only `file:` has three ways to be written."""
-    assert bare_path("s3://bucket/a/") == "s3://bucket/a"
-    assert bare_path("file:///a/b") == bare_path("file:/a/b") == bare_path("/a/b/") == "/a/b"
+    assert plain("s3://bucket/a/") == plain("s3a://bucket/a") == plain("s3n://bucket/a") == "s3://bucket/a"
+    assert plain("file:///a/b") == plain("file:/a/b") == plain("/a/b/") == "/a/b"

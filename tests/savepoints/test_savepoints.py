@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.actions import undo_proposal
+from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.timeline import sentence
@@ -83,6 +84,32 @@ def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World)
     with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
         world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
     world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
+
+
+@pytest.mark.parametrize(
+    ("kept", "started"),
+    [
+        ("s3a://state/savepoint-1", "s3://state/savepoint-1"),
+        ("s3://state/savepoint-1", "s3n://state/savepoint-1/"),
+        ("s3a://state/savepoint-1/", "s3a://state/savepoint-1"),
+        ("file:/state/savepoint-1", "/state/savepoint-1/"),
+    ],
+)
+def test_whom_a_plan_names_holds_however_its_path_is_spelt(world: World, kept: str, started: str) -> None:
+    """Hadoop has several names for S3: another spelling of the path makes it nobody else's to restore."""
+    world.plans()
+    world.takes_it()
+    plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
+    undo = undo_proposal.propose(plan)
+    effects = tuple(e.model_copy(update={"path": started}) if isinstance(e, StartJob) else e for e in undo.effects)
+    world.takes_a_newer_one(ANA, at=kept)
+    proposal = world.proposes(undo.model_copy(update={"effects": effects}), plan)
+    view = world.scene.view(proposal.id)
+
+    with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
+        world.savepoints.must_be_allowed(view, BEN)
+    world.savepoints.must_be_allowed(view, ANA)
+    world.savepoints.must_be_explained(world.scene.incident, view)
 
 
 def test_whom_a_plan_names_holds_after_its_day(world: World) -> None:

@@ -82,7 +82,7 @@ class World:
         proposal, plan = self.savepoint()
         assert self.scene.carries_out(proposal, plan).state is ProposalState.APPLIED
 
-    def takes_a_newer_one(self, *restorers: UserId) -> None:
+    def takes_a_newer_one(self, *restorers: UserId, at: str = "file:///newer") -> None:
         """The record tells of one more that was kept for the job, at another path, with such a plan."""
         taken = self.scene.store.get(self.scene.incident).current_proposal
         assert taken is not None
@@ -95,7 +95,7 @@ class World:
         newer = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
         again = taken.proposal.model_copy(update={"id": newer, "effects": effects})
         ends = [
-            ended.model_copy(update={"proposal": newer, "result": {**ended.result, "savepoint": "file:///newer"}})
+            ended.model_copy(update={"proposal": newer, "result": {**ended.result, "savepoint": at}})
             for _index, ended in sorted(taken.done.items())
         ]
         made: list[Body] = [ProposalMade(step=None, proposal=again), ExecutionStarted(proposal=newer), *ends]
