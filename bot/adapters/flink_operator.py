@@ -7,7 +7,7 @@ the operator deploys a nonce once, and `run` tells the run that came of it under
 from datetime import UTC, datetime, timedelta
 
 from bot.adapters.flink_operator_api import KubernetesResource
-from bot.adapters.flink_operator_resource import DRAIN, PINNED_ID, FlinkResource, Kind, nonce_of
+from bot.adapters.flink_operator_resource import DRAIN, PINNED_ID, SAVEPOINT_DIR, FlinkResource, Kind, nonce_of
 from bot.adapters.flink_operator_steps import OperatedResource
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
@@ -69,7 +69,8 @@ class FlinkOperator:
         return None
 
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
-        """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it. A FlinkSessionJob is
+        """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it, and its checkpoints
+        stay. One that runs and whose state is needed is suspended only with a savepoint. A FlinkSessionJob is
         stopped through Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended
         themselves."""
         if self._kind == "FlinkSessionJob":
@@ -83,7 +84,9 @@ class FlinkOperator:
         doing = f"the stop of run {short_job(job_id)}"
         if before.job.state != "suspended":
             self._resource.change(
-                doing, lambda seen: self._suspension(seen, job_id), lambda seen: seen.job.state == "suspended"
+                doing,
+                lambda seen: self._suspension(seen, job_id, needs_state=needs_state),
+                lambda seen: seen.job.state == "suspended",
             )
         after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
         taken = after.status.job.savepoint
@@ -120,7 +123,7 @@ class FlinkOperator:
             )
         self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)
 
-    def _suspension(self, seen: FlinkResource, job_id: JobId) -> dict[str, object]:
+    def _suspension(self, seen: FlinkResource, job_id: JobId, *, needs_state: bool) -> dict[str, object]:
         current = seen.status.job.job_id
         if current != job_id:
             raise Superseded(
@@ -133,6 +136,13 @@ class FlinkOperator:
                 f"{self._resource.name} was not suspended: it would be drained, and no job goes on from that (F5).",
                 f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
                 "Set it to false there, then propose anew.",
+            )
+        if needs_state and seen.status.job.state == "RUNNING" and not seen.leaves_savepoint:
+            raise CommitRefused(
+                f"{self._resource.name} was not suspended: no savepoint would be left, and its state is needed.",
+                f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither, so "
+                "that commits after its newest checkpoint would have no state that goes with them.",
+                "The run goes on as before. Set a folder for savepoints there, then propose anew.",
             )
         return seen.to_suspend()
 

@@ -17,7 +17,8 @@ KEPT_MODE = "waterline/upgrade-mode"
 """Annotation: the upgrade mode that the people set, while a stop of ours needs another."""
 PINNED_ID = "$internal.pipeline.job-id"
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
-_SAVEPOINT_DIRS = ("execution.checkpointing.savepoint-dir", "state.savepoints.dir")
+SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
+_SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 
 
@@ -127,11 +128,16 @@ class FlinkResource(BaseModel):
             said = self.status.error
         return " ".join(said.split())[:400]
 
+    @property
+    def leaves_savepoint(self) -> bool:
+        """Whether a stop takes a savepoint: the job runs and has a place for one."""
+        has_place = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
+        return self.status.job.state == "RUNNING" and has_place
+
     def to_suspend(self) -> dict[str, object]:
-        """The change that stops the job: with a savepoint where it runs and has a place for one, else keeping what the
-        newest checkpoint is known by. Never stateless: whoever resumes it would start from nothing."""
-        can_save = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
-        mode = "savepoint" if self.status.job.state == "RUNNING" and can_save else "last-state"
+        """The change that stops the job: with a savepoint where it leaves one, else keeping what the newest checkpoint
+        is known by. Never stateless: whoever resumes it would start from nothing."""
+        mode = "savepoint" if self.leaves_savepoint else "last-state"
         return self._changed({"state": "suspended", "upgradeMode": mode}, {KEPT_MODE: self._mode_of_people})
 
     def to_restore(self, path: str, nonce: int, *, allow_non_restored: bool) -> dict[str, object]:

@@ -12,7 +12,7 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import flink_resource
 from bot.adapters.flink_operator_login import Login
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import Wire
 from tests.adapters.test_flink_reading import RUN_21
@@ -82,6 +82,42 @@ def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator) ->
         operator.stop(JOB, RUN_21)
 
     assert wire.sent("PATCH") == []
+
+
+def test_a_run_whose_state_is_needed_goes_on_where_no_savepoint_can_be_taken(
+    wire: Wire, operator: FlinkOperator
+) -> None:
+    """Suspended by its last state it would leave an older one than the table has; nothing was asked for."""
+    wire.says(f"GET {RESOURCE}", resource())
+
+    with pytest.raises(CommitRefused, match=r"no savepoint would be left.*savepoint-dir.*The run goes on"):
+        operator.stop(JOB, RUN_21, needs_state=True)
+
+    assert wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "needs_state", "mode"),
+    [
+        (resource(), False, "last-state"),
+        (resource("RECONCILING"), True, "last-state"),
+        (resource(mode="savepoint"), True, "savepoint"),
+        (resource(**SAVEPOINTS), True, "savepoint"),
+    ],
+    ids=["nobody needs it", "it is being recovered", "people upgrade by savepoint", "it has a folder"],
+)
+def test_a_run_is_suspended_by_what_it_can_leave(
+    wire: Wire, operator: FlinkOperator, seen: dict[str, Any], needs_state: bool, mode: str
+) -> None:
+    """A savepoint where it runs and has a place for one; else what its newest checkpoint is known by, which stays."""
+    wire.says(f"GET {RESOURCE}", seen)
+    wire.says(CHANGE, seen)
+
+    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
+        operator.stop(JOB, RUN_21, needs_state=needs_state)
+
+    [(_, change)] = wire.sent("PATCH")
+    assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": mode}
 
 
 def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
