@@ -24,6 +24,10 @@ class HttpSchedulers:
         self._environment = environment
         self._http = httpx.Client(timeout=limit_s, follow_redirects=False, trust_env=False)
 
+    def names(self, table: TableName) -> tuple[str, ...]:
+        """See the port."""
+        return tuple(each.name for each in self._compactions.get(table, ()))
+
     def pause(self, table: TableName) -> tuple[str, ...]:
         """See the port."""
         asked = ((each, self._asked(each, each.pause)) for each in self._compactions.get(table, ()))

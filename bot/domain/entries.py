@@ -165,10 +165,11 @@ class MaintenanceMarked(Record):
     """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal.
 
     `freezing` comes before the commit: whatever becomes of it, the thaw is owed from then on.
+    `resuming`: a compaction that was paused could not be let go on; that is owed until `resumed`.
     """
 
     kind: Literal["maintenance-marked"] = "maintenance-marked"
-    status: Literal["freezing", "frozen", "thawed"]
+    status: Literal["freezing", "frozen", "thawed", "resuming", "resumed"]
     sentence: str
 
 

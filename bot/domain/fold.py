@@ -77,7 +77,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.WaterlineMoved():
             incident.waterline = body
         case e.MaintenanceMarked():
-            _freeze(incident, entry, is_frozen=body.status != "thawed")
+            _mark_maintenance(incident, entry, body)
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
         case e.ReviewOpened():
@@ -178,6 +178,22 @@ def _settled(view: ProposalView, body: e.OutcomeSettled) -> None:
         proposal=body.proposal, index=body.index, how="done" if body.happened else "unknown", detail=said
     )
     view.state = ProposalState.EXECUTING if body.happened else ProposalState.REFUSED
+
+
+def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarked) -> None:
+    match mark.status:
+        case "freezing" | "frozen":
+            _freeze(incident, entry, is_frozen=True)
+            incident.compactions = "paused"
+        case "thawed":
+            _freeze(incident, entry, is_frozen=False)
+            incident.compactions = "go-on"
+        case "resuming":
+            incident.compactions = "resuming"
+        case "resumed":
+            incident.compactions = "go-on"
+        case _:
+            assert_never(mark.status)
 
 
 def _freeze(incident: Incident, entry: Entry, *, is_frozen: bool) -> None:

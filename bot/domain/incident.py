@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.effects import StopFork
@@ -90,6 +91,8 @@ class Incident:
     """Whether maintenance of the table waits for the end of this incident."""
     frozen_at: datetime | None = None
     """Since when it does."""
+    compactions: Literal["go-on", "paused", "resuming"] = "go-on"
+    """Whether they may have been paused, from the first intent to do so; `resuming`: one could not be let go on."""
     review: tuple[Finding, ...] | None = None
     patch: ContractPatch | None = None
     earlier: tuple[EarlierIncident, ...] = ()

@@ -84,7 +84,10 @@ class SourceReplays(Protocol):
 
 
 class Schedulers(Protocol):
-    """Whoever runs compactions of the watched tables. Both may be asked any number of times."""
+    """Whoever runs compactions of the watched tables. May be asked any number of times."""
+
+    def names(self, table: TableName) -> tuple[str, ...]:
+        """Of the compactions that are configured; nobody is asked."""
 
     def pause(self, table: TableName) -> tuple[str, ...]:
         """A sentence for each compaction that is configured: paused, or why not. Never raises."""

@@ -37,7 +37,7 @@ NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
 _TAGS = "Removing the tag of a savepoint whose day has passed"
-_THAW = "Taking the table's maintenance out of its freeze"
+_THAW = "Letting the table's maintenance go on"
 _WALK = "Looking at table and job for the diagnosis"
 _WITHDRAWAL = "Telling the consumers that the trust is taken back"
 _APPROVAL = "Reminding approvers and ending what has expired"
@@ -95,7 +95,7 @@ class Duties:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Do what is owed, soon."""
-        self._background.submit(incident_id, _THAW, partial(self._maintenance.thaw_if_over, incident_id))
+        self._background.submit(incident_id, _THAW, partial(self._maintenance.settle, incident_id))
         for what, do in self._duties.items():
             self._background.submit(incident_id, what, partial(do, incident_id))
 
@@ -106,8 +106,8 @@ class Duties:
             if incident.is_open:
                 self.settle(incident.id)
                 self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
-            elif incident.is_frozen:
-                self._background.submit(incident.id, _THAW, partial(self._maintenance.thaw_if_over, incident.id))
+            elif self._maintenance.is_owed(incident):
+                self._background.submit(incident.id, _THAW, partial(self._maintenance.settle, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
             if self._holding.due(incident):

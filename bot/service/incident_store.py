@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bot.domain.entries import Body
 from bot.domain.errors import JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
+from bot.domain.freezes import owes_resume
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE, Entry, Line
@@ -78,7 +79,7 @@ class IncidentStore:
             raise unknown(incident_id)
         incident = fold(entries)
         is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
-        is_done = is_done and not still_tagged(incident)
+        is_done = is_done and not still_tagged(incident) and not owes_resume(incident)
         if not incident.is_open and is_done and not open_items(incident):
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)

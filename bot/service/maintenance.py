@@ -1,15 +1,19 @@
 """Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
+from collections.abc import Sequence
+
 from bot.actions._effects.kind import NO_SCHEDULERS
 from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
 from bot.actions._marking import commit_marks
-from bot.domain.entries import Body, MaintenanceMarked
+from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState
+from bot.domain.freezes import owes_resume, still_paused
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import HOW_TO_SETTLE
+from bot.domain.table import TableState
 from bot.ports import Schedulers, TableCatalog
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
@@ -37,8 +41,8 @@ class Maintenance:
             is_new = commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is not None
         except (CommitRefused, CouldNotLook) as error:
             if not incident.is_frozen:
-                self._schedulers.resume(table)
-                self._note(incident_id, by, "thawed", f"Maintenance was not frozen: {error.happened}")
+                said = f"Maintenance was not frozen: {error.happened}"
+                self._write(incident_id, by, [_marked("thawed", said), *self._resumed(incident)])
             raise
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
             return f"Maintenance of {table} was frozen already, by {incident_id}."
@@ -61,34 +65,80 @@ class Maintenance:
             )
         return self._thaw(incident, by)
 
-    def thaw_if_over(self, incident_id: IncidentId) -> None:
-        """The duty of the end: late rather than lost."""
+    def is_owed(self, incident: Incident) -> bool:
+        """Whether the end of the incident thaws the table still, or a compaction is to be let go on."""
+        if incident.is_frozen:
+            return not incident.is_open
+        return owes_resume(incident) and bool(self._schedulers.names(incident.opened.table))
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """The duty that `is_owed` tells of: late rather than lost. A scheduler that does not answer is put on record,
+        and asked again the next time. Raises CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
-        if incident.is_frozen and not incident.is_open:
-            self._thaw(incident, WATERLINE)
+        if self.is_owed(incident):
+            if incident.is_frozen:
+                self._thaw(incident, WATERLINE)
+            else:
+                self._let_go(incident)
 
     def _thaw(self, incident: Incident, by: str) -> str:
+        """The table first: whatever becomes of the schedulers, nothing keeps it from being maintained."""
         table = incident.opened.table
         state = self._catalog.load(table)
+        resumed: list[MaintenanceMarked] = []
         if frozen_by(state) not in (None, incident.id):
-            said = f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
+            said = _kept(state)
         else:
-            if incident.is_frozen or is_frozen(state):
-                self._schedulers.resume(table)
             said = "Maintenance of the table had been taken out of its freeze already."
             if commit_marks(self._catalog, table, thaw_change) is not None:
                 said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
-        if incident.is_frozen:
-            self._note(incident.id, by, "thawed", said)
-        return said
+            if is_frozen(state) or incident.is_frozen or incident.compactions != "go-on":
+                resumed = self._resumed(incident)
+        marks = [_marked("thawed", said)] if incident.is_frozen else []
+        self._write(incident.id, by, [*marks, *resumed])
+        return " ".join([said, *(mark.sentence for mark in resumed if mark.status == "resuming")])
+
+    def _let_go(self, incident: Incident) -> None:
+        state = self._catalog.load(incident.opened.table)
+        if frozen_by(state) not in (None, incident.id):
+            marks = [_marked("resumed", f"{_kept(state)} Its thaw lets the compactions go on.")]
+        else:
+            marks = self._resumed(incident)
+        self._write(incident.id, WATERLINE, marks)
+
+    def _resumed(self, incident: Incident) -> list[MaintenanceMarked]:
+        """Lets the compactions go on; what is to be put on record of it, beside a thaw."""
+        table = incident.opened.table
+        try:
+            self._schedulers.resume(table)
+        except CouldNotLook as error:
+            return [_marked("resuming", str(error))]
+        return [_marked("resumed", f"Let go on again: {' and '.join(self._schedulers.names(table))}.")]
 
     def _note(self, incident_id: IncidentId, by: str, status: str, sentence: str) -> None:
-        body = MaintenanceMarked.model_validate({"status": status, "sentence": sentence})
+        self._write(incident_id, by, [_marked(status, sentence)])
 
-        def decide(now: Incident) -> list[Body]:
-            return [] if status != "frozen" and now.is_frozen == (status == "freezing") else [body]
+    def _write(self, incident_id: IncidentId, by: str, marks: Sequence[MaintenanceMarked]) -> None:
+        self._store.write(incident_id, by=by, decide=lambda now: [mark for mark in marks if _is_news(now, mark)])
 
-        self._store.write(incident_id, by=by, decide=decide)
+
+def _marked(status: str, sentence: str) -> MaintenanceMarked:
+    return MaintenanceMarked.model_validate({"status": status, "sentence": sentence})
+
+
+def _kept(state: TableState) -> str:
+    return f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
+
+
+def _is_news(now: Incident, mark: MaintenanceMarked) -> bool:
+    match mark.status:
+        case "freezing" | "thawed":
+            return now.is_frozen == (mark.status == "thawed")
+        case "resuming":
+            return mark.sentence != still_paused(now)
+        case "resumed":
+            return not now.is_frozen and now.compactions != "go-on"
+    return True
 
 
 def _was_cut_off(incident: Incident) -> bool:

@@ -125,8 +125,11 @@ class Projection:
                 self._reminded(incident, entry, body)
             case e.PromiseSnoozed():
                 self._touch_promises(incident)
-            case e.IncidentClosed() | e.MaintenanceMarked():
+            case e.IncidentClosed():
                 self._in_thread(incident, f"line/{entry.seq}")
+                self._touch_promises(incident)
+            case e.MaintenanceMarked():
+                self._said(incident, entry.seq, aloud=body.status == "resuming")
                 self._touch_promises(incident)
             case e.RoomLost():
                 for user in body.told:

@@ -5,6 +5,7 @@ from datetime import date
 from bot.domain.clock_time import clock_time
 from bot.domain.doubt import standing
 from bot.domain.entries import IncidentOpened
+from bot.domain.freezes import still_paused
 from bot.domain.ids import UserId, short
 from bot.domain.incident import Incident
 from bot.domain.inert import visible
@@ -26,6 +27,7 @@ def status_text(services: Services, privacy: Privacy, user: UserId) -> str:
     lines += [f"{table} is under review. Its incident is private." for table in hidden]
     if not lines:
         lines = [f"No incident is open. Open one with {COMMAND} open."]
+    lines += [f"{each.id}: {why}" for each in privacy.visible(user) if (why := still_paused(each)) is not None]
     told = {incident.opened.table for incident in services.store.all() if incident.is_open}
     for trust in services.trust.all():
         if trust.table not in told:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -9,11 +10,13 @@ from bot.actions import take_savepoint
 from bot.actions._effects import Hands
 from bot.adapters.schedulers import HttpSchedulers
 from bot.domain.compaction import Compaction
-from bot.domain.entries import IncidentClosed
-from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.entries import IncidentClosed, MaintenanceMarked
+from bot.domain.errors import CommitRefused
+from bot.domain.freezes import still_paused
 from bot.domain.table import TableState
 from bot.ports import TableChange
 from bot.service.maintenance import Maintenance
+from bot.slack.blocks.card import card_message
 from tests.actions.scene import Scene
 from tests.rewound import ANA
 from tests.tables import ORDERS
@@ -44,31 +47,70 @@ def paused(scene: Scene, airflow: Hook) -> Scene:
     return scene
 
 
+class InTwoHours:
+    """The clock, when nobody waits any more."""
+
+    def now(self) -> datetime:
+        """See the port."""
+        return datetime.now(UTC) + timedelta(hours=2)
+
+
+def marks(scene: Scene) -> list[str]:
+    """What became of the maintenance beside proposals, in order."""
+    bodies = (entry.body for entry in scene.store.get(scene.incident).entries)
+    return [body.status for body in bodies if isinstance(body, MaintenanceMarked)]
+
+
 def asked(airflow: Hook) -> list[bool]:
     """What the scheduler heard, in order."""
     return [json.loads(body)["is_paused"] for _, body in airflow.requests]
 
 
+def closes(scene: Scene) -> None:
+    """The incident ends."""
+    scene.store.write(scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
+
+
 def test_a_proposal_pauses_it_first_and_the_end_lets_it_go_on(paused: Scene, airflow: Hook) -> None:
-    """The preview says so; the thaw is owed until the scheduler has answered."""
+    """The preview says so; a scheduler that is away keeps the table out of no maintenance, and is asked until it
+    answers."""
     plan = paused.plan().model_copy(update={"compactions": ("the nightly compaction",)})
 
     view = paused.carries_out(take_savepoint.propose(plan), plan)
     first = asked(airflow)
-    paused.store.write(paused.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
-    airflow.answers = [(503, {}), (200, {})]
-    with pytest.raises(CouldNotLook, match="could not be let go on"):
-        paused.maintenance.thaw_if_over(paused.incident)
-    still = paused.table.properties["gc.enabled"], paused.store.get(paused.incident).is_frozen
-    paused.maintenance.thaw_if_over(paused.incident)
+    closes(paused)
+    airflow.answers = [(503, {}), (503, {}), (200, {})]
+    paused.maintenance.settle(paused.incident)
+    away = paused.store.get(paused.incident)
+    for _ in range(3):
+        paused.maintenance.settle(paused.incident)
 
     assert "Pause the nightly compaction for so long." in view.proposal.preview.sentences[0]
     assert view.done[0].detail.endswith("The nightly compaction is paused.")
     assert first == [True]
     assert airflow.requests[0][0]["authorization"] == "Bearer marked-token"
-    assert still == ("false", True)
-    assert asked(airflow) == [True, False, False]
     assert "gc.enabled" not in paused.table.properties
+    assert not away.is_frozen
+    assert "found the nightly compaction: HTTP 503. It is asked again by itself." in str(still_paused(away))
+    assert "HTTP 503" in str([block.to_dict() for block in card_message(away, {}, None)[1]])
+    assert asked(airflow) == [True, False, False, False]
+    assert marks(paused) == ["thawed", "resuming", "resumed"]
+    assert still_paused(paused.store.get(paused.incident)) is None
+
+
+def test_whoever_thaws_hears_that_it_is_still_paused(paused: Scene, airflow: Hook) -> None:
+    """And may ask once more, also while the incident goes on."""
+    paused.maintenance.freeze(paused.incident, by=ANA)
+    airflow.answers = [(503, {}), (200, {})]
+
+    first = paused.maintenance.thaw(paused.incident, by=ANA)
+    owed = paused.maintenance.is_owed(paused.store.get(paused.incident))
+    paused.maintenance.thaw(paused.incident, by=ANA)
+
+    assert "is out of its freeze" in first
+    assert "A compaction of sales.orders could not be let go on." in first
+    assert owed
+    assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
 
 
 def test_a_freeze_by_hand_says_whether_it_is_paused(paused: Scene, airflow: Hook) -> None:
@@ -97,6 +139,25 @@ def test_nothing_stays_paused_where_nothing_was_frozen(paused: Scene, airflow: H
 
     assert asked(airflow) == [True, False]
     assert not paused.store.get(paused.incident).is_frozen
+    assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
+
+
+def test_what_is_still_paused_does_not_hide_why_nothing_was_frozen(paused: Scene, airflow: Hook) -> None:
+    """Catalog and scheduler are both in trouble: whoever asked hears of the first, and the second is owed."""
+
+    def down(table: str, change: TableChange) -> TableState:
+        raise CommitRefused("The catalog is down.", "", "")
+
+    paused.catalog.commit = down  # type: ignore[method-assign, assignment]
+    airflow.answers = [(200, {}), (503, {}), (200, {})]
+
+    with pytest.raises(CommitRefused, match="The catalog is down"):
+        paused.maintenance.freeze(paused.incident, by=ANA)
+    owed = still_paused(paused.store.get(paused.incident))
+    paused.maintenance.settle(paused.incident)
+
+    assert owed is not None
+    assert marks(paused) == ["freezing", "thawed", "resuming", "resumed"]
 
 
 def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow: Hook) -> None:

@@ -32,7 +32,7 @@ def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> N
     frozen = scene.table.properties
     closed(scene)
 
-    scene.maintenance.thaw_if_over(scene.incident)
+    scene.maintenance.settle(scene.incident)
 
     assert (frozen["gc.enabled"], frozen["waterline.maintenance"]) == ("false", "frozen")
     assert scene.table.properties == properties
@@ -62,11 +62,11 @@ def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
 
     scene.catalog.commit = down  # type: ignore[method-assign, assignment]
     with pytest.raises(CommitRefused):
-        scene.maintenance.thaw_if_over(scene.incident)
+        scene.maintenance.settle(scene.incident)
     owed = scene.store.get(scene.incident).is_frozen
     scene.catalog.commit = commit  # type: ignore[method-assign]
-    scene.maintenance.thaw_if_over(scene.incident)
-    scene.maintenance.thaw_if_over(scene.incident)
+    scene.maintenance.settle(scene.incident)
+    scene.maintenance.settle(scene.incident)
 
     assert owed
     assert "gc.enabled" not in scene.table.properties
@@ -94,7 +94,7 @@ def test_a_freeze_whose_end_was_not_noted_is_thawed_at_the_end(scene: Scene) -> 
     again = scene.maintenance.freeze(scene.incident, by=ANA)
     closed(scene)
 
-    scene.maintenance.thaw_if_over(scene.incident)
+    scene.maintenance.settle(scene.incident)
 
     assert frozen == "false"
     assert again.startswith("Maintenance of sales.orders is frozen until")
@@ -126,7 +126,7 @@ def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
     view = scene.carries_out(take_savepoint.propose(plan), plan)
     signed = scene.table.properties["waterline.maintenance.by"]
     closed(scene)
-    scene.maintenance.thaw_if_over(scene.incident)
+    scene.maintenance.settle(scene.incident)
 
     assert view.proposal.effects[0].kind == "freeze-maintenance"
     assert signed == scene.incident

@@ -51,6 +51,10 @@ NO_REPLAYS = NoReplays()
 class NoSchedulers:
     """Where no compaction is configured."""
 
+    def names(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is none
+        """See the port."""
+        return ()
+
     def pause(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is nobody to ask
         """See the port."""
         return ()

@@ -5,6 +5,7 @@ from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionB
 from bot.domain.doubt import standing
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import UNFINISHED, ProposalState
+from bot.domain.freezes import still_paused
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
@@ -38,6 +39,9 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
     if walk.passed:
         blocks.append(context(*_path(incident)))
     blocks += told_blocks(incident)
+    paused = still_paused(incident)
+    if paused is not None:
+        blocks.append(context(f":snowflake: {mrkdwn(paused)}"))
     blocks.append(DividerBlock())
     if not incident.is_open:
         blocks.append(
