@@ -127,6 +127,8 @@ def _apply_proposal(
             view.execution_started_at, view.executed_by = entry.at, entry.by
         case e.EffectStarted():
             view.started[body.index] = body
+            if view.proposal.effects[body.index].kind == "freeze-maintenance":
+                incident.compactions = "paused"
             view.intents[body.index] = view.intents.get(body.index, 0) + 1
         case e.EffectEnded():
             view.done[body.index] = body

@@ -11,10 +11,12 @@ from bot.actions._effects import Hands
 from bot.adapters.schedulers import HttpSchedulers
 from bot.domain.compaction import Compaction
 from bot.domain.entries import IncidentClosed, MaintenanceMarked
-from bot.domain.errors import CommitRefused
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.execution import ProposalState
 from bot.domain.freezes import still_paused
 from bot.domain.table import TableState
 from bot.ports import TableChange
+from bot.service.executing import Executions
 from bot.service.maintenance import Maintenance
 from bot.slack.blocks.card import card_message
 from tests.actions.scene import Scene
@@ -158,6 +160,27 @@ def test_what_is_still_paused_does_not_hide_why_nothing_was_frozen(paused: Scene
 
     assert owed is not None
     assert marks(paused) == ["freezing", "thawed", "resuming", "resumed"]
+
+
+def test_nothing_stays_paused_by_a_proposal_that_did_not_come_to_freeze(paused: Scene, airflow: Hook) -> None:
+    """The catalog was away for longer than the execution waits for it: then the compactions go on."""
+
+    def away(table: str, change: TableChange) -> TableState:
+        raise CouldNotLook("The catalog is away.", "", "")
+
+    plan, executions = paused.plan(), paused.executions
+    paused.catalog.commit = away  # type: ignore[method-assign, assignment]
+    view = paused.carries_out(take_savepoint.propose(plan), plan)
+    paused.maintenance.settle(paused.incident)
+    waiting = asked(airflow)
+    later = Executions(paused.store, paused.observer, executions._proposals, InTwoHours())
+    later.carry_on(paused.incident, view.proposal.id)
+    paused.maintenance.settle(paused.incident)
+
+    assert waiting == [True]
+    assert paused.view(view.proposal.id).state is ProposalState.REFUSED
+    assert asked(airflow) == [True, True, False]
+    assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
 
 
 def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow: Hook) -> None:

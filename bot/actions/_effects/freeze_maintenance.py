@@ -5,7 +5,6 @@ from bot.actions._maintenance import freeze_change, frozen_by, stays_frozen_for
 from bot.actions._marking import commit_marks
 from bot.domain.effects import FreezeMaintenance
 from bot.domain.entries import EffectStarted
-from bot.domain.errors import CommitRefused, CouldNotLook
 
 
 class FreezingMaintenance(Kind[FreezeMaintenance]):
@@ -17,12 +16,10 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
 
     def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
         """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
-        come. Its sign on the table says that both were done."""
+        come. Its sign on the table says that both were done. Where it fails, the incident owes it to the compactions to
+        let them go on, from this effect's intent on."""
         paused = hands.schedulers.pause(effect.table)
-        try:
-            changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
-        except CommitRefused as refused:
-            raise _let_go(refused, effect, hands) from refused
+        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
         done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
         return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
 
@@ -32,12 +29,3 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
         if not stays_frozen_for(table, effect.incident):
             return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
         return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
-
-
-def _let_go(refused: CommitRefused, effect: FreezeMaintenance, hands: Hands) -> CommitRefused:
-    """Nothing is frozen, so nothing stays paused."""
-    try:
-        hands.schedulers.resume(effect.table)
-    except CouldNotLook as error:
-        return CommitRefused(refused.happened, f"{refused.found} {error.happened} {error.found}".strip(), error.remedy)
-    return refused
