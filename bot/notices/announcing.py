@@ -69,9 +69,10 @@ def review_of(incident: Incident) -> ReviewDone | None:
 
 def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> Earlier | None:
     """The newest notice about the table that this consumer has, or may have; None: none has come yet. Its severity is
-    the last one that was said to them."""
-    views = [view for view in incident.notices.values() if view.notice.consumer == consumer]
-    come = [view for view in views if view.may_have_come and view.notice.kind not in _NOT_OF_THE_TABLE]
+    the last one that has come: what was said of it since is said by the next notice, which takes the place of those
+    that have not arrived."""
+    views = [v for v in incident.notices.values() if v.notice.consumer == consumer and v.may_have_come]
+    come = [view for view in views if view.notice.kind not in _NOT_OF_THE_TABLE]
     if not come:
         return None
     last = come[-1]

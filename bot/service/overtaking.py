@@ -2,6 +2,7 @@
 Nothing else: what only the older one says would be lost to whoever waits for it."""
 
 from bot.domain.incident import Incident
+from bot.domain.savepoint_told import PLANNED_WORK
 from bot.domain.told import NoticeView
 from bot.domain.waterline import trust_ends
 from bot.service.telling_rules import ALL_CLEAR
@@ -10,12 +11,14 @@ _PLANS = frozenset({"recovery_proposed", "backfill_coming"})
 """Of work to come, with what no other kind repeats: what is done, when, and which rows it concerns."""
 _TOLD_OVER = ALL_CLEAR | {"correction"}
 """These say of the whole table how it stands, what was wrong, and what is to be done."""
+_NOT_AS_PLANNED = _TOLD_OVER | {"first_warning", "update", "recovery_proposed"}
+"""After these "nothing is wrong" is not so, or is said of more than the planned work."""
 _ENDED_BY = {
     "first_warning": _TOLD_OVER | {"update"},  # each of them says whether the table can be relied on, and what to do
     "update": _TOLD_OVER,  # a first warning has neither the severity's change nor the cause
     "recovery_proposed": _TOLD_OVER | {"update"},  # an update only from another stage on, a correction as withdrawal
     "backfill_coming": _TOLD_OVER,  # no update has the boundary or the schedule; a correction as withdrawal
-    "planned_work": _TOLD_OVER | {"first_warning", "update", "recovery_proposed"},  # "nothing is wrong" is not so
+    **dict.fromkeys(PLANNED_WORK, _NOT_AS_PLANNED | PLANNED_WORK),  # each says how it stands with the work
     "recovered": _TOLD_OVER,
     "no_action_needed": _TOLD_OVER,
     "correction": ALL_CLEAR,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import NoticeQueued, WaterlineMoved
+from bot.domain.entries import NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.domain.notice import Notice, NoticeData
+from bot.notices.announcing import earlier_of
 from bot.service.overtaking import overtakes
 from tests import orders_table as orders
 from tests.incidents import Story
@@ -19,13 +20,17 @@ WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED = (
 RECOVERED, NOTHING, CORRECTION, CONTRACT, REVIEW = (
     "recovered", "no_action_needed", "correction", "contract_change", "review_published",
 )  # fmt: skip
-KINDS = (WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED, RECOVERED, NOTHING, CORRECTION, CONTRACT, REVIEW)
+OVER, OFF = "planned_work_over", "planned_work_off"
+KINDS = (WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED, OVER, OFF, RECOVERED, NOTHING, CORRECTION, CONTRACT, REVIEW)
+OF_PLANNED_WORK = {PLANNED, OVER, OFF, WARNED, UPDATE, PROPOSED, RECOVERED, NOTHING, CORRECTION}
 ENDED_BY = {
     WARNED: {UPDATE, RECOVERED, NOTHING, CORRECTION},
     UPDATE: {RECOVERED, NOTHING, CORRECTION},
     PROPOSED: {RECOVERED, NOTHING},
     BACKFILL: {RECOVERED, NOTHING},
-    PLANNED: {WARNED, UPDATE, PROPOSED, RECOVERED, NOTHING, CORRECTION},
+    PLANNED: OF_PLANNED_WORK,
+    OVER: OF_PLANNED_WORK,
+    OFF: OF_PLANNED_WORK,
     RECOVERED: {NOTHING, CORRECTION},
     NOTHING: {RECOVERED, CORRECTION},
     CORRECTION: {RECOVERED, NOTHING},
@@ -99,3 +104,20 @@ def test_an_announcement_after_the_withdrawal_stands(story: Story) -> None:
     queues(story, CORRECTION)
 
     assert not is_ended(story)
+
+
+def test_a_severity_that_did_not_arrive_is_told_as_changed_by_the_next_update(story: Story) -> None:
+    """The newer update takes the older one's place, and would otherwise be silent of it."""
+    for revision, severity in enumerate(("sev2", "sev1"), start=1):
+        notice = Notice.model_validate(
+            {"kind": UPDATE, "revision": revision, "consumer": "revenue_daily", "channel": "C0", "text": "x",
+             "severity": severity}
+        )  # fmt: skip
+        story.says(NoticeQueued(notice=notice))
+        if severity == "sev2":
+            story.says(NoticeEnded(key=notice.key(story.id), how="delivered", detail="x"))
+
+    earlier = earlier_of(story.incident, "revenue_daily", {})
+
+    assert earlier is not None
+    assert earlier.severity == "sev2"
