@@ -3,9 +3,11 @@ message."""
 
 from datetime import datetime, timedelta
 
+from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.looked import NotSeen
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import reading_of
 from bot.ports import Clock, Timers
@@ -13,7 +15,7 @@ from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.looks import LOOKS, Looks
 from bot.service.observing import Observer, readers_since
-from bot.service.runs_told import RunsTold, runs_told
+from bot.service.runs_told import runs_told
 from bot.service.telling import Preview, Telling
 
 LATE = (
@@ -22,6 +24,8 @@ LATE = (
 )
 """The words of the correction."""
 _WORK = "Looking in lineage for readers whose events came late"
+_AGAIN = timedelta(hours=1)
+"""So long after a look that could not see."""
 _OVERDUE = timedelta(days=7)
 """So long after the closing message a look that was missed is made up for."""
 
@@ -39,7 +43,9 @@ class LateReaders:
         self._telling = telling
         self._clock = clock
         self._looked: dict[IncidentId, datetime] = {}
-        """When this process looked last; of looks before its start nothing is known."""
+        """When this process looked last and saw; of looks before its start nothing is known."""
+        self._in_vain: dict[IncidentId, datetime] = {}
+        """When it looked last, where it could not see; gone once it has seen."""
         self.looks = Looks("late-readers", _WORK, store, background, timers, self._due, self.settle)
 
     def start(self) -> None:
@@ -47,15 +53,35 @@ class LateReaders:
         self.looks.start()
 
     def settle(self, incident_id: IncidentId) -> None:
-        """Look once, and correct what was told to those who are seen now. Raises CouldNotLook, UnknownTable,
-        Refused."""
-        self._looked[incident_id] = self._clock.now()
-        self._correct(self._store.get(incident_id))
+        """Look once, and correct what was told to those who are seen now. Raises CouldNotLook (also where only a part
+        could be seen: whoever was seen is corrected first), UnknownTable, Refused; it is looked again in an hour then.
+        """
+        self._in_vain[incident_id] = now = self._clock.now()
+        self._look(self._store.get(incident_id))
+        self._looked[incident_id] = now
+        del self._in_vain[incident_id]
 
-    def _correct(self, incident: Incident) -> None:
-        late = self._late(incident, runs_told(incident))
-        if not late:
+    def _look(self, incident: Incident) -> None:
+        told = runs_told(incident)
+        if not told:
             return
+        table = self._observer.table(incident.opened.table)
+        since = readers_since(table, incident.window)
+        reads, far = self._observer.reads_since(table, since), self._observer.far_reads_since(table, since)
+        wrong = affected_commits(incident, table)
+        late = {
+            each.name: told[each.name].seq
+            for each in self._observer.setup(incident.opened.table).consumers
+            if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
+        }
+        if late:
+            self._correct(incident, late)
+        for looked in (reads, far):
+            if isinstance(looked, NotSeen):
+                raise CouldNotLook(f"Not all readers of {table.name} could be seen.", looked.reason, looked.remedy)
+
+    def _correct(self, incident: Incident, late: dict[str, int]) -> None:
+        """`late`: consumer -> the entry that told it less than is seen now."""
         preview = self._telling.preview(incident.id, "correction", LATE)
         theirs = tuple(notice for notice in preview.notices if notice.consumer in late)
         if not theirs:
@@ -68,25 +94,14 @@ class LateReaders:
             if_still=lambda now: late.items() <= {name: told.seq for name, told in runs_told(now).items()}.items(),
         )
 
-    def _late(self, incident: Incident, told: dict[str, RunsTold]) -> dict[str, int]:
-        """Consumer -> the entry that told it less than is seen now."""
-        if not told:
-            return {}
-        table = self._observer.table(incident.opened.table)
-        since = readers_since(table, incident.window)
-        reads, far = self._observer.reads_since(table, since), self._observer.far_reads_since(table, since)
-        wrong = affected_commits(incident, table)
-        return {
-            each.name: told[each.name].seq
-            for each in self._observer.setup(incident.opened.table).consumers
-            if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
-        }
-
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now, looked = self._clock.now(), self._looked.get(incident.id)
         closed = {told.closed_at for told in runs_told(incident).values()}
         moments = sorted(each + wait for each in closed if now < each + _OVERDUE for wait in LOOKS)
+        following = next((moment for moment in moments if moment > now), None)
+        in_vain = self._in_vain.get(incident.id)
+        if in_vain is not None and moments:
+            again = max(in_vain + _AGAIN, now)
+            return again if following is None else min(again, following)
         missed = [moment for moment in moments if moment <= now and (looked is None or looked < moment)]
-        if at_once and missed:
-            return now
-        return next((moment for moment in moments if moment > now), None)
+        return now if at_once and missed else following

@@ -10,6 +10,7 @@ import pytest
 import spark_tasks
 from bot.bootstrap import CONTENT
 from bot.domain.entries import WaterlineMoved
+from bot.domain.errors import CouldNotLook
 from bot.domain.ids import SnapshotId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
@@ -164,6 +165,25 @@ def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) ->
     eventually(lambda: world.told[-1].kind == "correction")
     incident = world.scene.incidents.get(world.scene.id)
     assert world.late._due(incident, True) is None
+
+
+def test_a_look_that_could_not_see_is_made_again_in_an_hour(world: Cleared) -> None:
+    """Lineage was away at the last moment of all: that is not "nothing found"."""
+    hidden = world.file.rename(world.file.with_suffix(".away"))
+    world.scene.clock.at += LOOKS[-1]
+    incident = world.scene.incidents.get(world.scene.id)
+
+    with pytest.raises(CouldNotLook, match="Not all readers"):
+        world.late.settle(world.scene.id)
+    again = world.late._due(incident, True)
+    hidden.rename(world.file)
+    world.reads(world.scene.commits[-1], "late")
+    world.scene.clock.at += timedelta(hours=1)
+    world.late.settle(world.scene.id)
+
+    assert again == world.scene.clock.at
+    assert world.told[-1].kind == "correction"
+    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
 
 
 def test_a_restart_that_comes_late_makes_the_look_that_was_missed(world: Cleared) -> None:
