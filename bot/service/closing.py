@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from bot.domain.clock_time import clock_time
+from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, IncidentClosed, ReviewOpened
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import UNFINISHED, ProposalState
@@ -74,14 +75,18 @@ class Closing:
 
 def _refuse_untold_end(now: Incident) -> None:
     since = announced_since(now)
-    if since is not None:
-        raise Refused(
-            f"Consumers of {now.opened.table} wait for the end of planned work, announced at "
-            f"{clock_time(since, now.opened_at)}.",
-            "Who silenced alerts for it does not hear otherwise that they can speak again.",
-            f"Tell them: /waterline tell {OVER}, or {CALLED_OFF} if it did not take place. To close before that, begin "
-            f"the reason with “{_ANYWAY}”; both can still be sent then.",
-        )
+    if since is None:
+        return
+    how = f"/waterline tell {OVER}, or {CALLED_OFF} if it did not take place"
+    later = "both can still be sent then"
+    if doubted_since(now) is not None:  # then neither may be told: they say that nothing is wrong
+        how, later = "/waterline tell update, and recovered once it is proven", "“Correction” can still be sent then"
+    raise Refused(
+        f"Consumers of {now.opened.table} wait for the end of planned work, announced at "
+        f"{clock_time(since, now.opened_at)}.",
+        "Who silenced alerts for it does not hear otherwise that they can speak again.",
+        f"Tell them: {how}. To close before that, begin the reason with “{_ANYWAY}”; {later}.",
+    )
 
 
 def _refuse_unfinished(now: Incident, by: UserId) -> None:

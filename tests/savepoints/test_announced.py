@@ -187,6 +187,22 @@ def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> No
     assert "do not wait" in str(told_blocks[0].to_dict())
 
 
+def test_no_end_is_advised_that_may_not_be_told(planned: Story) -> None:
+    """Rows were found to be wrong before anybody was warned: what consumers hear then is how the table stands."""
+    says(planned, PLANNED).answers()
+    desk = Closing(IncidentStore(planned.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
+    due = planned.now + PLANNED_LASTS
+    planned.says(PromiseReminded(what="planned-end", due=due, moment=due, people=(ANA,)))
+
+    with pytest.raises(Refused, match="/waterline tell update, and recovered once it is proven") as refused:
+        desk.close(planned.id, "Not now.", by=ANA)
+    _, blocks = reminder_of_promise(planned.incident, planned.incident.entries[-1])
+
+    assert "planned_work" not in refused.value.remedy
+    assert "planned_work" not in str(blocks[1].to_dict())
+    assert "Preview an update…" in str(blocks[1].to_dict())
+
+
 def test_each_end_is_told_when_it_has_come(planned: Story) -> None:
     """Nothing is called off that nobody announced, or that took place; nothing is over that nobody counted."""
     tell = {kind: [may_tell(planned, kind)] for kind in PLANNED_WORK}

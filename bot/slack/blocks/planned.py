@@ -3,6 +3,7 @@
 from slack_sdk.models.blocks import Block
 
 from bot.domain.clock_time import clock_time
+from bot.domain.doubt import doubted_since
 from bot.domain.entries import PromiseReminded
 from bot.domain.incident import Incident
 from bot.domain.promises import announced_since
@@ -28,10 +29,15 @@ def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str
         f":alarm_clock: {who}: consumers of {mrkdwn(incident.opened.table)} were told of planned work at "
         f"{clock_time(since, body.moment)}, and wait for its end. Who silenced alerts for it does not hear otherwise "
         "that they can speak again. "
-        "Is it still to come? Then leave it."
     )
+    if doubted_since(incident) is not None:
+        said += "This incident has called the table in question: tell them how it stands."
+        return text, [
+            section(said),
+            actions([button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")]),
+        ]
     return text, [
-        section(said),
+        section(f"{said}Is it still to come? Then leave it."),
         actions(
             [
                 button("It is over…", Click.PREVIEW_NOTICE, incident.id, OVER, "", style="primary"),
