@@ -96,6 +96,8 @@ class LateReaders:
 
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now, looked = self._clock.now(), self._looked.get(incident.id)
+        if incident.entries[-1].at + _OVERDUE <= now:
+            return None  # asked of every incident again and again: nothing in it is young enough to be walked
         closed = {told.closed_at for told in runs_told(incident).values()}
         moments = sorted(each + wait for each in closed if now < each + _OVERDUE for wait in LOOKS)
         following = next((moment for moment in moments if moment > now), None)

@@ -16,6 +16,7 @@ from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan
+from bot.service import late_readers
 from bot.service.late_readers import LateReaders
 from bot.service.looks import LOOKS
 from bot.service.newer_commits import NewerCommits
@@ -184,6 +185,19 @@ def test_a_look_that_could_not_see_is_made_again_in_an_hour(world: Cleared) -> N
     assert again == world.scene.clock.at
     assert world.told[-1].kind == "correction"
     assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
+
+
+def test_a_record_that_ended_long_ago_is_not_walked(world: Cleared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every incident there ever was is asked for its next look three times a minute."""
+    walked: list[str] = []
+    incident = world.scene.incidents.get(world.scene.id)
+    monkeypatch.setattr(late_readers, "runs_told", lambda incident: walked.append(incident.id) or {})
+
+    world.late._due(incident, False)
+    world.scene.clock.at += timedelta(days=7)
+    world.late._due(incident, False)
+
+    assert walked == [incident.id]
 
 
 def test_a_restart_that_comes_late_makes_the_look_that_was_missed(world: Cleared) -> None:
