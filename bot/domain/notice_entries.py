@@ -161,12 +161,14 @@ class NoticesReminded(Record):
 
 
 class NoticesExpired(Record):
-    """Nobody decided in time about what is held: it was not sent, and will not be."""
+    """Nobody decided in time about what is held, or it may not be sent any more: it was not, and will not be."""
 
     kind: Literal["notices-expired"] = "notices-expired"
     name: str
     asks: UserId | None
     """Who is to preview it anew: whoever asked to send it, else the responder."""
+    why: str = ""
+    """Why it may not be sent any more, a sentence; empty: its time was over."""
 
 
 NoticeEntry = (

@@ -56,6 +56,8 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             )
         case n.NoticesExpired():
             asked = f" <@{body.asks}>, preview them again if they are still to be sent." if body.asks else ""
+            if body.why:
+                return f"The notices {body.name} were not sent, and wait no more: {full_stop(body.why)}{asked}"
             return f"Nobody decided about the notices {body.name} in time: they were not sent.{asked}"
         case _:
             assert_never(body)

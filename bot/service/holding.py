@@ -102,6 +102,8 @@ class Holding:
         if view.decided is not None:
             said = "approved" if view.decided.yes else "turned down"
             raise Refused(f"These notices were {said} by <@{view.decided_by}>.", "", "Nothing is left to decide.")
+        if view.expired is not None and view.expired.why:
+            raise Refused("These notices wait no more.", view.expired.why, "Preview them again. Nothing was sent.")
         if view.expired is not None or self._clock.now() >= expires_at(view):
             raise Refused(
                 "These notices have waited too long: what they say may not be so any more.",
@@ -121,8 +123,13 @@ def still_waiting(incident: Incident) -> list[HeldView]:
 
 
 def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
+    asks = incident.responder if view.asked_by == WATERLINE else view.asked_by
     if now >= expires_at(view):
-        return NoticesExpired(name=view.name, asks=incident.responder if view.asked_by == WATERLINE else view.asked_by)
+        return NoticesExpired(name=view.name, asks=asks)
+    try:
+        refuse_to_send(incident, view.name, incident.previews[view.name])
+    except Refused as error:  # a yes would be answered so: nobody is asked for it any more
+        return NoticesExpired(name=view.name, asks=asks, why=error.happened)
     reminder = reminder_due_at(view)
     if reminder is not None and now >= reminder:
         return NoticesReminded(name=view.name, number=view.reminders + 1)

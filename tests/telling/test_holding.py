@@ -8,7 +8,14 @@ import pytest
 
 from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy, People, VetoRule
-from bot.domain.entries import IncidentClosed, NoticesExpired, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.entries import (
+    IncidentClosed,
+    NoticeQueued,
+    NoticesExpired,
+    NoticesHeld,
+    NoticesPreviewed,
+    WaterlineMoved,
+)
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.held_times import expires_at, next_due_at
 from bot.domain.ids import SnapshotId, UserId
@@ -17,6 +24,7 @@ from bot.service.background import Background
 from bot.service.held_timers import HeldTimers
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
+from bot.slack.blocks.held import held_expired_message
 from tests.decisions import ANA
 from tests.slack.people import eventually
 from tests.telling.conftest import Scene
@@ -111,6 +119,24 @@ def test_notices_that_waited_too_long_are_told_of_once_and_not_sent(scene: Scene
     with pytest.raises(Refused, match="waited too long"):
         holding.approve(scene.story.id, "seen", by=BEN)
     assert scene.story.incident.notices == {}
+
+
+def test_what_may_not_be_sent_any_more_waits_no_more(scene: Scene, holding: Holding) -> None:
+    """Another text went out in its place: nobody is reminded of a yes that would be refused, and the asker is told."""
+    other = Notice(kind="recovered", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Other words.")
+    scene.story.says(NoticeQueued(notice=other))
+
+    holding.settle(scene.story.id)
+    scene.clock.at += timedelta(minutes=11)
+    holding.settle(scene.story.id)
+
+    view = scene.story.incident.held["seen"]
+    assert view.reminders == 0
+    assert view.expired is not None
+    assert view.expired.asks == ANA
+    assert "was sent to revenue_daily in other words" in str(held_expired_message(scene.story.incident, view, False))
+    with pytest.raises(Refused, match=r"wait no more.*in other words"):
+        holding.approve(scene.story.id, "seen", by=BEN)
 
 
 @pytest.mark.parametrize("how", ["decided", "closed", "silent"])

@@ -41,7 +41,8 @@ def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
         blocks += [section(f"{how}, {person(view.decided_by)}"), actions([read])]
         return f"{incident.id}: {kind} was decided", blocks
     if view.expired is not None:
-        blocks += [section(f"Nobody approved it until {_end(view)}: it was not sent."), actions([read])]
+        why = mrkdwn(view.expired.why) or f"Nobody approved it until {_end(view)}."
+        blocks += [section(f"It was not sent. {why}"), actions([read])]
         return f"{incident.id}: {kind} was not sent", blocks
     blocks.append(
         context(
@@ -82,10 +83,10 @@ def held_expired_message(incident: Incident, view: HeldView, needs_words: bool) 
     kind, what = incident.previews[view.name][0].kind, _what(incident, view)
     text = f"{incident.id}: the notice {what} was not sent"
     who = f"{person(view.expired.asks)}: " if view.expired.asks else ""
-    told = section(
-        f":hourglass: {who}the notice {mrkdwn(what)} was *not sent*: nobody approved it until "
-        f"{clock_time(expires_at(view))}, and what it says may not be so any more."
+    why = mrkdwn(view.expired.why) or (
+        f"Nobody approved it until {clock_time(expires_at(view))}, and what it says may not be so any more."
     )
+    told = section(f":hourglass: {who}the notice {mrkdwn(what)} was *not sent*. {why}")
     if needs_words:
         return text, [told, context(f"If it is still to be sent: `/waterline tell {kind} WORDS`")]
     step = view.held.step or ""
