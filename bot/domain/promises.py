@@ -37,17 +37,18 @@ class Reminder:
 
 
 def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
-    """When consumers expect the next word; None while none was promised, or the last one was given. A last word counts
-    while it holds: once the trust is taken back, word is due as if it had been promised then."""
+    """When consumers expect the next word, as they read it; None while none was promised, or the last one was given. A
+    last word counts while it holds: once the trust is taken back, word is due as if it had been promised then."""
     again = last_taken_back(incident)
     told = [view for view in incident.notices.values() if view.notice.kind not in BESIDE]
     told = [view for view in told if not (view.was_overtaken and is_last_word(view.notice))]
     if not incident.is_open or not told:
         return None
-    since, is_last = told[-1].queued_at, is_last_word(told[-1].notice)
-    if is_last and again is not None and told[-1].seq < again.seq:
-        since, is_last = again.at, False
-    return None if is_last else since + timedelta(minutes=setup.next_update_minutes)
+    last, promised = told[-1], timedelta(minutes=setup.next_update_minutes)
+    if not is_last_word(last.notice):
+        written = last.notice.data.next_word_at if last.notice.data is not None else None
+        return written or last.queued_at + promised
+    return again.at + promised if again is not None and last.seq < again.seq else None
 
 
 def announced_since(incident: Incident) -> datetime | None:

@@ -56,6 +56,16 @@ def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(stor
     assert (promised, None) == (kept, ended)
 
 
+def test_the_next_word_is_due_when_the_text_says_so(story: Story) -> None:
+    """It waited for its approval after it was written: its reader knows only the moment that stands in it."""
+    written = story.now - timedelta(minutes=20)
+    by = written + timedelta(minutes=SETUP.next_update_minutes)
+
+    told(story, "first_warning", data=NoticeData(stage="investigating", next_word_at=by))
+
+    assert due(story) == by
+
+
 def test_a_correction_that_promises_nothing_is_the_last_word(story: Story) -> None:
     """As its own text says; one that promises a further word is reminded of."""
     told(story, "recovered", "correction", data=NoticeData(stage="proven"))
