@@ -113,6 +113,8 @@ class NoticeData(Documented):
     next_word_at: Utc | None = None
     """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time:
     `planned_work` is followed by `planned_work_over` or `planned_work_off` when that work ends."""
+    over_by: Utc | None = None
+    """In `planned_work`: when the work is expected to be over; null: not said."""
 
 
 class Notice(Record):

@@ -13,13 +13,14 @@ from bot.domain.notice import Notice
 from bot.domain.review_items import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import TableSetup
+from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back
 
 LEAD = timedelta(minutes=5)
 """So long before consumers expect word, or a third of what they were promised if that is less."""
 PLANNED_LASTS = timedelta(days=1)
-"""So long after planned work was announced it is asked whether its end is to be told: the record does not know when it
-was to end."""
+"""So long after planned work was announced it is asked whether its end is to be told, where nobody said when it ends;
+and once more so long after the end that was said."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
 BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
@@ -54,13 +55,19 @@ def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
 def announced_since(incident: Incident) -> datetime | None:
     """When planned work was announced, the last time, while it stands announced; None: never, or its end was told, or
     something else of the table that ends or takes over what was promised."""
-    since: datetime | None = None
+    told = announcement(incident)
+    return told.queued_at if told is not None else None
+
+
+def announcement(incident: Incident) -> NoticeView | None:
+    """The announcement that `announced_since` tells of."""
+    stands: NoticeView | None = None
     for view in incident.notices.values():
         if view.notice.kind == PLANNED:
-            since = view.queued_at
+            stands = view
         elif view.notice.kind in ENDS | LAST_WORDS | WARNS and not view.was_overtaken:
-            since = None
-    return since
+            stands = None
+    return stands
 
 
 def is_last_word(notice: Notice) -> bool:
@@ -123,10 +130,14 @@ def _of_freeze(incident: Incident) -> list[Reminder]:
 
 
 def _of_planned_work(incident: Incident) -> list[Reminder]:
-    since = announced_since(incident)
-    if since is None or not incident.is_open:
+    """When it was said to be over, and a day after; where that was not said, a day after the announcement."""
+    told = announcement(incident)
+    if told is None or not incident.is_open:
         return []
-    return [Reminder(what="planned-end", due=since + PLANNED_LASTS, moment=since + PLANNED_LASTS)]
+    over_by = told.notice.data.over_by if told.notice.data is not None else None
+    due = over_by or told.queued_at + PLANNED_LASTS
+    moments = (due, due + PLANNED_LASTS) if over_by is not None else (due,)
+    return [Reminder(what="planned-end", due=due, moment=moment) for moment in moments]
 
 
 def _given(incident: Incident, wanted: Reminder) -> bool:

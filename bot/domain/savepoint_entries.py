@@ -25,6 +25,8 @@ class SavepointPlanned(Record):
     """It is kept, and is the authoritative one, until then."""
     keeps: str = ""
     """How long the contract keeps snapshots, a sentence; empty where a version wrote it that did not ask."""
+    over_by: Utc | None = None
+    """When the work is expected to be over; None where nobody said so."""
 
 
 class RestoreExplained(Record):

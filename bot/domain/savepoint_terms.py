@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from bot.domain.clock_time import clock_time
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.proposal import Term
 from bot.domain.record import Record
@@ -33,6 +34,7 @@ def planned_terms(plan: SavepointPlanned, now: AtProposal) -> tuple[Term, ...]:
         Term(name="Consumers", says=_consumers(plan, now)),
         Term(name="Retention", says=f"{_tag_stays(f'until {plan.until:%Y-%m-%d}')} {plan.keeps or now.keeps}"),
         Term(name="May restore it", says=f"{restorers(plan)}."),
+        *([Term(name="Over by", says=f"{clock_time(plan.over_by)}, as expected.")] if plan.over_by else []),
         Term(
             name="Counts until", says=f"{plan.until:%Y-%m-%d %H:%M} UTC; a restore from another point has to say why."
         ),

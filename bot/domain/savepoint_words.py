@@ -1,6 +1,7 @@
 """What became of a planned savepoint, in words."""
 
 from bot.domain import savepoint_entries as e
+from bot.domain.clock_time import clock_time
 from bot.domain.sentences import full_stop
 
 
@@ -12,6 +13,7 @@ def savepoint_sentence(body: e.SavepointEntry) -> str:
             return (
                 f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
                 f"Told: {', '.join(body.told) or 'nobody yet'}. Kept until {body.until:%Y-%m-%d}; restored by {who}."
+                + (f" Expected to be over by {clock_time(body.over_by)}." if body.over_by else "")
             )
         case e.SavepointReleasing():
             return f"The savepoint's day has passed: its tag {body.tag} on snapshot {body.snapshot} is to be removed."

@@ -132,6 +132,8 @@ class NoticeFacts(Documented):
     """When this was rendered."""
     next_word_at: Utc | None
     """By when the consumer hears again; None in the last notice, and once the incident is closed."""
+    over_by: Utc | None
+    """When planned work is expected to be over; None where its plan does not say so, or that has passed."""
     channel: str
     """Slack channel id of the incident: whom to ask."""
     responder: UserId | None

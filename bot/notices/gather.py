@@ -12,7 +12,7 @@ from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
-from bot.domain.savepoint_told import PLANNED_WORK
+from bot.domain.savepoint_told import PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
@@ -81,6 +81,7 @@ def facts_for(
         next_word_at=None
         if _ends_it(incident, consumer, kind, stage)
         else now + timedelta(minutes=next_update_minutes),
+        over_by=_over_by(incident, now),
         channel=incident.opened.channel,
         responder=incident.responder,
     )
@@ -99,12 +100,20 @@ def _ends_it(incident: Incident, consumer: Consumer, kind: str, stage: Stage) ->
     return any(view.notice.kind in LAST_WORDS and view.seq > since for view in told)
 
 
+def _over_by(incident: Incident, now: datetime) -> datetime | None:
+    over_by = incident.plan.over_by if incident.plan is not None else None
+    return over_by if over_by is not None and over_by > now else None
+
+
 def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
     """What a program can act on, of the same facts. Of planned work: that there is nothing to be done, and nothing of
     commits, of reading or of what is trusted, for its text says nothing of them either."""
     if kind in PLANNED_WORK:
         return NoticeData(
-            stage=facts.stage, rerun=RerunData(needed=facts.rerun.needed), next_word_at=facts.next_word_at
+            stage=facts.stage,
+            rerun=RerunData(needed=facts.rerun.needed),
+            next_word_at=facts.next_word_at,
+            over_by=facts.over_by if kind == PLANNED else None,
         )
     affected, reading, keys, rerun = facts.affected, facts.reading, facts.damage.keys, facts.rerun
     seen = reading if isinstance(reading, ReadAbove | ReadThrough) else None

@@ -227,6 +227,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 else None,
                 now=NOON,
                 next_word_at=NOON + timedelta(minutes=30) if full else None,
+                over_by=NOON + timedelta(hours=2, minutes=10) if full else None,
                 channel="C0ORDERS01",
                 responder=UserId("U0ANA00001") if full else None,
             ),

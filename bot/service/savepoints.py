@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from bot.domain.clock_time import clock_time
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
@@ -98,12 +99,14 @@ class Savepoints:
         told: tuple[str, ...],
         restorers: tuple[UserId, ...],
         until: datetime,
+        over_by: datetime | None = None,
         by: UserId,
     ) -> IncidentId:
         """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
 
         Nothing is stopped: the runbook looks first, and the stop is proposed and approved like any other change.
-        Raises Refused for an end that has passed, and while a savepoint is proposed by an earlier plan.
+        `over_by`: when the work is expected to be over. Raises Refused for an end that has passed, and while a
+        savepoint is proposed by an earlier plan.
         """
         if until <= self._clock.now():
             raise Refused(
@@ -111,10 +114,16 @@ class Savepoints:
                 f"Found {until:%Y-%m-%d}.",
                 "Choose a later day; nothing was done.",
             )
+        if over_by is not None and over_by <= self._clock.now():
+            raise Refused(
+                "The work is expected to be over before it begins.",
+                f"Found {clock_time(over_by, self._clock.now())}.",
+                "Say a later time, or none; nothing was done.",
+            )
         head = self._observer.table(table).head
         planned = SavepointPlanned(
             reason=reason, code_before=code_before, code_after=code_after, head=head, told=told,
-            may_restore=restorers, until=until,
+            may_restore=restorers, until=until, over_by=over_by,
             keeps=retention_sentence(self._observer.setup(table).contract.keep_snapshots),
         )  # fmt: skip
         existing = self._store.open_on(table)

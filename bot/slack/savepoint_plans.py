@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, time
 
 from bot.domain.ids import TableName, UserId
+from bot.domain.said_moment import said_moment
 from bot.service.services import Services
 from bot.slack.requests import Submitted
 
@@ -14,6 +15,7 @@ def planned(services: Services, form: Submitted) -> str:
     table, channel = TableName(form.about.split("/")[0]), form.about.split("/")[1]
     consumers = services.observer.setup(table).consumers
     ticked = [int(number) for number in form.values.get("told", "").split(",") if number]
+    over = form.values.get("over", "").strip()
     incident = services.savepoints.plan(
         table,
         channel,
@@ -23,6 +25,7 @@ def planned(services: Services, form: Submitted) -> str:
         told=tuple(consumers[number].name for number in ticked if number < len(consumers)),
         restorers=tuple(UserId(user) for user in form.values.get("restorers", "").split(",") if user),
         until=datetime.combine(date.fromisoformat(form.values["until"]), _END_OF_DAY),
+        over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,
     )
     services.duties.settle(incident)

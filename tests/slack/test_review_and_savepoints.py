@@ -63,13 +63,15 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     told = list(bot.flink.calls)
 
     ana.opens_form("savepoint sales.orders")
-    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "restorers": ["ben"]})
+    terms = {"reason": "New pricing.", "before": "1.4", "after": "1.5", "restorers": ["ben"]}
+    ana.fills({**terms, "over": "2099-12-01 14:10"})
     answer = ana.answer_to(ana.submits)
     listed = ana.asks("savepoints")
 
     plan = bot.services.store.get(WL).plan
     assert plan is not None
     assert (plan.reason, plan.code_before, plan.code_after, len(plan.may_restore)) == ("New pricing.", "1.4", "1.5", 1)
+    assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
     assert "The plan is on record in wl-1. Nothing is stopped" in answer
     assert "A savepoint is planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
     assert "was kept yet" in listed

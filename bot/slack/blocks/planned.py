@@ -6,8 +6,9 @@ from bot.domain.clock_time import clock_time
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import PromiseReminded
 from bot.domain.incident import Incident
-from bot.domain.promises import announced_since
+from bot.domain.promises import announcement
 from bot.domain.savepoint_told import CALLED_OFF, OVER
+from bot.domain.told import NoticeView
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click
 from bot.slack.text import mrkdwn
@@ -15,8 +16,8 @@ from bot.slack.text import mrkdwn
 
 def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
     """(notification text, blocks); once the end is told, or the incident is closed, it says only that."""
-    since = announced_since(incident)
-    if since is None:
+    told = announcement(incident)
+    if told is None:
         return f"{incident.id}: the planned work has its end", [
             context(":white_check_mark: Consumers do not wait for the end of planned work any more.")
         ]
@@ -27,8 +28,8 @@ def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str
     text = f"{incident.id}: is the planned work on {incident.opened.table} over?"
     said = (
         f":alarm_clock: {who}: consumers of {mrkdwn(incident.opened.table)} were told of planned work at "
-        f"{clock_time(since, body.moment)}, and wait for its end. Who silenced alerts for it does not hear otherwise "
-        "that they can speak again. "
+        f"{clock_time(told.queued_at, body.moment)}, and wait for its end{_expected(told, body)}. Who silenced alerts "
+        "for it does not hear otherwise that they can speak again. "
     )
     if doubted_since(incident) is not None:
         said += "This incident has called the table in question: tell them how it stands."
@@ -45,3 +46,8 @@ def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str
             ]
         ),
     ]
+
+
+def _expected(told: NoticeView, body: PromiseReminded) -> str:
+    over_by = told.notice.data.over_by if told.notice.data is not None else None
+    return f", which they expect by {clock_time(over_by, body.moment)}" if over_by is not None else ""

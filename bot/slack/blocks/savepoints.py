@@ -52,6 +52,13 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
             label="Kept, and the one that counts, until",
             element=DatePickerElement(action_id="until", initial_date=f"{offer.until:%Y-%m-%d}"),
         ),
+        InputBlock(
+            block_id="over",
+            label="The work is expected to be over by",
+            hint="The announcement says so, and you are asked for its end then. In UTC.",
+            optional=True,
+            element=PlainTextInputElement(action_id="over", placeholder="14:10, or 2026-11-24 14:10", max_length=40),
+        ),
         context("Nothing is stopped yet: the runbook looks first, and the stop is approved by somebody else."),
     ]
     return View(

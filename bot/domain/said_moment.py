@@ -1,0 +1,32 @@
+"""What people write for a moment to come."""
+
+from datetime import UTC, datetime, time, timedelta
+
+from bot.domain.errors import Refused
+
+FORMS = "14:10 (the next one), or 2026-11-24 14:10; UTC unless it says otherwise"
+
+
+def said_moment(text: str, now: datetime) -> datetime:
+    """The moment that `text` means when it is read at `now`; it may have passed where it comes with its day. Raises
+    Refused with the forms that are understood."""
+    words = text.strip()
+    try:
+        if words[:10].count("-") < 2:
+            return _next(time.fromisoformat(words), now)
+        told = datetime.fromisoformat(words)
+    except ValueError:
+        raise _not_understood(words) from None
+    if ":" not in words:  # a day alone
+        raise _not_understood(words)
+    return told if told.tzinfo is not None else told.replace(tzinfo=UTC)
+
+
+def _next(at: time, now: datetime) -> datetime:
+    zone = at.tzinfo or UTC
+    today = datetime.combine(now.astimezone(zone).date(), at, zone)
+    return today if today > now else today + timedelta(days=1)
+
+
+def _not_understood(words: str) -> Refused:
+    return Refused(f"“{words}” names no time.", f"Expected {FORMS}.", "Write it so, or leave it empty.")
