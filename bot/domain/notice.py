@@ -136,6 +136,8 @@ class Notice(Record):
     """What the audience can answer."""
     severity: Severity | None = None
     """How bad it was said to be; None in records of earlier versions."""
+    words: str = ""
+    """What a responder added to this very notice; empty also in records of earlier versions."""
     data: NoticeData | None = None
     """None in records of earlier versions."""
 

@@ -81,6 +81,15 @@ class ReviewDone(Documented):
     """Terms of the job's state, the checkpoints and the decisions, which stay with the responders."""
 
 
+class Unheard(Documented):
+    """What was added to an earlier notice of the same kind that has not come, in whose place this one is read."""
+
+    at: Utc
+    """When it was to be sent."""
+    words: str
+    """In the responder's words."""
+
+
 class Earlier(Documented):
     """A notice that this consumer had before."""
 

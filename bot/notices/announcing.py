@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from bot.domain.entries import Finding
 from bot.domain.execution import ProposalView
 from bot.domain.incident import Incident
-from bot.notices.announced import ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken
+from bot.notices.announced import ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.backfilling import OVER
 
 _HEAD_OF_A_DIFF = 2
@@ -79,6 +79,19 @@ def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> 
     said = next((v.notice.severity for v in reversed(views) if v.notice.severity is not None), None)
     title = titles.get(last.notice.kind, last.notice.kind.replace("_", " "))
     return Earlier(kind=last.notice.kind, title=title, at=last.queued_at, severity=said)
+
+
+def unheard_of(incident: Incident, consumer: str, kind: str) -> tuple[Unheard, ...]:
+    """The words of notices of this kind that have not come to this consumer, since the last one that has; the oldest
+    first."""
+    told = (v for v in incident.notices.values() if (v.notice.consumer, v.notice.kind) == (consumer, kind))
+    waiting: list[Unheard] = []
+    for view in told:
+        if view.may_have_come:
+            waiting.clear()
+        elif view.notice.words:
+            waiting.append(Unheard(at=view.queued_at, words=view.notice.words))
+    return tuple(waiting)
 
 
 def _standing(incident: Incident) -> ProposalView | None:

@@ -54,6 +54,7 @@ def example(kind: str) -> NoticeFacts:
         update={
             "summary": "Revenue is too high since 09:00.",
             "words": _WORDS.get(kind, ""),
+            "unheard": (),
             "severity_before": "sev3" if kind == "update" else None,
             "reading": seen,
             "affected": few,

@@ -8,7 +8,7 @@ from typing import Literal
 from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
 from bot.domain.record import Documented, Utc
 from bot.domain.trust import Pin
-from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone
+from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.reading import Reading
 
@@ -128,6 +128,8 @@ class NoticeFacts(Documented):
     """What the contract review found."""
     earlier: Earlier | None
     """What this consumer was told last."""
+    unheard: tuple[Unheard, ...]
+    """What it was to be told by notices of this kind that have not come, and that give way to this one."""
     now: Utc
     """When this was rendered."""
     next_word_at: Utc | None

@@ -16,7 +16,7 @@ from bot.domain.savepoint_told import PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
-from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of
+from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of, unheard_of
 from bot.notices.backfilling import backfill_of
 from bot.notices.damaging import damage_of
 from bot.notices.facts import NoticeFacts, Stage, Trusted
@@ -77,6 +77,7 @@ def facts_for(
         contract=contract_of(incident),
         review=review_of(incident),
         earlier=earlier,
+        unheard=unheard_of(incident, consumer.name, kind),
         now=now,
         next_word_at=None
         if _ends_it(incident, consumer, kind, stage)

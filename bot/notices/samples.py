@@ -8,7 +8,15 @@ from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, User
 from bot.domain.notice import BackfillProgress
 from bot.domain.pins import TAG, pins_for
 from bot.domain.table import Ref, TableState
-from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken
+from bot.notices.announced import (
+    Backfill,
+    ContractProposal,
+    Earlier,
+    ProposedRecovery,
+    ReviewDone,
+    TermBroken,
+    Unheard,
+)
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
 from bot.notices.reading import (
@@ -225,6 +233,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full
                 else None,
+                unheard=(Unheard(at=NOON, words=WORDS),) if full else (),
                 now=NOON,
                 next_word_at=NOON + timedelta(minutes=30) if full else None,
                 over_by=NOON + timedelta(hours=2, minutes=10) if full else None,

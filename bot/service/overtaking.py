@@ -23,7 +23,8 @@ _ENDED_BY = {
     "no_action_needed": _TOLD_OVER,
     "correction": ALL_CLEAR,
 }
-"""Older kind -> kinds that end it, beside a newer one of its own kind, whose facts and words are the ones that count.
+"""Older kind -> kinds that end it, beside a newer one of its own kind: its facts count, and a correction or a changed
+contract repeats the words of those before it that have not come.
 What is not here (a changed contract, a review, a team's own kinds) ends by its own kind alone."""
 
 

@@ -229,6 +229,7 @@ class Telling:
             ways=consumer.ways,
             answers=template.answers,
             severity=incident.severity,
+            words=words,
             data=data_of(facts, template.kind),
         )
 

@@ -156,3 +156,21 @@ def test_a_correction_names_what_may_have_come(story: Story) -> None:
     sends(story, "recovered", "failed", may_be_there=True)
 
     assert earlier(story) == "recovered"
+
+
+@pytest.mark.parametrize("kind", ["correction", "contract_change"])
+def test_what_only_a_notice_said_that_did_not_come_is_said_by_the_one_in_its_place(
+    story: Story, templates: Mapping[str, NoticeTemplate], kind: str
+) -> None:
+    """It is not sent any more once the newer one follows; what had come before is not repeated."""
+    story.opens()
+    for revision, (words, how) in enumerate([("Read.", "delivered"), ("Column `a` <too>.", "failed")], start=1):
+        notice = Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0", text="x", words=words)
+        ended = NoticeEnded.model_validate({"key": notice.key(story.id), "how": how, "detail": "x"})
+        story.says(NoticeQueued(notice=notice)).says(ended)
+
+    facts = told(story, kind)
+
+    assert [each.words for each in facts.unheard] == ["Column `a` <too>."]
+    assert "it may not have reached you: Column" in render(templates[kind], facts)
+    assert "<too>" not in render(templates[kind], facts)
