@@ -23,7 +23,7 @@ from bot.domain.execution_entries import EffectStarted as EffectStarted
 from bot.domain.execution_entries import ExecutionEnded as ExecutionEnded
 from bot.domain.execution_entries import ExecutionStarted as ExecutionStarted
 from bot.domain.execution_entries import Verified as Verified
-from bot.domain.ids import EvidenceId, SnapshotId, StepId, TableName, UserId
+from bot.domain.ids import EvidenceId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
 from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
 from bot.domain.notice_entries import DeliveryTried as DeliveryTried
@@ -69,7 +69,7 @@ class IncidentOpened(Record):
     table: TableName
     job: str | None
     runbook: Runbook
-    severity: Literal["sev1", "sev2", "sev3"]
+    severity: Severity
     channel: str
     window: Window
     trusted: SnapshotId | None

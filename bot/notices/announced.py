@@ -1,8 +1,6 @@
 """What some notices announce beside the table's state: a recovery, a backfill, a changed contract, a review."""
 
-from typing import Literal
-
-from bot.domain.ids import CheckpointId
+from bot.domain.ids import CheckpointId, Severity
 from bot.domain.notice import BackfillProgress
 from bot.domain.record import Documented, Utc
 
@@ -99,5 +97,5 @@ class Earlier(Documented):
     """Its title."""
     at: Utc
     """When it was told."""
-    severity: Literal["sev1", "sev2", "sev3"] | None
+    severity: Severity | None
     """What it said of the severity; None in records of earlier versions."""

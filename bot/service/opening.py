@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatch
-from typing import Literal
 
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId
 from bot.domain.privacy import already_open
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
@@ -14,8 +13,6 @@ from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-
-Severity = Literal["sev1", "sev2", "sev3"]
 
 
 class Offer(Record):

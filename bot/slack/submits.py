@@ -4,8 +4,7 @@ from typing import cast
 
 from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, StepId, TableName
-from bot.service.opening import Severity
+from bot.domain.ids import IncidentId, ProposalId, Severity, SnapshotId, StepId, TableName
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
 from bot.slack.closings import closed

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.domain.ids import IncidentId, TableName, short_job
+from bot.domain.ids import IncidentId, Severity, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
 from bot.domain.trust import ExactId
@@ -32,7 +32,7 @@ class IncidentView(Record):
     id: IncidentId = Field(description="Short and sayable.")
     table: TableName = Field(description="namespace.table.")
     job: str | None = Field(description="The Flink job that writes the table; null where none is configured.")
-    severity: Literal["sev1", "sev2", "sev3"] = Field(description="As the responders set it.")
+    severity: Severity = Field(description="As the responders set it.")
     state: Literal["open", "closed"] = Field(description="Whether it is still worked on.")
     opened_at: Utc = Field(description="When it was opened.")
     closed_at: Utc | None = Field(description="When it was closed; null while it is open.")
