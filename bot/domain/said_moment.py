@@ -1,6 +1,6 @@
-"""What people write for a moment to come."""
+"""What people write, or choose in a form, for a moment to come."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from bot.domain.errors import Refused
 
@@ -30,3 +30,8 @@ def _next(at: time, now: datetime) -> datetime:
 
 def _not_understood(words: str) -> Refused:
     return Refused(f"“{words}” names no time.", f"Expected {FORMS}.", "Write it so, or leave it empty.")
+
+
+def end_of_day(chosen: str) -> datetime:
+    """The last second in UTC of a day as a form's calendar names it, `2026-11-24`."""
+    return datetime.combine(date.fromisoformat(chosen), time(23, 59, 59, tzinfo=UTC))

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import TableName, UserId
+from bot.domain.ids import TableName
+from bot.domain.named_people import mentioned
 from bot.domain.privacy import already_open
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
@@ -23,7 +24,6 @@ from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
 from bot.slack.watch_commands import MORE
 
-_MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _KEPT = re.compile(r"\s*keep=([0-9a-fA-F]{4,32})(?=\s|$)")
 _TIMELINE_SHOWN = 25
 
@@ -113,12 +113,12 @@ class Commands:
 
     def _assign(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        named = _MENTIONED.fullmatch(command.rest)
+        named = mentioned(command.rest)
         if command.rest and named is None:
             raise Refused(
                 f"“{command.rest}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one."
             )
-        user = UserId(named[1]) if named else command.user
+        user = named or command.user
         self._services.walker.assign(incident.id, user, by=command.user)
         return f"<@{user}> is the responder of {incident.id}."
 

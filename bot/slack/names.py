@@ -1,12 +1,9 @@
 """Slack user ids as the names that people go by, for documents that leave Slack."""
 
-import re
 from collections.abc import Iterable
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
-
-_USER = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
 
 
 class NamesInSlack:
@@ -21,11 +18,6 @@ class NamesInSlack:
         asked = tuple(users)
         self._known |= names_of(self._client, (user for user in asked if user not in self._known))
         return {user: self._known[user] for user in asked if user in self._known}
-
-
-def users_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """The user ids that these texts mention, each once, in order."""
-    return tuple(dict.fromkeys(found for text in texts for found in _USER.findall(text)))
 
 
 def names_of(client: WebClient, users: Iterable[str]) -> dict[str, str]:

@@ -4,10 +4,11 @@ from slack_sdk import WebClient
 
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
+from bot.domain.named_people import users_in
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.record import Records
-from bot.slack.names import names_of, users_in
+from bot.slack.names import names_of
 from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "record"

@@ -1,13 +1,10 @@
 """The form of one term of a review -> one call of the service, and the sentence that answers."""
 
-from datetime import UTC, date, datetime, time
-
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.review_items import ReviewItem
+from bot.domain.said_moment import end_of_day
 from bot.service.reviewing import Reviews
 from bot.slack.requests import Submitted
-
-_END_OF_DAY = time(23, 59, 59, tzinfo=UTC)
 
 
 def answer_term(reviews: Reviews, form: Submitted) -> str:
@@ -19,7 +16,7 @@ def answer_term(reviews: Reviews, form: Submitted) -> str:
         case "accepted":
             item = reviews.settle(incident, number, "accepted", form.values.get("reason", ""), by=form.user)
         case _:
-            due = datetime.combine(date.fromisoformat(form.values["due"]), _END_OF_DAY)
+            due = end_of_day(form.values["due"])
             item = reviews.assign(incident, number, owner=UserId(form.values["owner"]), due=due, by=form.user)
     return _answer(item)
 

@@ -1,13 +1,9 @@
 """The form of a planned savepoint -> one call of the service, and the sentence that answers."""
 
-from datetime import UTC, date, datetime, time
-
 from bot.domain.ids import TableName, UserId
-from bot.domain.said_moment import said_moment
+from bot.domain.said_moment import end_of_day, said_moment
 from bot.service.services import Services
 from bot.slack.requests import Submitted
-
-_END_OF_DAY = time(23, 59, 59, tzinfo=UTC)
 
 
 def planned(services: Services, form: Submitted) -> str:
@@ -24,7 +20,7 @@ def planned(services: Services, form: Submitted) -> str:
         code_after=form.values["after"].strip(),
         told=tuple(consumers[number].name for number in ticked if number < len(consumers)),
         restorers=tuple(UserId(user) for user in form.values.get("restorers", "").split(",") if user),
-        until=datetime.combine(date.fromisoformat(form.values["until"]), _END_OF_DAY),
+        until=end_of_day(form.values["until"]),
         over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,
     )

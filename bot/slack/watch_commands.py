@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
+from bot.domain.named_people import mentioned
 from bot.domain.watch import MESSAGE, Muted
 from bot.service.services import Services
 from bot.service.sightings import Sightings
@@ -14,7 +15,6 @@ from bot.slack.ids import COMMAND
 from bot.slack.requests import Clicked, Command
 
 _SPAN = re.compile(r"(\d{1,4})(m|h|d)")
-_MENTIONED = re.compile(r"<@([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -99,15 +99,15 @@ def hand_over(services: Services, command: Command) -> str:
     """`@PERSON [NOTE]`: they are told in the channel where the incident stands."""
     incident = services.store.in_channel(command.channel)
     person, _, note = command.rest.partition(" ")
-    named = _MENTIONED.fullmatch(person)
+    named = mentioned(person)
     if named is None:
         raise Refused(
             "Nothing was handed over.",
             f"Expected a mention like @ben, and perhaps a note; found “{command.rest}”.",
             f"Type {COMMAND} handover @PERSON NOTE.",
         )
-    services.promises.hand_over(incident.id, UserId(named[1]), note, by=command.user)
-    return f"<@{named[1]}> is the responder of {incident.id} now, and sees where it stands in the channel."
+    services.promises.hand_over(incident.id, named, note, by=command.user)
+    return f"<@{named}> is the responder of {incident.id} now, and sees where it stands in the channel."
 
 
 MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {

@@ -1,6 +1,5 @@
 """Pages for people: all tables, one table, one incident's record. Written on the server; no script runs on them."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC
 from pathlib import Path
@@ -13,6 +12,7 @@ from starlette.routing import Route
 from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.domain.incident import Incident
+from bot.domain.named_people import users_in
 from bot.domain.recent_ledger import recent_ledger
 from bot.domain.rerun_words import rerun_words
 from bot.domain.table import TableState
@@ -23,7 +23,6 @@ from bot.web.answers import page
 
 Names = Callable[[Iterable[str]], Mapping[str, str]]
 """Slack user ids -> the names to show instead; whoever is not in the answer keeps the id."""
-_USER = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
 _INCIDENTS_SHOWN = 50
 
 
@@ -102,8 +101,7 @@ def _drawn(table: TableState, snapshot: SnapshotId | None) -> Picture:
 
 
 def _people(incident: Incident) -> tuple[str, ...]:
-    found = (user for entry in incident.entries for user in _USER.findall(entry.model_dump_json()))
-    return tuple(dict.fromkeys(found))
+    return users_in(entry.model_dump_json() for entry in incident.entries)
 
 
 def environment(content: Path) -> Environment:

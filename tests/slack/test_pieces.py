@@ -12,13 +12,13 @@ from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
+from bot.domain.named_people import users_in
 from bot.service.ledger_picture import picture
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import folded
 from bot.slack.blocks.parts import counted, measures, sign
 from bot.slack.blocks.review import review_message
 from bot.slack.commits import last_commits
-from bot.slack.names import users_in
 from bot.slack.pages import pages
 from bot.slack.pictures import comment_on
 from bot.slack.text import as_sentence, short_paths
