@@ -16,7 +16,7 @@ from tests.watch.test_alerts import PAYLOADS, TOKEN, scene, sightings, web
 __all__ = ["scene", "sightings", "web"]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(BINARY is None, reason="No Alertmanager here: apt-get install prometheus-alertmanager."),
+    pytest.mark.skipif(BINARY is None, reason="No Alertmanager here; deploy/require-system gets one from Debian."),
 ]
 
 
