@@ -126,10 +126,9 @@ def _apply_proposal(
             view.state = ProposalState.EXECUTING
             view.execution_started_at, view.executed_by = entry.at, entry.by
         case e.EffectStarted():
-            view.started[body.index] = body
             if view.proposal.effects[body.index].kind == "freeze-maintenance":
                 incident.compactions = "paused"
-            view.intents[body.index] = view.intents.get(body.index, 0) + 1
+            _begun(view, body)
         case e.EffectEnded():
             view.done[body.index] = body
             if body.how == "done" and view.state is ProposalState.UNKNOWN:
@@ -144,6 +143,16 @@ def _apply_proposal(
             incident.verified = incident.verified if body.branch else body
         case _:
             _decided(view, entry, body)
+
+
+def _begun(view: ProposalView, body: e.EffectStarted) -> None:
+    """Of one that is begun anew it was known that it had not happened: nobody has to settle it while it is carried
+    out."""
+    view.started[body.index] = body
+    view.intents[body.index] = view.intents.get(body.index, 0) + 1
+    if view.state is ProposalState.UNKNOWN:
+        view.state, view.result = ProposalState.EXECUTING, None
+        view.done.pop(body.index, None)
 
 
 def _decided(view: ProposalView, entry: Entry, body: e.ApprovalEntry) -> None:

@@ -55,11 +55,14 @@ class ExecutionRecord:
         return self._writes(turn, [intent], turn.is_still)
 
     def done(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
-        """It happened, which is true whoever has done it."""
+        """It happened, which is true whoever has done it, and is said also where a person has settled otherwise."""
         ended = EffectEnded(
             proposal=turn.view.proposal.id, index=turn.index, how="done", detail=detail, result={**result}
         )
-        return self._writes(turn, [ended], turn.has_no_end)
+        is_written = self._writes(turn, [ended], turn.has_no_end)
+        if not is_written:
+            self._contradicts(turn, detail)
+        return is_written
 
     def refused(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
         """It surely did not happen, or only as far as `result` says, and the execution ends with it."""
@@ -114,6 +117,22 @@ class ExecutionRecord:
                     case _:
                         pass
             return [] if is_noted else [NoteAdded(text=text)]
+
+        self._store.write(turn.incident, by=WATERLINE, decide=decide)
+
+    def _contradicts(self, turn: Turn, detail: str) -> None:
+        """People are told, once, that a step happened after they had settled that it did not."""
+        proposal = turn.view.proposal
+        text = (
+            f"“{proposal.title}”: “{turn.what}” happened after all, though it was settled that it did not. {detail} "
+            "The execution has ended with that; look at table and job before anything else is proposed."
+        )
+
+        def decide(now: Incident) -> list[Body]:
+            settled = now.proposals[proposal.id].settled
+            is_denied = any(each.index == turn.index and not each.happened for each in settled)
+            is_noted = any(isinstance(each.body, NoteAdded) and each.body.text == text for each in now.entries)
+            return [NoteAdded(text=text)] if is_denied and not is_noted else []
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
