@@ -1,12 +1,12 @@
 """The operator's resource in motion: changed as it was read, and watched until it has come where it was sent."""
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
 from bot.adapters.flink_operator_api import Conflict, KubernetesResource
 from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, OutcomeUnknown, Superseded
 
 T = TypeVar("T")
@@ -67,20 +67,22 @@ class OperatedResource:
 
     def until(self, ask: Callable[[FlinkResource], T | None], limit: timedelta, doing: str) -> T:
         """Reads the resource until there is an answer. Raises OutcomeUnknown at the limit, CouldNotLook never."""
-        ends = time.monotonic() + limit.total_seconds()
         found = "no answer of the Kubernetes API server"
-        while True:
+
+        def look() -> T | None:
+            nonlocal found
             try:
                 seen = self.read()
                 answer = ask(seen)
-                if answer is not None:
-                    return answer
                 found = self.told(seen)
             except CouldNotLook as error:
                 found = f"{error.happened} {error.found}"
-            if time.monotonic() >= ends:
-                break
-            time.sleep(self._poll_s)
+                return None
+            return answer
+
+        answer = polled(look, limit.total_seconds(), self._poll_s)
+        if answer is not None:
+            return answer
         raise OutcomeUnknown(
             f"Whether {doing} happened is not known.",
             f"Expected it within {limit.total_seconds():g} s; found {found}.",

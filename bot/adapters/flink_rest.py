@@ -1,6 +1,5 @@
 """One Flink cluster over its REST interface: what runs, stopping a run, starting one."""
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
@@ -9,6 +8,7 @@ from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.flink_pages import RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.flink_stopping import Stop
+from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
@@ -124,15 +124,12 @@ class FlinkRest:
 
     def _until(self, ask: Callable[[], T | None], limit: timedelta, doing: str, else_found: str) -> T:
         """Asks until there is an answer. Raises OutcomeUnknown at the limit or when Flink is lost."""
-        ends = time.monotonic() + limit.total_seconds()
-        while time.monotonic() < ends:
-            try:
-                answer = ask()
-            except CouldNotLook as error:
-                raise self._http.unknown(doing, f"{error.happened} {error.found}") from error
-            if answer is not None:
-                return answer
-            time.sleep(self._poll_s)
+        try:
+            answer = polled(ask, limit.total_seconds(), self._poll_s)
+        except CouldNotLook as error:
+            raise self._http.unknown(doing, f"{error.happened} {error.found}") from error
+        if answer is not None:
+            return answer
         raise OutcomeUnknown(
             f"Whether {doing} happened is not known.",
             f"Expected it within {limit.total_seconds():g} s; found {else_found}.",

@@ -1,6 +1,5 @@
 """Starts a SQL job through Flink's SQL gateway: one session, its statements, the last one is the INSERT."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -8,6 +7,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, accept_or_raise
+from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 
@@ -95,12 +95,15 @@ class SqlGatewayStart:
 
     def _await(self, operation: str, statement: str) -> None:
         """Until the statement has ended, well or badly: its result then says which."""
-        ends = time.monotonic() + self._limit_s
-        while time.monotonic() < ends:
+
+        def has_ended() -> bool | None:
             body = self._http.get(f"{operation}/status")
             if body is None or self._read(_Status, body, "the status").status in {"FINISHED", "ERROR", "CANCELED"}:
-                return
-            time.sleep(self._poll_s)
+                return True
+            return None
+
+        if polled(has_ended, self._limit_s, self._poll_s):
+            return
         raise OutcomeUnknown(
             f"The statement {_shown(statement)} has not ended.",
             f"Expected its end within {self._limit_s:g} s; it still runs on the gateway at {self._http.url}.",

@@ -1,7 +1,6 @@
 """Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays."""
 
 import hashlib
-import time
 from datetime import timedelta
 
 import httpx
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 from bot.adapters.flink_bodies import CheckpointConfig
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
+from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
@@ -167,16 +167,18 @@ class Stop:
         except ValidationError as error:
             raise self._http.garbled("GET savepoints", error) from error
 
+    def _ended(self, trigger: str) -> tuple[_Operation | None] | None:
+        """What became of the operation, None in it where Flink has forgotten it; None while it is at work."""
+        body = self._http.get(self._operation(trigger))
+        if body is None:
+            return (None,)
+        told = self._read(body)
+        return (told.operation or _Operation(),) if told.status.id == "COMPLETED" else None
+
     def _outcome(self, trigger: str) -> _Operation | None:
-        ends = time.monotonic() + self._limit_s
-        while time.monotonic() < ends:
-            body = self._http.get(self._operation(trigger))
-            if body is None:
-                return None
-            told = self._read(body)
-            if told.status.id == "COMPLETED":
-                return told.operation or _Operation()
-            time.sleep(self._poll_s)
+        found = polled(lambda: self._ended(trigger), self._limit_s, self._poll_s)
+        if found is not None:
+            return found[0]
         raise OutcomeUnknown(
             f"Whether {self._doing} happened is not known.",
             f"Expected its savepoint within {self._limit_s:g} s; found it still in progress.",
