@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import plain
@@ -13,8 +13,6 @@ from bot.domain.table import TableState
 
 _INTERVALS = 5
 _AT_LEAST = timedelta(minutes=2)
-_V1_COMMITTER = "IcebergFilesCommitter"
-"""In the name of the V1 sink's vertex."""
 
 Standing = tuple[LeakStanding, str]
 """Where it stands, and the sentence that says why."""
@@ -127,7 +125,7 @@ def patience(ask: Ask, run: JobRun | None) -> timedelta:
 
 def _below(leak: FlinkManifest, committed: CheckpointId, run: JobRun | None) -> Standing:
     head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
-    is_alive_v1 = run is not None and not run.is_terminal and any(_V1_COMMITTER in v.name for v in run.vertices)
+    is_alive_v1 = run is not None and not run.is_terminal and any(V1_COMMITTER in v.name for v in run.vertices)
     if is_alive_v1:
         return (
             LeakStanding.PENDING,
@@ -144,7 +142,7 @@ def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bo
     """A restored V1 sink measures its checkpoints by the run whose state it holds (facts 1.1): where the operator's
     newest commit is a drained one, none is ever above it."""
     same = (s.checkpoint_id for s in table.chain if s.checkpoint_id is not None and s.operator_id == leak.operator_id)
-    is_v1 = any(_V1_COMMITTER in vertex.name for vertex in run.vertices)
+    is_v1 = any(V1_COMMITTER in vertex.name for vertex in run.vertices)
     return is_v1 and run.restored is not None and next(same, None) == DRAINED
 
 

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from bot.adapters.flink_traces import deepest_cause, trace_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+"""After these the request surely never left."""
 _AGAIN = frozenset({502, 503, 504})
 """A proxy or a JobManager that is just starting."""
 
@@ -86,7 +87,7 @@ class FlinkHttp:
         headers = None if body is None else {"content-type": "application/json"}
         try:
             answer = self._http.request(method, path, content=content, headers=headers)
-        except _NOT_SENT as error:
+        except NOT_SENT as error:
             raise self.unreachable(error) from error
         except httpx.TransportError as error:
             raise self.unknown(doing, f"{type(error).__name__} {error}".strip()) from error

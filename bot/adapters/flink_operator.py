@@ -7,9 +7,10 @@ the operator deploys a nonce once, and `run` tells the run that came of it under
 from datetime import UTC, datetime, timedelta
 
 from bot.adapters.flink_operator_api import KubernetesResource
-from bot.adapters.flink_operator_resource import DRAIN, PINNED_ID, SAVEPOINT_DIR, FlinkResource, Kind, nonce_of
+from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, nonce_of
 from bot.adapters.flink_operator_steps import OperatedResource
 from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_starting import JOB_ID
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
@@ -154,10 +155,10 @@ class FlinkOperator:
                 f"changed last by {seen.last_writer}.",
                 "It was not started. Collect evidence again and propose anew.",
             )
-        if PINNED_ID in (seen.spec.settings or {}):
+        if JOB_ID in (seen.spec.settings or {}):
             raise CommitRefused(
                 f"{self._resource.name} was not started: its job id is pinned.",
-                f"Expected a new id for a run from {path}; `{PINNED_ID}` in its flinkConfiguration keeps the old one, "
+                f"Expected a new id for a run from {path}; `{JOB_ID}` in its flinkConfiguration keeps the old one, "
                 "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
                 "Remove that setting, then propose anew.",
             )

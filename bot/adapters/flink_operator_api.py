@@ -7,10 +7,10 @@ import httpx
 import stamina
 from pydantic import BaseModel, ValidationError
 
+from bot.adapters.flink_http import NOT_SENT
 from bot.adapters.flink_operator_login import Login
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 _LATER = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.TOO_MANY_REQUESTS})
 """A token that is being replaced, a server with too much to do: the same change may be taken in a moment."""
 _WHOLE_OBJECT = 'Invalid value: "{'
@@ -72,7 +72,7 @@ class KubernetesResource:
         asked = {"fieldManager": _WRITER, "fieldValidation": "Strict"}
         try:
             answer = self._http.patch(self._path, params=asked, content=json.dumps(body), headers=headers)
-        except _NOT_SENT as error:
+        except NOT_SENT as error:
             raise self._unreachable(error) from error
         except httpx.TransportError as error:
             raise self._unknown(doing, f"{type(error).__name__} {error}".strip()) from error

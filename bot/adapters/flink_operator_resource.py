@@ -15,7 +15,6 @@ from bot.domain.ids import JobId
 Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
 KEPT_MODE = "waterline/upgrade-mode"
 """Annotation: the upgrade mode that the people set, while a stop of ours needs another."""
-PINNED_ID = "$internal.pipeline.job-id"
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")

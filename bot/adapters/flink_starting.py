@@ -17,6 +17,7 @@ UID_SUFFIX = "{uid_suffix}"
 """Stands in statements or arguments for the suffix of the sink's uid."""
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID = "$internal.pipeline.job-id"
+"""The setting that gives a run its id; without it the cluster chooses one."""
 
 
 class Starter(Protocol):

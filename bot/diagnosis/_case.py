@@ -7,16 +7,13 @@ from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.evidence import Verdict
-from bot.domain.flink import JobRun
+from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, Switch, rewinds, switches
 from bot.domain.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
-
-_V1_COMMITTER = "IcebergFilesCommitter"
-"""In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
 
 """Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
 
@@ -107,7 +104,7 @@ def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | N
     if run is None or not run.vertices:
         return None
     return any(
-        _V1_COMMITTER in vertex.name or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
+        V1_COMMITTER in vertex.name or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
         for vertex in run.vertices
     )
 
@@ -115,7 +112,7 @@ def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | N
 def committer_ids(case: Case, run: JobRun) -> frozenset[OperatorId]:
     """The ids under which the run's sink commits, as far as they are known: of the V1 committer where it heads its
     chain, because a chain bears the id of its first operator, and of the Flink manifests that the run has left."""
-    heads = {v.vertex_id for v in run.vertices if _V1_COMMITTER in v.name.split(" -> ")[0]}
+    heads = {v.vertex_id for v in run.vertices if V1_COMMITTER in v.name.split(" -> ")[0]}
     return frozenset(heads | {m.operator_id for m in case.observation.flink_manifests.values if m.job_id == run.job_id})
 
 

@@ -7,6 +7,9 @@ from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.paths import plain
 from bot.domain.record import Record, Utc
 
+V1_COMMITTER = "IcebergFilesCommitter"
+"""In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
+
 
 class CheckpointKind(StrEnum):
     """How a point of the job's state came to be; decides whether it can pair (facts 0.5)."""
