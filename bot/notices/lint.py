@@ -6,7 +6,7 @@ from traceback import extract_tb
 from jinja2 import TemplateError, TemplateSyntaxError, nodes
 
 from bot.domain.errors import BadConfiguration
-from bot.domain.record import Record
+from bot.domain.file_problem import Problem
 from bot.notices.facts import NoticeFacts
 from bot.notices.samples import WORDS, samples
 from bot.notices.template import SUFFIX, NoticeTemplate, environment_of, scan, tidy
@@ -16,17 +16,6 @@ MOST_CHARACTERS = 8000
 """Of a whole notice. Slack refuses a message of about 12,000 over all blocks, undocumented (bolt-js 2509)."""
 MOST_IN_A_PARAGRAPH = 2900
 """Of a text without a blank line: a section block holds 3000, and a notice is split between paragraphs."""
-
-
-class Problem(Record):
-    """One finding of lint."""
-
-    file: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
 
 
 def lint(folder: Path) -> tuple[Problem, ...]:

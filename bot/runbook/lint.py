@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from bot.domain.file_problem import Problem
 from bot.domain.ids import StepId
 from bot.domain.record import Record
 from bot.domain.runbook import (
@@ -18,7 +19,7 @@ from bot.domain.runbook import (
 from bot.runbook._graph import targets
 from bot.runbook.outcomes import possible_outcomes
 from bot.runbook.parse import read
-from bot.runbook.problem import Problem, Problems
+from bot.runbook.problem import Problems
 
 
 class Vocabulary(Record):

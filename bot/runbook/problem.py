@@ -1,22 +1,9 @@
-"""One thing that is wrong with a runbook, at a line that an editor can jump to."""
+"""What is wrong with one runbook, at lines that an editor can jump to."""
 
 from collections.abc import Iterable
 
 from bot.domain.errors import BadConfiguration
-from bot.domain.record import Record
-
-
-class Problem(Record):
-    """Printed as `file:line: message`."""
-
-    file: str
-    line: int
-    """1-based."""
-    message: str
-    """What was expected, what was found, what to do."""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
+from bot.domain.file_problem import Problem
 
 
 class Problems:
