@@ -14,6 +14,7 @@ from bot.domain.file_changes import FileList, FileSurvey, Some
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 FILES_TOLD = 3
@@ -117,12 +118,12 @@ def must_not_rise(survey: FileSurvey, what: str) -> None:
 def named(files: Some) -> str:
     """`3 files, the first orders/data/a.parquet`."""
     first = f", the first {files.first[0]}" if files.first else ""
-    return f"{files.count:,} {'file' if files.count == 1 else 'files'}{first}"
+    return f"{counted(files.count, 'file')}{first}"
 
 
 def sized(files: FileList) -> str:
     """`3 files with 1,200 rows`."""
-    return f"{files.files:,} {'file' if files.files == 1 else 'files'} with {files.rows:,} rows"
+    return f"{counted(files.files, 'file')} with {counted(files.rows, 'row')}"
 
 
 def where(survey: FileSurvey) -> str:

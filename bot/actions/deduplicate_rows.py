@@ -14,6 +14,7 @@ from bot.domain.errors import Refused
 from bot.domain.findings import ExtraCopiesFinding
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
+from bot.domain.sentences import counted
 
 ACTION = Action(
     name="deduplicate_rows",
@@ -55,10 +56,10 @@ def propose(plan: Plan) -> Proposal:
         plan,
         ACTION,
         delete,
-        title=f"{ACTION.title}: {_rows(found.rows)}",
+        title=f"{ACTION.title}: {counted(found.rows, 'row')}",
         sentences=(
-            f"Delete {_rows(found.rows)} of {files:,} {'file' if files == 1 else 'files'} there by file and place: of "
-            f"{found.keys:,} {'key' if found.keys == 1 else 'keys'} every copy but the {found.rule.keep}. Brought by "
+            f"Delete {counted(found.rows, 'row')} of {counted(files, 'file')} there by file and place: of "
+            f"{counted(found.keys, 'key')} every copy but the {found.rule.keep}. Brought by "
             f"{_brought(found)}.",
             f"All copies of a key are equal in every column{found.rule.but}. The files stay as they are; readers pass "
             "over the deleted rows.",
@@ -79,8 +80,7 @@ def _extra(case: Case) -> ExtraCopiesFinding:
         )
     if found.differing:
         raise Refused(
-            f"The copies of {found.differing:,} {'key' if found.differing == 1 else 'keys'} differ, so that deleting "
-            "one of them would lose a value.",
+            f"The copies of {counted(found.differing, 'key')} differ, so that deleting one of them would lose a value.",
             f"Expected all copies of a key to be equal; they differ in {_columns(found.columns)}.",
             "Rewind table and job, which writes these rows anew. If these columns are set by each writing, let the "
             f"table's owners declare so (`copies` under `tables.{case.observation.table.name}`), restart Waterline, "
@@ -88,22 +88,18 @@ def _extra(case: Case) -> ExtraCopiesFinding:
         )
     if found.twice_named:
         raise Refused(
-            f"{_rows(found.twice_named)} cannot be told from their copies: the table names their file twice.",
+            f"{counted(found.twice_named, 'row')} cannot be told from their copies: the table names their file twice.",
             "Expected every copy in a place of its own; a delete by place would take both.",
             "Propose drop_duplicated_commit: it takes one of the two references out.",
         )
     if not found.is_whole or found.rows > MOST_ROWS:
         scattered = "" if found.is_whole else ", in more than 5,000 separate places"
         raise Refused(
-            f"There are too many extra copies to delete them one by one: {_rows(found.rows)}{scattered}.",
+            f"There are too many extra copies to delete them one by one: {counted(found.rows, 'row')}{scattered}.",
             f"Expected at most {MOST_ROWS:,} rows, in unbroken runs as a replay writes them.",
             "Rewind table and job instead, or open an incident of a shorter window.",
         )
     return found
-
-
-def _rows(number: int) -> str:
-    return f"{number:,} {'row' if number == 1 else 'rows'}"
 
 
 def _columns(differing: Mapping[str, int]) -> str:
@@ -113,8 +109,8 @@ def _columns(differing: Mapping[str, int]) -> str:
 
 
 def _brought(found: ExtraCopiesFinding) -> str:
-    told = [f"{short(each.snapshot_id)} ({_rows(each.rows)})" for each in found.commits[:_COMMITS_TOLD]]
+    told = [f"{short(each.snapshot_id)} ({counted(each.rows, 'row')})" for each in found.commits[:_COMMITS_TOLD]]
     if found.below:
-        told.append(f"commits before the window ({_rows(found.below)})")
+        told.append(f"commits before the window ({counted(found.below, 'row')})")
     more = len(found.commits) - _COMMITS_TOLD
     return ", ".join(told) + (f" and {more} more" if more > 0 else "")

@@ -10,6 +10,7 @@ from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SnapshotPresent, TableIs
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
@@ -38,7 +39,7 @@ def propose(plan: Plan) -> Proposal:
     return drafted(
         plan,
         ACTION,
-        title=f"{ACTION.title}: {len(tags)} {'tag' if len(tags) == 1 else 'tags'}",
+        title=f"{ACTION.title}: {counted(len(tags), 'tag')}",
         effects=(MarkTable(table=table.name, why="Tag the last commits", new_tags=tags),),
         requirements=(TableIs(uuid=table.uuid), *(SnapshotPresent(snapshot_id=s) for s in _each(tags))),
         preview=untouched(

@@ -14,6 +14,7 @@ from bot.domain.errors import Refused
 from bot.domain.ids import short, short_job
 from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.sentences import counted
 
 ACTION = Action(
     name="publish_repair",
@@ -97,7 +98,7 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
 def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
-    said += [f"{number:,} {'row' if number == 1 else 'rows'} {verb}" for number, verb in rows if number]
+    said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
     stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
     sentences = [
         f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "

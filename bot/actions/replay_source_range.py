@@ -12,6 +12,7 @@ from bot.domain.errors import Refused
 from bot.domain.findings import ReplayableFinding
 from bot.domain.proposal import Proposal
 from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe
+from bot.domain.sentences import counted
 
 ACTION = Action(
     name="replay_source_range",
@@ -54,10 +55,10 @@ def propose(plan: Plan) -> Proposal:
         plan,
         ACTION,
         write,
-        title=f"{ACTION.title}: {_rows(found.absent)}",
+        title=f"{ACTION.title}: {counted(found.absent, 'row')}",
         sentences=(
             f"Make {_bounds(found.bounds, contract)} once more from the source ({recipe.source}), and write "
-            f"{_rows(found.absent)} there.{_span(found, contract)}",
+            f"{counted(found.absent, 'row')} there.{_span(found, contract)}",
             f"A row whose {' and '.join(contract.key)} lives already is left as it is; no other row is touched.",
             "Nothing is written if the source gives other rows by then than it gave for this proposal.",
         ),
@@ -111,26 +112,26 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
     if found.not_given:
         raise Refused(
             f"The source no longer gives {found.not_given:,} of the {found.missing:,} missing positions.",
-            f"Expected all of them from {recipe.source}; it gives {found.given:,} {_noun(found.given)}.",
+            f"Expected all of them from {recipe.source}; it gives {counted(found.given, 'row')}.",
             "Ask the source's owners for an archive, and declare that as the replay; or rewind table and job to a "
             "restore point below the hole; or state the loss to the consumers.",
         )
     if found.repeated:
         raise Refused(
-            f"The source gives {_rows(found.repeated)} too many: keys come twice within the range.",
+            f"The source gives {counted(found.repeated, 'row')} too many: keys come twice within the range.",
             "Expected each key once; which copy is right is not the bot's to say.",
             "Let the declared replay choose one row a key, restart Waterline, and run “replayable_rows” again.",
         )
     if found.elsewhere:
         raise Refused(
-            f"The keys of {_rows(found.elsewhere)} live already, under other positions than are missing.",
+            f"The keys of {counted(found.elsewhere, 'row')} live already, under other positions than are missing.",
             "Expected the missing positions' keys not to live; a replay would leave these rows out, and the positions "
             "would still be missing.",
             "Decide with the table's owners which row is right; the evidence “duplicate_rows” shows repeated keys.",
         )
     if found.absent > recipe.most_rows:
         raise Refused(
-            f"There are too many rows for a replay by Waterline: {_rows(found.absent)}.",
+            f"There are too many rows for a replay by Waterline: {counted(found.absent, 'row')}.",
             f"Expected at most {recipe.most_rows:,}, as declared in `most_rows`.",
             "Rewind table and job, run a backfill job of your own, or raise `most_rows`.",
         )
@@ -164,11 +165,3 @@ def _span(found: ReplayableFinding, contract: TableContract) -> str:
     if contract.hides(contract.event_time) or found.event_from is None or found.event_until is None:
         return ""
     return f" They are events of {found.event_from:%Y-%m-%d %H:%M:%S} to {found.event_until:%Y-%m-%d %H:%M:%S} UTC."
-
-
-def _rows(number: int) -> str:
-    return f"{number:,} {_noun(number)}"
-
-
-def _noun(number: int) -> str:
-    return "row" if number == 1 else "rows"

@@ -25,6 +25,7 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint, with_kinds
 from bot.domain.looked import Seen
 from bot.domain.reads import ReadRun
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 
@@ -42,7 +43,7 @@ class ReadAgain:
     def tell(self, number: int, what: str, found: Collection[str] = ()) -> None:
         """Counts `number` things as read."""
         if number:
-            self.read.append(f"{number} {what}{'' if number == 1 else 's'}")
+            self.read.append(counted(number, what))
         self.differences += found
 
 

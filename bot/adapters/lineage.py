@@ -13,6 +13,7 @@ from bot.adapters.lineage_events import LineageEvent, is_before, reads_in, unite
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part, unread_in
 from bot.domain.reads import FarRead, ReadRun
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from bot.ports import ReadEvents
 
@@ -96,7 +97,7 @@ class OpenLineageFile:
         return _part(downstream_in(events, table, self._catalog, since), self._unread(bad))
 
     def _unread(self, bad: list[int]) -> list[str]:
-        lines = "1 line" if len(bad) == 1 else f"{len(bad):,} lines"
+        lines = counted(len(bad), "line")
         return [f"{lines} of {self._path.name} could not be read, the first is line {bad[0]}"] if bad else []
 
     def _events(self, since: datetime) -> tuple[list[LineageEvent], list[int]]:

@@ -19,6 +19,7 @@ from bot.adapters.lineage_kept import kept_answers
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 _log = structlog.get_logger(__name__)
@@ -86,7 +87,7 @@ class Marquez:
         return self._beside(downstream_in(events, table, self._catalog, since), bad)
 
     def _beside(self, told: tuple[T, ...], bad: int) -> tuple[T, ...]:
-        events = "1 event" if bad == 1 else f"{bad:,} events"
+        events = counted(bad, "event")
         return Part.of(told, f"{events} of Marquez at {self.url} could not be read") if bad else told
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:

@@ -121,11 +121,6 @@ def longest_silence(table: TableState) -> int:
     return empty_commits_allowed(table.properties) + 1
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 file`, `3 files`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def listed(ids: Iterable[int]) -> str:
     """Checkpoint ids in a sentence: `8`, `8 and 9`, `8, 9 and 2 more`."""
     words = [str(i) for i in ids]

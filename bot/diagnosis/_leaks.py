@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._case import counted, listed
+from bot.diagnosis._case import listed
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
+from bot.domain.sentences import counted
 
 
 def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:

@@ -3,7 +3,7 @@
 The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
 """
 
-from bot.diagnosis._case import counted, not_asked, run_of, time_in
+from bot.diagnosis._case import not_asked, run_of, time_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
@@ -11,6 +11,7 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
 MODE = Mode(

@@ -1,12 +1,13 @@
 """F20: some checkpoints failed or were aborted. Their files come with the next one that completes: no row is lost."""
 
-from bot.diagnosis._case import counted, listed, living, runs_of, unseen
+from bot.diagnosis._case import listed, living, runs_of, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short_job
 from bot.domain.ledger import SkipReason
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F20",

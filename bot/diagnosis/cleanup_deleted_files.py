@@ -3,7 +3,7 @@
 A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
 """
 
-from bot.diagnosis._case import counted, living, not_asked, unseen
+from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -11,6 +11,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakedManifest, LeakStanding, UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F9",

@@ -4,7 +4,7 @@ Flink's notification of a completed checkpoint may be lost, or the commit may fa
 lost: the next notification or a restart commits everything that waits, so nothing may clean it up (facts F11).
 """
 
-from bot.diagnosis._case import counted, listed, living, longest_silence, rewinds_in, time_in, unseen
+from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, time_in, unseen
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import leaks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -13,6 +13,7 @@ from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F11",

@@ -4,8 +4,8 @@ Speculative execution (batch) does this by design, a failover by accident. What 
 """
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import counted
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F22",

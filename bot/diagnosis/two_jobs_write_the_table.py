@@ -4,7 +4,7 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
-from bot.diagnosis._case import counted, in_window, not_asked, run_of, time_in, unseen
+from bot.diagnosis._case import in_window, not_asked, run_of, time_in, unseen
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -12,6 +12,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
 MODE = Mode(

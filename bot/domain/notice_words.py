@@ -5,7 +5,7 @@ from typing import assert_never
 from bot.domain import notice_entries as n
 from bot.domain.notice import WAYS
 from bot.domain.rerun_words import rerun_words
-from bot.domain.sentences import full_stop
+from bot.domain.sentences import counted, full_stop
 
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
 
@@ -65,7 +65,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
 
 def _readers(body: n.ReadersNoted) -> str:
     strangers = [each.consumer for each in body.observed if not each.is_declared]
-    seen = f"Seen reading what is affected: {len(body.observed)} consumer{'' if len(body.observed) == 1 else 's'}"
+    seen = f"Seen reading what is affected: {counted(len(body.observed), 'consumer')}"
     told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
     rest = f" Others may have read unseen: {full_stop(body.unknown)}" if body.unknown else ""
     return f"{seen}{told}.{rest}"

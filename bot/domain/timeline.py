@@ -10,7 +10,7 @@ from bot.domain.notice_words import notice_sentence
 from bot.domain.promise_words import promise_sentence
 from bot.domain.room_entries import room_sentence
 from bot.domain.savepoint_words import savepoint_sentence
-from bot.domain.sentences import full_stop
+from bot.domain.sentences import counted, full_stop
 
 
 def sentence(entry: Entry) -> str:
@@ -99,7 +99,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"Previewed the notice “{_words(body.notices[0].kind)}” for {told}."
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
-            return f"Contract review opened: {_terms(len(body.findings))} looked at, {broken} did not hold."
+            return f"Contract review opened: {counted(len(body.findings), 'term')} looked at, {broken} did not hold."
         case e.FindingAssigned():
             return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
@@ -223,10 +223,6 @@ def _ordinal(number: int) -> str:
 
 def _bare(text: str) -> str:
     return text.strip().rstrip(".")
-
-
-def _terms(count: int) -> str:
-    return f"{count} term{'' if count == 1 else 's'}"
 
 
 def _words(name: str) -> str:

@@ -17,6 +17,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.inert import inert, visible
 from bot.domain.notice import Answer
 from bot.domain.record import Record
+from bot.domain.sentences import counted
 from bot.notices.extent import SnapshotRange
 from bot.notices.facts import NoticeFacts
 
@@ -105,7 +106,7 @@ def environment_of(folder: Path) -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"moment": moment, "day": day, "clock": clock, "span": span}
-    environment.filters |= {"count": count, "code": code, "ranges": ranges, "copied": copied}
+    environment.filters |= {"count": counted, "code": code, "ranges": ranges, "copied": copied}
     return environment
 
 
@@ -156,13 +157,8 @@ def ranges(
         ends = code(each.first) if each.commits == 1 else f"{code(each.first)} to {code(each.last)}"
         told.append(ends if each.commits <= 1 else f"{ends} ({each.commits:,} in a row)")
     rest = sum(each.commits for each in value[most:])
-    more = f", and {count(rest, 'more', 'more')}{elsewhere}" if rest else ""
+    more = f", and {rest:,} more{elsewhere}" if rest else ""
     return ", ".join(told) + more
-
-
-def count(value: int, one: str, many: str) -> str:
-    """`1 commit`, `2,300 commits`."""
-    return f"{value:,} {one if value == 1 else many}"
 
 
 def code(value: object) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.file_problem import Problem
+from bot.domain.sentences import counted
 
 
 class Problems:
@@ -22,7 +23,7 @@ def refuse(file: str, found: Iterable[Problem]) -> BadConfiguration:
     """The error for a runbook that cannot be used: every problem on a line of its own."""
     lines = [str(problem) for problem in sorted(found, key=lambda p: (p.line, p.message))]
     return BadConfiguration(
-        f"The runbook {file} is not well formed: {len(lines)} problem{'s' if len(lines) != 1 else ''}.",
+        f"The runbook {file} is not well formed: {counted(len(lines), 'problem')}.",
         "\n" + "\n".join(lines) + "\n",
         "Correct these lines and run `waterline lint`.",
     )

@@ -7,6 +7,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch
+from bot.domain.sentences import counted
 
 
 def writer_of(row: LedgerRow) -> str:
@@ -104,7 +105,7 @@ def alt_text(ledger: Ledger, line: str, gone: Set[SnapshotId], left_out: int) ->
     writers = dict.fromkeys(writer_of(row) for row in rows)
     first, last = rows[0].committed_at, rows[-1].committed_at
     told = [
-        f"{len(rows)} commit{'' if len(rows) == 1 else 's'} from {clock_time(first, seconds=True)} "
+        f"{counted(len(rows), 'commit')} from {clock_time(first, seconds=True)} "
         f"to {clock_time(last, first, seconds=True)}",
         *([not_drawn(left_out)] if left_out else []),
         *([] if ledger.readers_known else ["who read them is unknown"]),

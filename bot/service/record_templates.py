@@ -13,6 +13,7 @@ from bot.domain.ids import short, short_job, short_operator
 from bot.domain.ledger import LedgerRow, change, event_range
 from bot.domain.requirement_words import requirement_sentence
 from bot.domain.rerun_words import rerun_words
+from bot.domain.sentences import counted
 
 
 def environment(folder: Path, *, for_html: bool) -> Environment:
@@ -31,7 +32,7 @@ def environment(folder: Path, *, for_html: bool) -> Environment:
         "day": lambda value: f"{value.astimezone(UTC):%Y-%m-%d}",
         "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",  # only under a day of its own
         "time": lambda value, beside: clock_time(value, beside, seconds=True),
-        "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
+        "count": counted,
         "size": lambda value: humanize.naturalsize(value, binary=True),
         "short": short,
         "job": short_job,

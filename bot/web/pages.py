@@ -15,6 +15,7 @@ from bot.domain.incident import Incident
 from bot.domain.named_people import users_in
 from bot.domain.recent_ledger import recent_ledger
 from bot.domain.rerun_words import rerun_words
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment
@@ -121,6 +122,6 @@ def environment(content: Path) -> Environment:
         "rerun": rerun_words,
         "begun": lambda text: text[:1].upper() + text[1:],
         "words": lambda value: str(value).replace("-", " "),
-        "count": lambda value, one, many: f"{value:,} {one if value == 1 else many}",
+        "count": counted,
     }
     return found

@@ -13,10 +13,11 @@ from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeR
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.domain.named_people import users_in
+from bot.domain.sentences import counted
 from bot.service.ledger_picture import picture
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import folded
-from bot.slack.blocks.parts import counted, measures, sign
+from bot.slack.blocks.parts import measures, sign
 from bot.slack.blocks.review import review_message
 from bot.slack.commits import last_commits
 from bot.slack.pages import pages

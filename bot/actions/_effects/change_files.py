@@ -6,6 +6,7 @@ from bot.domain.effects import ChangeFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.file_changes import FileList
 from bot.domain.ids import short
+from bot.domain.sentences import counted
 from bot.domain.table import TOOK_OUT
 from bot.ports import FileChange
 
@@ -46,4 +47,4 @@ def _summary(effect: ChangeFiles, intent: EffectStarted) -> dict[str, str]:
 
 
 def _counted(files: FileList) -> str:
-    return f"{files.files:,} {'file' if files.files == 1 else 'files'} with {files.rows:,} rows"
+    return f"{counted(files.files, 'file')} with {counted(files.rows, 'row')}"

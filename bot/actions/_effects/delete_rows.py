@@ -6,6 +6,7 @@ from bot.actions._requirements import World
 from bot.domain.effects import DeleteRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.ids import short
+from bot.domain.sentences import counted
 from bot.ports import RowChange
 
 
@@ -15,10 +16,7 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
     def told(self, effect: DeleteRows) -> str:
         """See RepairOnBranch."""
         rows, files = _rows(effect), len(effect.rows)
-        return (
-            f"{rows:,} {'row' if rows == 1 else 'rows'} of {files:,} {'file' if files == 1 else 'files'} deleted on "
-            f"branch {effect.branch}"
-        )
+        return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
 
     def perform(self, effect: DeleteRows, intent: EffectStarted, hands: Hands) -> Did:
         """One commit. `result`: `snapshot`."""

@@ -7,6 +7,7 @@ from bot.domain.effects import ReplayRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import OutcomeUnknown
 from bot.domain.ids import short
+from bot.domain.sentences import counted
 from bot.ports import RowReplay
 
 
@@ -15,7 +16,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
 
     def told(self, effect: ReplayRows) -> str:
         """See RepairOnBranch."""
-        return f"{_rows(effect.replay.rows)} written to branch {effect.branch}, made once more from the source"
+        return f"{counted(effect.replay.rows, 'row')} written to branch {effect.branch}, made once more from the source"
 
     def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:
         """One commit by Spark. `result`: `snapshot`."""
@@ -49,11 +50,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
         exact = Check(
             name="Exactly the approved rows were written",
             passed=written == effect.replay.rows and stands,
-            sentence=f"{_rows(written)} written, {effect.replay.rows:,} approved"
+            sentence=f"{counted(written, 'row')} written, {effect.replay.rows:,} approved"
             + ("." if stands else "; but not on the head that was looked at."),
         )
         return (*super().checks(effect, intent, world), exact)
-
-
-def _rows(number: int) -> str:
-    return f"{number:,} {'row' if number == 1 else 'rows'}"

@@ -6,8 +6,9 @@ from slack_sdk.models.blocks import Block
 
 from bot.domain.evidence import Evidence, Task, Verdict
 from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.sentences import counted
 from bot.slack.blocks.evidence import RUN_AGAIN
-from bot.slack.blocks.parts import clock, context, counted, section, sign
+from bot.slack.blocks.parts import clock, context, section, sign
 from bot.slack.text import clipped, mrkdwn, short_paths
 
 _HEADLINE = 280

@@ -8,7 +8,8 @@ from bot.domain.held_times import expires_at
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice_fold import HeldView
-from bot.slack.blocks.parts import actions, button, confirm, context, counted, section
+from bot.domain.sentences import counted
+from bot.slack.blocks.parts import actions, button, confirm, context, section
 from bot.slack.blocks.texts import audience, fitting, words_of
 from bot.slack.ids import Click
 from bot.slack.text import addressed, mrkdwn, person
@@ -108,4 +109,4 @@ def _end(view: HeldView) -> str:
 
 def _missing(view: HeldView) -> str:
     missing = view.held.policy.required - len(view.said_yes)
-    return f"{missing} more approval{'s' if missing > 1 else ''}"
+    return counted(missing, "more approval")

@@ -85,11 +85,6 @@ def number(value: float) -> str:
     return humanize.intcomma(int(value)) if float(value).is_integer() else f"{value:,.1f}"
 
 
-def counted(value: int, noun: str) -> str:
-    """1 row, 2,300 rows."""
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
-
-
 def measures(items: Sequence[Measure]) -> str:
     """`extra rows 220 · gaps 2`, one line: the first, and the others that are not zero. The record has them all.
 

@@ -7,9 +7,10 @@ from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
+from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, counted, header, section
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, code, mrkdwn, short_paths
 

@@ -19,7 +19,8 @@ from bot.domain.incident import Incident
 from bot.domain.review_comparison import comparison
 from bot.domain.review_items import ReviewItem, review_items
 from bot.domain.review_metrics import metrics
-from bot.slack.blocks.parts import actions, button, context, counted, section
+from bot.domain.sentences import counted
+from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click, Form
 from bot.slack.text import as_sentence, clipped, code, mrkdwn, person, short_paths, written
 

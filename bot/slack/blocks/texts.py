@@ -8,7 +8,8 @@ from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
 
 from bot.domain.notice import WAYS, Address, Notice
-from bot.slack.blocks.parts import actions, button, context, counted
+from bot.domain.sentences import counted
+from bot.slack.blocks.parts import actions, button, context
 from bot.slack.forms import PREVIEW_TITLE
 from bot.slack.ids import Click, Form
 from bot.slack.limits import is_cut, text_size
