@@ -35,7 +35,6 @@ from bot.ports import Clock, Directory, EvidenceRunner
 from bot.ports.contracts import Contracts
 from bot.runbook.parse import read_all
 from bot.service.answering import Answering
-from bot.service.approval_timers import ApprovalTimers
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
@@ -134,7 +133,7 @@ def build(
             stack.callback(services.watch.close)
         timers = SchedulerTimers(now)
         timers.start()
-        ApprovalTimers(incidents, timers, services.duties.time_has_come).start()
+        services.duties.start(timers)
         services.promises.start(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)

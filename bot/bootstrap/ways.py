@@ -13,7 +13,6 @@ from bot.notices.answer_link import AnswerLinks, link_secrets
 from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
-from bot.service.held_timers import HeldTimers
 from bot.service.late_readers import LateReaders
 from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
@@ -38,7 +37,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     LateReaders(
         services.store, services.observer, services.telling, services.background, services.clock, built.timers
     ).start()
-    HeldTimers(services.store, services.holding, services.background, built.timers).start()
+    services.holding.start(built.timers, services.background)
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 
 

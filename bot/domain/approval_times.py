@@ -2,6 +2,7 @@
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
+from bot.domain.incident import Incident
 from bot.domain.record import Utc
 
 
@@ -33,3 +34,9 @@ def next_due_at(view: ProposalView) -> Utc | None:
         return None
     held = view.held_until if view.state is ProposalState.HELD else None
     return min(due for due in (reminder_due_at(view), held, view.proposal.expires_at) if due is not None)
+
+
+def next_due_of(incident: Incident) -> Utc | None:
+    """The same of all its proposals; None also once it has ended."""
+    dues = (next_due_at(view) for view in incident.proposals.values()) if incident.is_open else ()
+    return min((due for due in dues if due is not None), default=None)

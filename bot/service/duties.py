@@ -7,6 +7,7 @@ a catalog that is down must not keep a recovery from ending.
 from collections.abc import Callable
 from functools import partial
 
+from bot.domain.approval_times import next_due_of
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, StepDone
@@ -15,6 +16,7 @@ from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.waterline import owed_waterline
+from bot.ports import Timers
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.diagnosis_desk import DiagnosisDesk
@@ -22,6 +24,7 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
 from bot.service.holding import REMINDING, Holding
 from bot.service.incident_store import IncidentStore
+from bot.service.incident_timers import IncidentTimers
 from bot.service.maintenance import Maintenance
 from bot.service.promises import PROMISED, Promises
 from bot.service.proposing import Proposals
@@ -92,6 +95,10 @@ class Duties:
             _RECOVERY: self._recover,
             "Offering the repair for publication": self._offer_publication,
         }
+
+    def start(self, timers: Timers) -> None:
+        """Wake up when a proposal falls due: a reminder, the end of its hold, its expiry."""
+        IncidentTimers("approval", self._store, timers, next_due_of, self.time_has_come).start()
 
     def settle(self, incident_id: IncidentId) -> None:
         """Do what is owed, soon."""

@@ -1,6 +1,7 @@
 """Notices that a policy holds back until other people have approved them: the very texts that were previewed."""
 
 from datetime import datetime
+from functools import partial
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.clock_time import clock_time
@@ -14,14 +15,16 @@ from bot.domain.entries import (
     StepDone,
 )
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.held_times import expires_at, reminder_due_at
+from bot.domain.held_times import expires_at, next_due_at, reminder_due_at
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
-from bot.ports import Clock, Directory
+from bot.ports import Clock, Directory, Timers
+from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
+from bot.service.incident_timers import IncidentTimers
 from bot.service.sending_rules import refuse_to_send
 from bot.service.telling_rules import AFTER_CLOSE
 
@@ -74,6 +77,14 @@ class Holding:
         now = self._clock.now()
         return [body for view in still_waiting(incident) if (body := _due(incident, view, now)) is not None]
 
+    def start(self, timers: Timers, background: Background) -> None:
+        """Wake up for reminders and ends from now on."""
+
+        def come(incident_id: IncidentId) -> None:
+            background.submit(incident_id, REMINDING, partial(self.settle, incident_id))
+
+        IncidentTimers("held", self._store, timers, next_held_due, come).start()
+
     def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
         view = self._undecided(self._store.get(incident_id), name)
         policy = view.held.policy
@@ -120,6 +131,12 @@ def still_waiting(incident: Incident) -> list[HeldView]:
         for view in incident.held.values()
         if view.is_waiting and (incident.is_open or incident.previews[view.name][0].kind in AFTER_CLOSE)
     ]
+
+
+def next_held_due(incident: Incident) -> datetime | None:
+    """When time alone changes something about what is held; None: nothing waits."""
+    dues = (next_due_at(view) for view in still_waiting(incident))
+    return min((due for due in dues if due is not None), default=None)
 
 
 def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:

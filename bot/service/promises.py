@@ -1,7 +1,7 @@
 """Reminds of what was promised, once across replicas, late rather than never; and hands an incident over."""
 
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import partial
 
 from bot.domain.entries import Body, HandedOver, HandoverTaken, PromiseReminded, PromiseSnoozed
@@ -16,16 +16,13 @@ from bot.domain.setup import TableSetup
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.incident_timers import IncidentTimers
 
 PROMISED = "Reminding of what was promised"
 
 
 class Promises:
-    """One timer an incident, set anew after each of its entries that this process writes, and at the start.
-
-    What no timer tells here (another replica wrote it and died, the record was away when it was due) `Duties` finds
-    seconds later, so that it is late rather than lost.
-    """
+    """Every reminder is given once, by its timer or, where that did not tell it, by `Duties`."""
 
     def __init__(
         self, store: IncidentStore, setups: Mapping[TableName, TableSetup], background: Background, clock: Clock
@@ -34,14 +31,10 @@ class Promises:
         self._setups = setups
         self._background = background
         self._clock = clock
-        self._set: Callable[[IncidentId], None] = lambda _incident: None
 
     def start(self, timers: Timers) -> None:
         """Set what is to come, and follow the journal from now on."""
-        self._set = partial(self._set_timer, timers)
-        self._store.on_change(self._set)
-        for incident in self._store.all():
-            self._set(incident.id)
+        IncidentTimers("promise", self._store, timers, self._next, self._come).start()
 
     def settle(self, incident_id: IncidentId) -> None:
         """Remind of what is owed now. Doing it twice reminds once: the journal takes each reminder once."""
@@ -89,15 +82,10 @@ class Promises:
 
         self._store.write(incident_id, by=by, decide=decide)
 
-    def _set_timer(self, timers: Timers, incident_id: IncidentId) -> None:
-        incident = self._store.get(incident_id)
+    def _next(self, incident: Incident) -> datetime | None:
         setup = self._setups.get(incident.opened.table)
         following = reminders(incident, setup) if setup is not None else ()
-        key = f"promise/{incident_id}"
-        if following:
-            timers.at(key, following[0].moment, partial(self._come, incident_id))
-        else:
-            timers.cancel(key)
+        return following[0].moment if following else None
 
     def _come(self, incident_id: IncidentId) -> None:
         self._background.submit(incident_id, PROMISED, partial(self.settle, incident_id))

@@ -10,13 +10,14 @@ import pytest
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval_times import next_due_of
 from bot.domain.entries import ProposalMade
 from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, UserId
-from bot.service.approval_timers import ApprovalTimers
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.incident_timers import IncidentTimers
 from bot.settings.policies import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind
@@ -146,7 +147,7 @@ def test_a_timer_wakes_for_what_falls_due_also_after_a_restart(scene: Scene) -> 
     timers = SchedulerTimers(scene.clock)
     timers.start()
 
-    ApprovalTimers(scene.replica()[0], timers, lambda _incident: woken.set()).start()
+    IncidentTimers("approval", scene.replica()[0], timers, next_due_of, lambda _incident: woken.set()).start()
 
     assert woken.wait(timeout=20)
     timers.close()

@@ -21,7 +21,6 @@ from bot.domain.held_times import expires_at, next_due_at
 from bot.domain.ids import SnapshotId, UserId
 from bot.domain.notice import Notice
 from bot.service.background import Background
-from bot.service.held_timers import HeldTimers
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from bot.slack.blocks.held import held_expired_message
@@ -165,7 +164,7 @@ def test_timers_follow_what_is_held(scene: Scene, holding: Holding) -> None:
     scene.clock.at += timedelta(minutes=30)
 
     timers.start()
-    HeldTimers(store, Holding(store, _Unreadable(), scene.clock), background, timers).start()
+    Holding(store, _Unreadable(), scene.clock).start(timers, background)
 
     eventually(lambda: scene.story.incident.held["seen"].expired is not None)
     timers.close()
