@@ -125,11 +125,9 @@ class Projection:
                 self._reminded(incident, entry, body)
             case e.PromiseSnoozed():
                 self._touch_promises(incident)
-            case e.IncidentClosed():
-                self._in_thread(incident, f"line/{entry.seq}")
-                self._touch_promises(incident)
-            case e.MaintenanceMarked():
-                self._said(incident, entry.seq, aloud=body.status == "resuming")
+            case e.IncidentClosed() | e.MaintenanceMarked():
+                is_stuck = isinstance(body, e.MaintenanceMarked) and body.status == "resuming"
+                self._said(incident, entry.seq, aloud=is_stuck)
                 self._touch_promises(incident)
             case e.RoomLost():
                 for user in body.told:
