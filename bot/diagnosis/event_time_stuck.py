@@ -1,10 +1,13 @@
 """F24: commits come, and the events in them get no newer: a quiet source, a stuck watermark, or late data only."""
 
+from datetime import timedelta
+
 from bot.diagnosis._asked import lacking
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import FreshnessFinding
 from bot.domain.ids import short
+from bot.domain.spans import span
 
 MODE = Mode(
     code="F24",
@@ -84,12 +87,5 @@ def _promise(found: FreshnessFinding) -> str:
 
 
 def _span(seconds: float) -> str:
-    """`45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`."""
-    minutes = int(seconds // 60)
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes // 1440} d {minutes % 1440 // 60} h"
+    """An event may lie a little in the future, by its own clock."""
+    return span(timedelta(seconds=max(seconds, 0)))

@@ -15,7 +15,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.retention_terms import retention_terms
-from bot.domain.review_metrics import span
+from bot.domain.spans import span
 
 _NOTHING = "Nothing to do."
 _MS = timedelta(milliseconds=1)

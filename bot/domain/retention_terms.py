@@ -10,7 +10,7 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
-from bot.domain.review_metrics import span
+from bot.domain.spans import span
 from bot.domain.table import TableState
 
 _MAX_AGE = "history.expire.max-snapshot-age-ms"

@@ -15,8 +15,8 @@ from pydantic import Field
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Observation
 from bot.domain.record import Record
-from bot.domain.review_metrics import span
 from bot.domain.schema_terms import ABSENT, contract_differences
+from bot.domain.spans import span
 from bot.domain.table import TableState
 
 Part = Literal["position", "position_partition", "event_time"]

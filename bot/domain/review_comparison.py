@@ -6,7 +6,8 @@ from bot.domain.entries import Finding
 from bot.domain.incident import Incident
 from bot.domain.review_entries import EarlierIncident
 from bot.domain.review_items import review_items
-from bot.domain.review_metrics import Metric, metrics, span, typical
+from bot.domain.review_metrics import Metric, metrics, typical
+from bot.domain.spans import span
 
 _KEPT = 5
 """Newest earlier incidents that a review keeps."""

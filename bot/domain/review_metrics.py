@@ -10,6 +10,7 @@ from bot.domain.findings import LedgerFinding
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
 from bot.domain.record import Record
+from bot.domain.spans import span
 
 DETECT, DIAGNOSE, APPROVE, RECOVER, TELL = "detect", "diagnose", "approve", "recover", "tell"
 _WHAT = {
@@ -52,19 +53,6 @@ def metrics(incident: Incident) -> tuple[Metric, ...]:
 def typical(spans: list[timedelta]) -> timedelta | None:
     """The median; None of nothing."""
     return timedelta(seconds=median(each.total_seconds() for each in spans)) if spans else None
-
-
-def span(took: timedelta) -> str:
-    """The two largest units that count: `2 d 3 h`, `4 min 10 s`, `12 s`; below a second `0.5 s`."""
-    if timedelta(0) < took < timedelta(seconds=1):
-        return f"{took.total_seconds():.2g} s"
-    seconds = round(took.total_seconds())
-    parts: list[str] = []
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        count, seconds = divmod(seconds, size)
-        if count or (unit == "s" and not parts):
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2])
 
 
 def first_wrong_at(incident: Incident) -> datetime | None:

@@ -6,8 +6,8 @@ from bot.domain.clock_time import clock_time
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.proposal import Term
 from bot.domain.record import Record
-from bot.domain.review_metrics import span
 from bot.domain.savepoint_entries import SavepointPlanned
+from bot.domain.spans import span
 
 ANYBODY = "whoever may carry out a proposal"
 

@@ -14,8 +14,8 @@ from bot.domain.entries import Finding
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import FreshnessFinding, LateRowsFinding
 from bot.domain.incident import Incident
-from bot.domain.review_metrics import span
 from bot.domain.snapshot import Snapshot
+from bot.domain.spans import span
 from bot.domain.table import TableState
 
 _NOTHING = "Nothing to do."

@@ -12,8 +12,9 @@ from bot.domain.review import charged, review
 from bot.domain.review_changes import contract_changes
 from bot.domain.review_comparison import comparison, earlier_of_the_same_mode
 from bot.domain.review_items import open_items, review_items
-from bot.domain.review_metrics import metrics, span
+from bot.domain.review_metrics import metrics
 from bot.domain.setup import TableSetup
+from bot.domain.spans import span
 from bot.domain.team import Team, TeamMember
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE

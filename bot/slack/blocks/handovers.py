@@ -1,6 +1,6 @@
 """What a new responder is told, and the question whether they have it."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from slack_sdk.models.blocks import Block
 
@@ -12,7 +12,7 @@ from bot.domain.handovers import Handover, handovers
 from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
-from bot.domain.review_metrics import span
+from bot.domain.spans import span
 from bot.domain.timeline import sentence
 from bot.service.walking import current_step
 from bot.slack.blocks.parts import actions, button, clock, context, section
@@ -45,7 +45,7 @@ def handover_message(
         lines.append(f"*Promised:* consumers expect word by {clock_time(next_word, entry.at)}")
     if then.is_frozen:
         lines.append("*Maintenance* of the table is frozen until the incident ends")
-    age = _age(entry.at - then.opened_at)
+    age = span(entry.at - then.opened_at)
     head = (
         f":handshake: {person(body.to)}, {then.id} on {mrkdwn(then.opened.table)} is yours now; "
         f"{person(entry.by)} handed it over. It has been open for {age}, in {room(then.opened.channel)}."
@@ -88,8 +88,3 @@ def _answer(incident: Incident, handed: Handover) -> list[Block]:
     if handed.is_taken:
         return [context(f":white_check_mark: {person(handed.to)} has it since {clock(handed.ended.at)}.")]
     return []
-
-
-def _age(span: timedelta) -> str:
-    minutes = int(span.total_seconds() // 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
