@@ -38,8 +38,10 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     since = table.by_id[trusted]
     below = frozenset(snapshot.snapshot_id for snapshot in table.ancestors(trusted))
     above = tuple(sorted((r for r in looked.values if _is_above(r, table, below)), key=lambda run: run.at))
-    unclear = tuple(r for r in looked.values if _is_unclear(r, table, since))
-    finding = ReadsFinding(trusted=trusted, above=above, not_told=unclear, runs_checked=len(looked.values))
+    known = {run.run_id for run in above}
+    unclear = tuple(r for r in looked.values if _is_unclear(r, table, since) and r.run_id not in known)
+    checked = len({run.run_id for run in looked.values})
+    finding = ReadsFinding(trusted=trusted, above=above, not_told=unclear, runs_checked=checked)
     if above:
         verdict, headline = Verdict.CONFIRMED, _headline(table, above, unclear, trusted)
     elif unclear:

@@ -16,8 +16,8 @@ from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.flink_kept import runs_again
 from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state
-from bot.adapters.lineage_events import united
 from bot.adapters.lineage_kept import LINEAGE, reads_again
+from bot.adapters.lineage_reads import united
 from bot.adapters.listing_kept import names_again
 from bot.adapters.manifests_again import manifests_again
 from bot.domain.diagnosis import Case

@@ -9,7 +9,8 @@ import structlog
 from pydantic import ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, is_before, reads_in, united
+from bot.adapters.lineage_events import LineageEvent, is_before
+from bot.adapters.lineage_reads import reads_in, united
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part, unread_in
 from bot.domain.reads import FarRead, ReadRun

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.adapters.lineage_events import LineageEvent
+from bot.adapters.lineage_reads import reads_in
 from bot.domain.reads import FarRead
 from bot.domain.table import TableState
 
@@ -79,6 +80,6 @@ def _runs(events: Iterable[LineageEvent]) -> dict[str, _Run]:
             continue
         run = found.setdefault(event.run.run_id, _Run(event.run.run_id, consumer, event.at, event.at))
         run.first_at, run.last_at = min(run.first_at, event.at), max(run.last_at, event.at)
-        run.inputs |= {place: each.name for each in event.inputs for place in each.places}
+        run.inputs |= {place: each.name for each in event.inputs if not each.is_metadata for place in each.places}
         run.outputs |= {place: each.name for each in event.outputs for place in each.places}
     return found

@@ -1,17 +1,23 @@
-"""What OpenLineage events say of reads: which run, when, and of which snapshot; pure."""
+"""OpenLineage events, as far as they tell of reads; pure.
+
+What real ones look like is kept in `tests/data/lineage`: openlineage-spark 1.53.0 wrote them on Spark 4.1.4.
+"""
 
 import json
 import re
-from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, Field, JsonValue
-
-from bot.domain.ids import SnapshotId
-from bot.domain.reads import ReadRun
-from bot.domain.table import TableState
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, JsonValue
 
 _SCHEME = re.compile(r"^[a-z0-9+.-]+:/*")
+_GLUE = "table/"
+_METADATA = frozenset(
+    {"entries", "files", "data_files", "delete_files", "history", "metadata_log_entries", "snapshots", "refs"}
+    | {"manifests", "partitions", "position_deletes"}
+    | {"all_data_files", "all_delete_files", "all_files", "all_manifests", "all_entries"}
+)
+"""What Iceberg answers beside a table: `sales.orders.files` reads no row of it, at the table's own location."""
 
 
 class _Named(BaseModel):
@@ -33,36 +39,71 @@ class _DatasetFacets(BaseModel):
 
 
 class _ScanReport(BaseModel):
-    snapshot_id: int = Field(alias="snapshotId")
+    """The Java client writes the id as a floating-point number: `8.7203942824114033E18` for …411403535."""
+
+    snapshot_id: int | float = Field(alias="snapshotId")
 
 
 class _InputFacets(BaseModel):
     scan: _ScanReport | None = Field(default=None, alias="icebergScanReport")
 
 
-class _Input(_Named):
+class Dataset(_Named):
     """A dataset that was read or written; `inputFacets` are of reads only."""
 
     facets: _DatasetFacets | None = None
     input_facets: _InputFacets | None = Field(default=None, alias="inputFacets")
 
     @property
-    def places(self) -> frozenset[str]:
-        """By which it is known again: its location and every name; two that share one are the same dataset."""
-        symlinks = self.facets.symlinks.identifiers if self.facets and self.facets.symlinks else ()
-        return frozenset(_place(f"{each.namespace}/{each.name}") for each in (self, *symlinks))
+    def symlinks(self) -> tuple[_Named, ...]:
+        """What else it is called, as by its catalog."""
+        return self.facets.symlinks.identifiers if self.facets and self.facets.symlinks else ()
 
     @property
-    def snapshot_id(self) -> SnapshotId | None:
-        """What was scanned; else the version that was current, where it is a snapshot id at all."""
-        if self.input_facets is not None and self.input_facets.scan is not None:
-            return SnapshotId(self.input_facets.scan.snapshot_id)
+    def names(self) -> frozenset[str]:
+        """Its own name and its symlinks', with dots also where Glue's have slashes."""
+        names = (self.name, *(each.name for each in self.symlinks))
+        return frozenset(n.removeprefix(_GLUE).replace("/", ".") if n.startswith(_GLUE) else n for n in names)
+
+    @property
+    def place(self) -> str:
+        """Its location where that is its name, as in Spark's events of Iceberg tables."""
+        return place_of(f"{self.namespace}/{self.name}")
+
+    @property
+    def places(self) -> frozenset[str]:
+        """By which it is known again: its location and every name; two that share one are the same dataset."""
+        return frozenset({self.place, *(place_of(f"{each.namespace}/{each.name}") for each in self.symlinks)})
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether what was read is one of Iceberg's metadata tables: Spark gives them the place of the table's rows."""
+        last = {re.split("[./]", each.name)[-1] for each in self.symlinks}
+        return bool(last & _METADATA) and self.place.rpartition("/")[2] not in last
+
+    @property
+    def scanned(self) -> int | float | None:
+        """The id of the snapshot that was scanned, or the floating-point number next to it; None: it does not say."""
+        report = self.input_facets.scan if self.input_facets else None
+        return report.snapshot_id if report else None
+
+    @property
+    def current(self) -> int | None:
+        """The table's current snapshot when the event was made, which is not what a run with time travel read."""
         version = self.facets.version.version if self.facets and self.facets.version else ""
-        return SnapshotId(int(version)) if version.isdecimal() else None
+        return int(version) if version.isdecimal() else None
+
+
+_Datasets = Annotated[tuple[Dataset, ...], BeforeValidator(lambda told: () if told is None else told)]
+
+
+class _ParentRun(BaseModel):
+    run_id: str = Field(alias="runId")
 
 
 class _Parent(BaseModel):
     job: _Named
+    run: _ParentRun | None = None
 
 
 class _RunFacets(BaseModel):
@@ -80,8 +121,14 @@ class LineageEvent(BaseModel):
     at: AwareDatetime = Field(alias="eventTime")
     run: _Run | None = None
     job: _Named | None = None
-    inputs: tuple[_Input, ...] = ()
-    outputs: tuple[_Input, ...] = ()
+    inputs: _Datasets = ()
+    outputs: _Datasets = ()
+
+    @property
+    def application(self) -> str | None:
+        """The run of which this one is a part: two statements of one Spark application share it."""
+        parent = self.run.facets.parent if self.run and self.run.facets else None
+        return parent.run.run_id if parent and parent.run else None
 
     @property
     def consumer(self) -> str | None:
@@ -102,56 +149,7 @@ def is_before(event: bytes | JsonValue, since: datetime) -> bool:
         return False
 
 
-def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime) -> tuple[ReadRun, ...]:
-    """One a run and snapshot, at the time of the run's last event after `since` (exclusive), oldest first.
-
-    All event types count: a run that failed may have read, and published, before it did. A run that tells its
-    snapshot in one event is not told a second time without it. `catalog` is the catalog's name: engines write
-    `lake.sales.orders` or `sales.orders`.
-    """
-    found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
-    for event in sorted(events, key=lambda event: event.at):
-        for read in _reads_of(event, table, catalog):
-            if read.at > since:
-                found[read.run_id, read.snapshot_id] = read
-    certain = {run_id for run_id, snapshot_id in found if snapshot_id is not None}
-    told = [read for read in found.values() if read.snapshot_id is not None or read.run_id not in certain]
-    return tuple(sorted(told, key=lambda read: (read.at, read.run_id)))
-
-
-def united(reads: Iterable[ReadRun]) -> tuple[ReadRun, ...]:
-    """What several sources tell, oldest first: a run and snapshot counts once, at the later time."""
-    found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
-    for read in reads:
-        known = found.get((read.run_id, read.snapshot_id))
-        found[read.run_id, read.snapshot_id] = read if known is None or read.at > known.at else known
-    return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
-
-
-def _reads_of(event: LineageEvent, table: TableState, catalog: str) -> Iterator[ReadRun]:
-    consumer = event.consumer
-    if event.run is None or consumer is None:
-        return
-    for dataset in event.inputs:
-        if _is(dataset, table, catalog):
-            yield ReadRun(
-                consumer=consumer,
-                run_id=event.run.run_id,
-                at=event.at,
-                snapshot_id=dataset.snapshot_id,
-            )
-
-
-def _is(dataset: _Input, table: TableState, catalog: str) -> bool:
-    """By storage location (Spark's name of an Iceberg input), or by name, its own or a symlink's."""
-    symlinks = dataset.facets.symlinks if dataset.facets else None
-    names = {dataset.name, *(each.name for each in (symlinks.identifiers if symlinks else ()))}
-    if names & {table.name, f"{catalog}.{table.name}"}:
-        return True
-    return _place(f"{dataset.namespace}/{dataset.name}") == _place(table.location)
-
-
-def _place(location: str) -> str:
+def place_of(location: str) -> str:
     """A location without scheme: `s3a://b/t` and (`s3://b`, `t`) are one, `file:/t` and (`file`, `/t`) too."""
     bare = _SCHEME.sub("", location.removeprefix("file/"))
     return re.sub(r"/+", "/", bare).strip("/")

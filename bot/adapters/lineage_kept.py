@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from pydantic import JsonValue, ValidationError
 
-from bot.adapters.lineage_events import LineageEvent, reads_in
+from bot.adapters.lineage_events import LineageEvent
+from bot.adapters.lineage_reads import reads_in
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState
 

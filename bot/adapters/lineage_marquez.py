@@ -14,8 +14,9 @@ import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, is_before, reads_in
+from bot.adapters.lineage_events import LineageEvent, is_before
 from bot.adapters.lineage_kept import kept_answers
+from bot.adapters.lineage_reads import reads_in
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun

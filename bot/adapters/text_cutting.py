@@ -23,8 +23,8 @@ def flink_body(address: str, body: bytes) -> bytes:
 
 
 def lineage_events(lines: bytes) -> bytes:
-    """One event a line: who ran when, and which snapshot of which dataset it read; no filters, texts or settings.
-    A line that is no JSON is left out."""
+    """One event a line: who ran when, and which snapshot of which dataset it read, what it wrote; no filters, texts
+    or settings. A line that is no JSON is left out."""
     kept = []
     for line in lines.splitlines():
         try:
@@ -72,18 +72,23 @@ _OF_FLINK: tuple[tuple[re.Pattern[str], Callable[[bytes], bytes]], ...] = (
 
 
 def _event(event: JsonValue) -> JsonValue:
-    run, inputs = _dict(_dict(event).get("run")), _dict(event).get("inputs")
+    run = _dict(_dict(event).get("run"))
+    inputs, outputs = _dict(event).get("inputs"), _dict(event).get("outputs")
     parent = _dict(_dict(run.get("facets")).get("parent"))
-    facets: JsonValue = {"parent": {"job": _only(parent.get("job"), "namespace", "name")}} if parent else {}
+    facets: JsonValue = {}
+    if parent:
+        part_of = {"job": _only(parent.get("job"), "namespace", "name"), "run": _only(parent.get("run"), "runId")}
+        facets = {"parent": {name: told for name, told in part_of.items() if told}}
     return {
         **_only(event, "eventTime", "eventType"),
         "run": {**_only(run, "runId"), "facets": facets},
         "job": _only(_dict(event).get("job"), "namespace", "name"),
-        "inputs": [_input(each) for each in (inputs if isinstance(inputs, list) else [])],
+        "inputs": [_dataset(each) for each in (inputs if isinstance(inputs, list) else [])],
+        "outputs": [_dataset(each) for each in (outputs if isinstance(outputs, list) else [])],
     }
 
 
-def _input(told: JsonValue) -> JsonValue:
+def _dataset(told: JsonValue) -> JsonValue:
     named = _only(told, "namespace", "name")
     facets = _only(_dict(told).get("facets"), *_DATASET)
     scan = _only(_dict(_dict(told).get("inputFacets")).get("icebergScanReport"), *_SCAN)

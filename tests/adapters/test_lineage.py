@@ -82,14 +82,37 @@ def test_another_table_is_not_this_one(file: Path) -> None:
     assert reads(file, event(scanned(ANOTHER, 7))) == []
 
 
-def test_the_version_facet_stands_in_for_the_scan_report(file: Path) -> None:
-    """Older integrations tell the current version only; one that is no snapshot id tells nothing."""
+def test_the_version_facet_alone_is_not_certain(file: Path) -> None:
+    """It is the table's current snapshot, whatever the run read: told, and told that it may have been another; one
+    that is no snapshot id tells nothing."""
     version = {**BY_NAME, "facets": {"version": {"datasetVersion": "41"}}}
     label = {**BY_NAME, "facets": {"version": {"datasetVersion": "v41"}}}
 
     found = reads(file, event(version, run="r1"), event(label, run="r2", minute=1))
 
-    assert found == [("revenue_daily", "r1", 41), ("revenue_daily", "r2", None)]
+    assert found == [("revenue_daily", "r1", 41), ("revenue_daily", "r1", None), ("revenue_daily", "r2", None)]
+
+
+def test_the_scan_outweighs_the_version(file: Path) -> None:
+    """START names the head of its moment, and the job commits on; the scan says which one was read."""
+    start = {**BY_NAME, "facets": {"version": {"datasetVersion": "41"}}}
+    end = {**scanned(BY_NAME, 7), "facets": {"version": {"datasetVersion": "42"}}}
+
+    assert reads(file, event(start, kind="START"), event(end, minute=1)) == [("revenue_daily", "r1", 7)]
+
+
+def test_a_table_called_as_a_metadata_table_is_a_table(file: Path) -> None:
+    """`sales.orders.files` is not read when `sales.files` is, and the other way round."""
+    table = TABLE.model_copy(update={"name": "sales.files", "location": "s3://lake/warehouse/sales/files"})
+    named = {"identifiers": [{"namespace": "hive://lake", "name": "sales.files", "type": "TABLE"}]}
+    theirs = {"namespace": "s3://lake", "name": "warehouse/sales/files", "facets": {"symlinks": named}}
+    file.write_text(
+        event(scanned(theirs, 7)) + "\n" + event(scanned({**BY_NAME, "name": "lake.sales.files"}, 8)) + "\n"
+    )
+
+    found = OpenLineageFile(file, "lake").reads(table, AGES_AGO)
+
+    assert sorted(read.snapshot_id or 0 for read in found) == [7, 8]
 
 
 def test_a_run_counts_once_for_each_snapshot(file: Path) -> None:

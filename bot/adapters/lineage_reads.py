@@ -1,0 +1,101 @@
+"""Which run read which snapshot of a table, from all of its OpenLineage events together; pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.adapters.lineage_events import Dataset, LineageEvent, place_of
+from bot.domain.ids import SnapshotId
+from bot.domain.reads import ReadRun
+from bot.domain.table import TableState
+
+_At = dict[SnapshotId | None, datetime]
+"""Snapshot -> the last event that tells it; None where it is not told which."""
+
+
+@dataclass
+class _Run:
+    """What the events of one run tell of its reads of the table."""
+
+    consumer: str
+    application: str | None
+    outputs: set[str] = field(default_factory=set)
+    scanned: _At = field(default_factory=dict)
+    current: _At = field(default_factory=dict)
+
+    @property
+    def wrote(self) -> set[tuple[str, str]]:
+        """(Application, place) of what it wrote."""
+        return {(self.application, place) for place in self.outputs} if self.application is not None else set()
+
+    @property
+    def read(self) -> _At:
+        """What was scanned. Where no event tells that, the table's current snapshot is what was read unless the run
+        travelled in time, read a cache or was answered from metadata: so both, that one and "not told"."""
+        if self.scanned:
+            return self.scanned
+        return {**self.current, None: max(self.current.values())} if self.current else {}
+
+
+def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime) -> tuple[ReadRun, ...]:
+    """One a run and snapshot, at the time of the run's last event after `since` (exclusive) to tell it, oldest first.
+
+    All event types count: a run that failed may have read, and published, before it did. What was scanned is told by
+    the last event; START tells the table's current snapshot in its place. `catalog` is the catalog's name: engines
+    write `lake.sales.orders` or `sales.orders`.
+    """
+    listed: dict[float, SnapshotId] | None = None
+    runs: dict[str, _Run] = {}
+    for event in sorted(events, key=lambda event: event.at):
+        consumer = event.consumer
+        if event.run is None or consumer is None or event.at <= since:
+            continue
+        run = runs.setdefault(event.run.run_id, _Run(consumer, event.application))
+        run.outputs |= {place for each in event.outputs for place in each.places}
+        for dataset in event.inputs:
+            if not _is(dataset, table, catalog):
+                continue
+            if isinstance(dataset.scanned, float) and listed is None:
+                listed = {float(each.snapshot_id): each.snapshot_id for each in table.snapshots}
+            if dataset.scanned is not None:
+                run.scanned[_exact(dataset, listed or {})] = event.at
+            else:
+                run.current[None if dataset.current is None else SnapshotId(dataset.current)] = event.at
+    # `CREATE TABLE … AS SELECT` has a run around the run that reads and writes, and only the inner one tells the scan.
+    inner = {wrote for run in runs.values() if run.scanned for wrote in run.wrote}
+    told = [
+        ReadRun(consumer=run.consumer, run_id=run_id, at=at, snapshot_id=snapshot_id)
+        for run_id, run in runs.items()
+        if run.scanned or not run.wrote & inner
+        for snapshot_id, at in run.read.items()
+    ]
+    return tuple(sorted(told, key=lambda read: (read.at, read.run_id)))
+
+
+def united(reads: Iterable[ReadRun]) -> tuple[ReadRun, ...]:
+    """What several sources tell, oldest first: a run and snapshot counts once, at the later time."""
+    found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
+    for read in reads:
+        known = found.get((read.run_id, read.snapshot_id))
+        found[read.run_id, read.snapshot_id] = read if known is None or read.at > known.at else known
+    return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
+
+
+def _exact(dataset: Dataset, listed: dict[float, SnapshotId]) -> SnapshotId | None:
+    """The id that was scanned. A rounded one is that of the listed snapshot next to it, else the current one's where
+    it is that; None where it is neither, as of a snapshot that has expired."""
+    told = dataset.scanned
+    if not isinstance(told, float):
+        return None if told is None else SnapshotId(told)
+    if told in listed:
+        return listed[told]
+    is_current = dataset.current is not None and float(dataset.current) == told
+    return SnapshotId(dataset.current) if dataset.current is not None and is_current else None
+
+
+def _is(dataset: Dataset, table: TableState, catalog: str) -> bool:
+    """Whether rows of the table are read: by name, its own or a symlink's, or by location (Spark's name of an Iceberg
+    input)."""
+    if dataset.names & {table.name, f"{catalog}.{table.name}"}:
+        return True
+    return dataset.place == place_of(table.location) and not dataset.is_metadata
