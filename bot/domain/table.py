@@ -134,8 +134,12 @@ class TableState(Record):
 
     def seen_from(self, branch: str) -> "TableState":
         """The same metadata with this branch in the place of main: what evidence says of a rehearsal."""
+        return self.as_of(self.ref(branch), self.head_moves)
+
+    def as_of(self, head: SnapshotId | None, head_moves: Sequence[HeadMove]) -> "TableState":
+        """The same metadata with main at `head`, after these lines of the log: what came later was never its head."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return TableState.model_construct(**{**fields, "head": self.ref(branch)})
+        return TableState.model_construct(**{**fields, "head": head, "head_moves": head_moves})
 
     def ref(self, name: str) -> SnapshotId | None:
         """The snapshot a branch or tag points to; None if there is no such ref."""
@@ -154,7 +158,14 @@ class Window(Record):
 
     def of(self, table: TableState) -> tuple[Snapshot, ...]:
         """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back to
-        `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it."""
+        `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it, nor what
+        is newer than `until`."""
+        newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
+        return tuple(s for s in self.up_to_now(table) if newest is None or s.sequence_number <= newest)
+
+    def up_to_now(self, table: TableState) -> tuple[Snapshot, ...]:
+        """The same of a window that ends at the table's head, with what was rolled back until now: after a rewind that
+        is newer than the head."""
         is_open = self.since is None or self.since not in table.by_id
         trunk = list(_above(table, self.until, None if is_open else self.since))
         inside = {s.snapshot_id: s for s in trunk}
@@ -165,9 +176,7 @@ class Window(Record):
             branch = _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))
             if branch and (is_open or branch[-1].parent_id in roots | inside.keys()):
                 inside |= {s.snapshot_id: s for s in branch}
-        newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
-        chosen = [s for s in inside.values() if newest is None or s.sequence_number <= newest]
-        return tuple(sorted(chosen, key=lambda s: (s.sequence_number, s.committed_at)))
+        return tuple(sorted(inside.values(), key=lambda s: (s.sequence_number, s.committed_at)))
 
 
 def _above(table: TableState, until: SnapshotId, since: SnapshotId | None) -> Iterator[Snapshot]:

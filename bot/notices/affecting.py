@@ -10,6 +10,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
 from bot.domain.table import Snapshot, TableState, Window
+from bot.notices.as_proven import as_proven
 from bot.notices.condensing import ranges_of
 from bot.notices.facts import Affected
 from bot.notices.parting import partitions_of
@@ -21,11 +22,13 @@ def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, .
 
     While the table is under review that is everything above the waterline, what was rolled back since
     included. Once it is proven, it is what was taken back, and what a repair stands on: where the rows are mended on
-    top, the wrong commits stay ancestors of main. Newer commits are no longer under review.
+    top, the wrong commits stay ancestors of main. What was committed, or taken back, after the proof is not this
+    incident's: another one may have taken it back, and then tells its readers itself.
     """
+    table = as_proven(incident, table)
     if table.head is None:
         return ()
-    commits = Window(since=incident.window.since, until=table.head).of(table)
+    commits = Window(since=incident.window.since, until=table.head).up_to_now(table)
     contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
     if incident.waterline is None or incident.waterline.status != "trusted":
         return tuple(s for s in commits if s.snapshot_id not in contained)
