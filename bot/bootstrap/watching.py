@@ -12,6 +12,8 @@ from bot.service.alerts import AlertDesk
 from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
+from bot.service.trust import TrustDesk
+from bot.service.watch_findings import WatchFindings
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.settings import Settings
@@ -35,7 +37,15 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
     desk = AlertDesk(sightings, services.observer.tables, made)
     hearing = Hearing(desk, sightings, services.store, services.clock, watch.listen_in)
-    return replace(services, sightings=sightings, watch=made, hearing=hearing)
+    trust = TrustDesk(services.store, services.observer, services.clock, findings=findings_of(settings, store))
+    return replace(services, sightings=sightings, watch=made, hearing=hearing, trust=trust)
+
+
+def findings_of(settings: Settings, store: Store) -> WatchFindings | None:
+    """What the watch of these settings keeps, also for processes that do not watch; None where there is no watch."""
+    if settings.watch is None:
+        return None
+    return WatchFindings(store.watched, [TableName(name) for name, table in settings.tables.items() if table.watch])
 
 
 def channels_of(settings: Settings) -> dict[TableName, str]:

@@ -10,6 +10,7 @@ from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import setups_of
+from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -36,4 +37,4 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
         stack.callback(store.close)
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
-        yield TrustDesk(IncidentStore(store.journal, now), observer, now)
+        yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings_of(settings, store))

@@ -32,7 +32,7 @@ class Basis(StrEnum):
     NEVER_QUESTIONED = "never-questioned"
     """No incident was ever opened on the table: nobody had a doubt, and nobody proved anything."""
     BEFORE_THE_FAULT = "before-the-fault"
-    """The newest snapshot that was believed good when the incident opened; not proven."""
+    """The newest snapshot that was believed good when the incident opened, or the watch found something; not proven."""
     NONE = "none"
     """There is no such snapshot, or it could not be told."""
 
@@ -67,7 +67,8 @@ class Trust(Record):
         description="The incident behind it; null where there is none, or it is private."
     )
     doubts: tuple[str, ...] = Field(
-        description="What could not be looked at, and where the record and the table's own marks disagree."
+        description="What could not be looked at, where the record and the table's own marks disagree, and what the "
+        "watch has found that no incident has looked into."
     )
     pins: tuple[Pin, ...] = Field(description="How to read that snapshot; empty where it cannot be read for certain.")
     checked_at: Utc = Field(description="When this was found out.")

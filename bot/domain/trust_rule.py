@@ -3,27 +3,40 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from bot.domain.clock_time import clock_time
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
 from bot.domain.pins import pins_for
+from bot.domain.sentences import full_stop
 from bot.domain.table import TableState
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.domain.trust_claims import Claim, disagreements, mark_of, newest_claim
+from bot.domain.watch import Sighted
 
 
 def judge(
-    name: TableName, table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, *, at: datetime
+    name: TableName,
+    table: TableState | NotSeen,
+    incidents: Sequence[Incident] | NotSeen,
+    findings: Sequence[Sighted] = (),
+    *,
+    at: datetime,
 ) -> Trust:
     """The table's trust. `incidents` are those of this table, oldest first; NotSeen: the source could not be asked.
+    `findings`: what the watch has found and nobody has looked into (`open_findings`), the first first.
 
-    Trusted only if table and record were both read, say the same, and the head still stands on what was proven.
+    Trusted only if table and record were both read, say the same, the head still stands on what was proven, and the
+    watch has found nothing since.
     """
     seen = table if isinstance(table, TableState) else None
     claim = None if isinstance(incidents, NotSeen) else newest_claim(incidents)
-    doubts = _doubts(table, incidents, claim)
+    unclear = _doubts(table, incidents, claim)
+    doubts = (*unclear, *(_found(each, at) for each in findings))
     state = _state(seen, claim, doubts)
     snapshot, basis = _snapshot(seen, incidents, claim)
+    if findings and state is TrustState.UNKNOWN:
+        snapshot, basis = _below(findings, seen, snapshot, basis)
     listed = seen.by_id.get(snapshot) if seen is not None and snapshot is not None else None
     is_certain = seen is not None and seen.lost_metadata is None and listed is not None
     above = _above(seen, snapshot)
@@ -35,9 +48,9 @@ def judge(
         basis=basis,
         head=seen.head if seen is not None and seen.lost_metadata is None else None,
         above=above,
-        why=_why(state, claim, seen, doubts),
+        why=_why(state, claim, seen, doubts, is_unclear=bool(unclear)),
         advice=_advice(state, is_certain=is_certain, basis=basis),
-        since=_since(state, claim, seen),
+        since=findings[0].at if state is TrustState.UNKNOWN and doubts != unclear else _since(state, claim, seen),
         incident=claim.shown_id if claim is not None else None,
         doubts=doubts,
         pins=pins_for(seen, snapshot) if is_certain and seen is not None and snapshot is not None else (),
@@ -62,6 +75,15 @@ def _doubts(
     return tuple(found)
 
 
+def _found(finding: Sighted, at: datetime) -> str:
+    """A finding as a doubt."""
+    sign = finding.sign
+    headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
+    return (
+        f"The watch found {sign.code} at {clock_time(finding.at, at)}, and no incident has looked into it: {headline}"
+    )
+
+
 def _state(table: TableState | None, claim: Claim | None, doubts: tuple[str, ...]) -> TrustState:
     is_marked = table is not None and mark_of(table).status == TrustState.UNDER_REVIEW.value
     if is_marked or (claim is not None and claim.state is TrustState.UNDER_REVIEW):
@@ -81,6 +103,22 @@ def _snapshot(
     if table is None or isinstance(incidents, NotSeen) or not mark_of(table).is_bare or table.head is None:
         return None, Basis.NONE
     return table.head, Basis.NEVER_QUESTIONED
+
+
+def _below(
+    findings: Sequence[Sighted], table: TableState | None, snapshot: SnapshotId | None, basis: Basis
+) -> tuple[SnapshotId | None, Basis]:
+    """What is named while the watch's findings stand: nothing above any of them. A proof stands where it is not above;
+    a head that nobody proved is not named where a finding does not tell how far down it goes."""
+    chain = [each.snapshot_id for each in table.chain] if table is not None else []
+    known = [each.sign.last_good for each in findings]
+    good = [chain.index(each) for each in known if each is not None and each in chain]
+    is_proven = basis is Basis.VERIFIED and snapshot is not None
+    if is_proven and (not good or snapshot not in chain or chain.index(snapshot) >= max(good)):
+        return snapshot, basis
+    if len(good) < len(known) and not is_proven:
+        return None, Basis.NONE
+    return chain[max(good)], Basis.BEFORE_THE_FAULT
 
 
 def _above(table: TableState | None, snapshot: SnapshotId | None) -> int | None:
@@ -107,13 +145,15 @@ def _since(state: TrustState, claim: Claim | None, table: TableState | None) -> 
     return mark.since if mark is not None and state.value == mark.status else None
 
 
-def _why(state: TrustState, claim: Claim | None, table: TableState | None, doubts: tuple[str, ...]) -> str:
+def _why(
+    state: TrustState, claim: Claim | None, table: TableState | None, doubts: tuple[str, ...], *, is_unclear: bool
+) -> str:
     match state:
         case TrustState.UNDER_REVIEW:
             marked = "The table itself is marked as under review."
             return claim.why if claim is not None and claim.state is state else marked
         case TrustState.UNKNOWN:
-            return f"It could not be told. {doubts[0]}"
+            return f"It could not be told. {doubts[0]}" if is_unclear else doubts[0]
         case TrustState.TRUSTED:
             if claim is not None:
                 return claim.why

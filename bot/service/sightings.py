@@ -9,10 +9,10 @@ from ulid import ULID
 
 from bot.domain.approval import People
 from bot.domain.clock_time import clock_time
-from bot.domain.doubt import was_in_doubt_since
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.open_findings import taken_over_by
 from bot.domain.quiet import QuietHours
 from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
@@ -231,16 +231,7 @@ class Sightings:
         return found
 
     def _incident_of(self, sighted: Sighted) -> Incident | None:
-        return next(
-            (
-                incident
-                for incident in self._store.all()
-                if incident.opened.table == sighted.table
-                and (incident.closed_at is None or incident.closed_at > sighted.at)
-                and was_in_doubt_since(incident, sighted.at)
-            ),
-            None,
-        )
+        return taken_over_by(sighted, self._store.all())
 
 
 def post_key(sighting: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.domain.ids import IncidentId, TableName
@@ -21,6 +21,7 @@ from bot.domain.trust_rule import judge
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.watch_findings import WatchFindings
 
 _AT_ONCE = 8
 """Tables that are read from the catalog at the same time."""
@@ -30,7 +31,7 @@ class TrustDesk:
     """Looks at the catalog and the record for whoever asks.
 
     Many may ask at once, and a catalog may hang: a table is read once for everybody who asks within `keep`, and
-    whoever has waited for `patience` is told that it is not known.
+    whoever has waited for `patience` is told that it is not known. `findings` None: nothing is watched.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class TrustDesk:
         observer: Observer,
         clock: Clock,
         *,
+        findings: WatchFindings | None = None,
         patience: timedelta = timedelta(seconds=10),
         keep: timedelta = timedelta(seconds=1),
     ) -> None:
         self._store = store
         self._observer = observer
         self._clock = clock
+        self._findings = findings
         self._patience_s = patience.total_seconds()
         self._keep_s = keep.total_seconds()
         self._lock = threading.Lock()
@@ -60,7 +63,7 @@ class TrustDesk:
         """One table now. Raises UnknownTable. Cost: one catalog call and one metadata file."""
         self._observer.setup(table)
         looked = self.table(table)
-        return judge(table, looked, self._told(table), at=self._clock.now())
+        return self._judged(table, looked, self._clock.now())
 
     def all(self) -> tuple[Trust, ...]:
         """Every watched table now, in the order of the configuration; those that take too long are not known."""
@@ -68,7 +71,7 @@ class TrustDesk:
         until = time.monotonic() + self._patience_s
         looked = {table: self._awaited(read, until) for table, read in reads.items()}
         at = self._clock.now()
-        return tuple(judge(table, seen, self._told(table), at=at) for table, seen in looked.items())
+        return tuple(self._judged(table, seen, at) for table, seen in looked.items())
 
     def table(self, table: TableName) -> TableState | NotSeen:
         """What the trust of a table was read from. Raises UnknownTable if it is not watched."""
@@ -98,11 +101,13 @@ class TrustDesk:
         """Its entries as they are stored, as many as were folded into it. Raises CouldNotLook."""
         return self._store.lines(incident.id)[: incident.seq]
 
-    def _told(self, table: TableName) -> tuple[Incident, ...] | NotSeen:
+    def _judged(self, table: TableName, looked: TableState | NotSeen, at: datetime) -> Trust:
         try:
-            return tuple(i for i in self._store.all() if i.opened.table == table)
+            told = tuple(i for i in self._store.all() if i.opened.table == table)
+            found = self._findings.of(table, told) if self._findings is not None else ()
         except CouldNotLook as error:
-            return _not_seen("the record", error)
+            return judge(table, looked, _not_seen("the record", error), at=at)
+        return judge(table, looked, told, found, at=at)
 
     def _read(self, table: TableName) -> Future[TableState]:
         """The read that is under way or fresh, else a new one in a thread that nobody has to wait for."""

@@ -14,6 +14,8 @@ from bot.service.alerts import AlertDesk
 from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
+from bot.service.trust import TrustDesk
+from bot.service.watch_findings import WatchFindings
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.workspace.people import default_cast
@@ -82,4 +84,6 @@ class WatchingBot(LittleBot):
         watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
         desk = AlertDesk(sightings, services.observer.tables, watch)
         hearing = Hearing(desk, sightings, services.store, self.clock, self.listen_in)
-        return replace(services, sightings=sightings, watch=watch, hearing=hearing)
+        findings = WatchFindings(store.watched, [ORDERS])
+        trust = TrustDesk(services.store, services.observer, self.clock, findings=findings)
+        return replace(services, sightings=sightings, watch=watch, hearing=hearing, trust=trust)

@@ -1,0 +1,39 @@
+"""What the watch has found that nobody has looked into: as long as it lasts, its table is not called trusted. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.domain.doubt import was_in_doubt_since
+from bot.domain.incident import Incident
+from bot.domain.watch import SILENT, Memory, Sighted
+
+
+def taken_over_by(sighted: Sighted, incidents: Iterable[Incident]) -> Incident | None:
+    """The first incident that looks into it: one that put its table in doubt at that time or later. None: none does."""
+    return next(
+        (
+            incident
+            for incident in incidents
+            if incident.opened.table == sighted.table
+            and (incident.closed_at is None or incident.closed_at > sighted.at)
+            and was_in_doubt_since(incident, sighted.at)
+        ),
+        None,
+    )
+
+
+def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighted, ...]:
+    """The urgent ones of the watch itself that last and that no incident took over, the first first.
+
+    `incidents`: those of this table. A mute changes nothing here: it says that nobody wants to hear of it, not that it
+    is not so. What a planned stop looks like is none while planned work is open. What others told (alerts, messages)
+    is theirs, and counts only once the watch sees it, or an incident is opened.
+    """
+    is_planned = any(incident.is_open and incident.opened.runbook.is_planned for incident in incidents)
+    return tuple(
+        sighted
+        for sighted in memory.lasting
+        if sighted.sign.is_urgent
+        and sighted.sign.is_of_watch
+        and not (is_planned and sighted.sign.code in SILENT)
+        and taken_over_by(sighted, incidents) is None
+    )
