@@ -106,8 +106,12 @@ class Account(Record):
     opened_by: str = Field(description="By whom.")
     closed_at: Utc | None = Field(description="When it was closed.")
     closed_reason: str | None = Field(description="Why.")
-    trusted: ExactId | None = Field(description="The snapshot that consumers can rely on; null: none.")
-    is_proven: bool = Field(description="Whether the table was verified after the fault.")
+    trusted: ExactId | None = Field(
+        description="The snapshot that consumers can rely on, as far as this incident knows; null: none."
+    )
+    is_proven: bool = Field(
+        description="Whether the table was verified after this incident's fault. It says nothing of what came later."
+    )
     took: dict[str, float | None] = Field(
         description="Seconds to detect, diagnose, approve, recover and tell; null where it is not known."
     )

@@ -87,9 +87,17 @@ class Records:
         text = self._render(self._markdown, "incident.md.j2", incident, names or {}, lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
-    def html(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line] = ()) -> str:
-        """The record as one self-contained HTML file: everything from outside is escaped, no script runs."""
-        return self._render(self._html, "incident.html.j2", incident, names or {}, lines)
+    def html(
+        self,
+        incident: Incident,
+        *,
+        names: Mapping[str, str] | None = None,
+        lines: Sequence[Line] = (),
+        later: Incident | None = None,
+    ) -> str:
+        """The record as one self-contained HTML file: everything from outside is escaped, no script runs. A page that
+        carries no proof of itself names the `later` incident that put the table in doubt."""
+        return self._render(self._html, "incident.html.j2", incident, names or {}, lines, later)
 
     def json(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line]) -> str:
         """The record for programs; `waterline record schema` describes it."""
@@ -149,11 +157,13 @@ class Records:
         incident: Incident,
         names: Mapping[str, str],
         lines: Sequence[Line],
+        later: Incident | None = None,
     ) -> str:
         people, contract = _People(names), self._contract(incident)
         carried = self._carried(names, lines, contract) if lines else None
         text = templates.get_template(name).render(
             incident=incident,
+            later=later,
             told=[Told(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
             ledger=ledger_view(incident),
             person=people.person,

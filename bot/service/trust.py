@@ -16,7 +16,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
 from bot.domain.trust import Trust, Turn
-from bot.domain.trust_claims import history_of
+from bot.domain.trust_claims import history_of, newest_claim
 from bot.domain.trust_rule import judge
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
@@ -96,6 +96,12 @@ class TrustDesk:
         raise UnknownIncident(
             "There is no such incident.", "Expected an id like wl-1.", "The overview lists those that can be read."
         )
+
+    def later_doubt(self, incident: Incident) -> Incident | None:
+        """The newest later incident that put its table in doubt; None: none did. Raises CouldNotLook."""
+        claim = newest_claim(tuple(i for i in self._store.all() if i.opened.table == incident.opened.table))
+        is_later = claim is not None and claim.incident.opened_at > incident.opened_at
+        return claim.incident if claim is not None and is_later else None
 
     def lines(self, incident: Incident) -> tuple[Line, ...]:
         """Its entries as they are stored, as many as were folded into it. Raises CouldNotLook."""

@@ -50,9 +50,10 @@ def agents_server(desk: TrustDesk) -> MCPServer[None]:
     def incident(
         id: Annotated[str, Field(description="Such as wl-1, as table_trust names it.", max_length=100)],  # noqa: A002
     ) -> IncidentView:
-        """Where an incident stands: what happened, what is proposed, and whether the table is proven."""
+        """Where an incident stands or ended: what happened, what was proposed, whether the table was proven after it.
+        Whether the table can be relied on now is `table_now`."""
         try:
-            return incident_view(desk.incident(IncidentId(id)))
+            return incident_view(desk, IncidentId(id))
         except (UnknownIncident, CouldNotLook) as error:
             raise ToolError(str(error)) from error
 

@@ -73,9 +73,9 @@ class Api:
 
     def _incident(self, request: Request) -> Response:
         try:
-            incident = self._desk.incident(IncidentId(request.path_params["incident"]))
+            view = incident_view(self._desk, IncidentId(request.path_params["incident"]))
         except UnknownIncident as error:
             return problem_of(error, 404)
         except CouldNotLook as error:
             return problem_of(error, 503)
-        return answered(request, incident_view(incident))
+        return answered(request, view)

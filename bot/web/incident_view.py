@@ -4,10 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from bot.domain.errors import UnknownTable
 from bot.domain.ids import IncidentId, Severity, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
-from bot.domain.trust import ExactId
+from bot.domain.trust import ExactId, TrustState
+from bot.service.trust import TrustDesk
 
 
 class Cause(Record):
@@ -38,8 +40,21 @@ class IncidentView(Record):
     closed_at: Utc | None = Field(description="When it was closed; null while it is open.")
     causes: tuple[Cause, ...] = Field(description="Failure modes that match; empty: none does, or none is known yet.")
     wrong_runs: tuple[str, ...] = Field(description="Flink runs whose commits are wrong, by their first six digits.")
-    trusted: ExactId | None = Field(description="The snapshot that consumers can rely on now; null: none.")
-    is_proven: bool = Field(description="Whether the table was verified after the fault.")
+    trusted: ExactId | None = Field(
+        description="The snapshot that consumers can rely on as far as this incident knows: now while it is open, at "
+        "its end once it is closed; null: none. What holds now is in `table_now` and the table's trust."
+    )
+    is_proven: bool = Field(
+        description="Whether the table was verified after this incident's fault. It says nothing of what came later."
+    )
+    table_now: TrustState | None = Field(
+        description="Whether consumers may rely on the table as it is now, as the table's trust says; null where it is "
+        "watched no more."
+    )
+    superseded_by: IncidentId | None = Field(
+        description="The newest later incident that put the table in question; null where there is none, or it is "
+        "private."
+    )
     window_since: ExactId | None = Field(description="Commits under review begin after this one; null: with the first.")
     window_until: ExactId = Field(description="The newest commit under review, inclusive.")
     proposal: Decision | None = Field(description="The newest proposal; null: nothing was proposed.")
@@ -47,8 +62,23 @@ class IncidentView(Record):
     head_hash: str = Field(description="Hash of its newest entry: the end of the chain.")
 
 
-def incident_view(incident: Incident) -> IncidentView:
-    """The view of a folded incident."""
+def incident_view(desk: TrustDesk, incident_id: IncidentId) -> IncidentView:
+    """The view of one incident, beside what holds now. Raises UnknownIncident, CouldNotLook. Cost: that of the
+    table's trust."""
+    incident = desk.incident(incident_id)
+    later = desk.later_doubt(incident)
+    superseded_by = later.id if later is not None and not later.is_private else None
+    return _view(incident, _table_now(desk, incident.opened.table), superseded_by)
+
+
+def _table_now(desk: TrustDesk, table: TableName) -> TrustState | None:
+    try:
+        return desk.trust(table).state
+    except UnknownTable:
+        return None
+
+
+def _view(incident: Incident, table_now: TrustState | None, superseded_by: IncidentId | None) -> IncidentView:
     matches = incident.diagnosis.matches if incident.diagnosis is not None else ()
     proposed = incident.current_proposal
     return IncidentView(
@@ -63,6 +93,8 @@ def incident_view(incident: Incident) -> IncidentView:
         wrong_runs=tuple(dict.fromkeys(short_job(match.wrong_run) for _, match in matches if match.wrong_run)),
         trusted=incident.trusted,
         is_proven=incident.waterline is not None and incident.waterline.status == "trusted",
+        table_now=table_now,
+        superseded_by=superseded_by,
         window_since=incident.window.since,
         window_until=incident.window.until,
         proposal=None

@@ -83,11 +83,12 @@ class Pages:
     def _incident(self, request: Request) -> Response:
         try:
             incident = self._desk.incident(IncidentId(request.path_params["incident"]))
+            later = self._desk.later_doubt(incident)
         except UnknownIncident as error:
             return self.refusal(404, error)
         except CouldNotLook as error:
             return self.refusal(503, error)
-        return page(self._records.html(incident, names=self._names(_people(incident))))
+        return page(self._records.html(incident, names=self._names(_people(incident)), later=later))
 
     def _page(self, template: str, status: int = 200, **values: object) -> Response:
         return page(self._templates.get_template(template).render(**values), status)
