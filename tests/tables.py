@@ -179,11 +179,16 @@ class OrdersTable(AlteredTable):
                     append.append_data_file(parquet_file_to_data_file(self._table.io, change.table_metadata, path))
         return self.head
 
-    def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
-        """An append by whatever engine the summary names."""
+    def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None, *, branch: str = "main") -> SnapshotId:
+        """An append by whatever engine the summary names; the head of main."""
         self._table.refresh()
-        self._table.append(table, snapshot_properties=dict(summary or {"engine-name": "spark"}))
+        self._table.append(table, snapshot_properties=dict(summary or {"engine-name": "spark"}), branch=branch)
         return self.head
+
+    def branches_off(self, name: str, snapshot: SnapshotId) -> None:
+        """A branch that begins at this snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_branch(snapshot, name).commit()
 
     def deletes(self, where: str | BooleanExpression) -> SnapshotId:
         """Another engine deletes rows: a `delete` or `overwrite` commit."""
