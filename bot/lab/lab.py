@@ -87,7 +87,7 @@ class Lab:
         self._choose(sink, format_version, upsert)
         self.home.prepare()
         self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
-        more = [generator_jar(self.home.folder, self._flink, orders.TABLE)] if self._sink == "dynamic" else []
+        more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._sink == "dynamic" else []
         self._cluster = FlinkCluster(
             self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, more
         )
