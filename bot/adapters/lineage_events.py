@@ -39,7 +39,8 @@ class _DatasetFacets(BaseModel):
 
 
 class _ScanReport(BaseModel):
-    """The Java client writes the id as a floating-point number: `8.7203942824114033E18` for …411403535."""
+    """The Java client writes the id as a floating-point number: `8.7203942824114033E18` for …411403535. Marquez makes
+    that `8720394282411403300`."""
 
     snapshot_id: int | float = Field(alias="snapshotId")
 
@@ -83,7 +84,7 @@ class Dataset(_Named):
 
     @property
     def scanned(self) -> int | float | None:
-        """The id of the snapshot that was scanned, or the floating-point number next to it; None: it does not say."""
+        """The id of the snapshot that was scanned, or a rounded one next to it; None: it does not say."""
         report = self.input_facets.scan if self.input_facets else None
         return report.snapshot_id if report else None
 

@@ -4,6 +4,7 @@
 event of the time is read and those of the table are kept.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -11,7 +12,7 @@ from typing import TypeVar
 import httpx
 import stamina
 import structlog
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, is_before
@@ -37,6 +38,10 @@ class _Page(BaseModel):
 
     events: tuple[JsonValue, ...]
     total: int | None = Field(default=None, alias="totalCount")
+
+
+class _Timed(BaseModel):
+    at: AwareDatetime = Field(alias="eventTime")
 
 
 class _Busy(Exception):
@@ -92,31 +97,47 @@ class Marquez:
         return Part.of(told, f"{events} of Marquez at {self.url} could not be read") if bad else told
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
-        """Every event at or after `since`, oldest first: what arrives while we read comes last and is not skipped.
+        """Every event at or after `since`, oldest first.
 
-        The end is stated, because Marquez's own default lies in 2030.
+        Each page begins at the time where the one before ended, not behind so many events: Marquez has no order among
+        events of one moment, and would leave out one of those that a page's end divides.
         """
-        offset = 0
+        after, limit, count, total = since, self._page, 0, 0
+        known: frozenset[str] = frozenset()
         while True:
-            page = self._asked(since, offset)
-            yield from page.events
-            offset += len(page.events)
-            if len(page.events) < self._page:
+            page = self._asked(after, limit)
+            events = {json.dumps(event, sort_keys=True): event for event in page.events}
+            new = [event for text, event in events.items() if text not in known]
+            yield from new
+            count, total = count + len(new), total or page.total or 0
+            if len(page.events) < limit:
                 return
-            if offset >= MAX_EVENTS:
+            if count >= MAX_EVENTS:
                 raise CouldNotLook(
                     f"Marquez at {self.url} holds too many events to be looked through.",
                     f"Expected at most {MAX_EVENTS:,} since {since:%Y-%m-%d %H:%M} UTC; found "
-                    f"{page.total or offset:,} or more.",
+                    f"{max(total, count):,} or more.",
                     "Choose a window that begins later, or let the table's consumers write to a file of events.",
                 )
+            last = max(self._time_of(event) for event in page.events)
+            # The whole page is of one moment: a longer one leads past it.
+            after, limit = (last, self._page) if last > after else (after, limit * 2)
+            known = frozenset(text for text, event in events.items() if self._time_of(event) >= after)
 
-    def _asked(self, since: datetime, offset: int) -> _Page:
+    def _time_of(self, event: JsonValue) -> datetime:
+        """To the microsecond below, as Marquez keeps it."""
+        try:
+            return _Timed.model_validate(event).at
+        except ValidationError as error:
+            raise self._strange("an event without its time") from error
+
+    def _asked(self, after: datetime, limit: int) -> _Page:
+        """The first events at or after this time, oldest first. The end is stated, because Marquez's own default lies
+        in 2030."""
         asked: dict[str, str | int] = {
-            "after": since.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+            "after": after.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "before": "2100-01-01T00:00:00Z",
-            "limit": self._page,
-            "offset": offset,
+            "limit": limit,
             "sortDirection": "asc",
         }
         try:

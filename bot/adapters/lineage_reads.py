@@ -9,6 +9,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState
 
+_EXACT_BELOW = 2**53
+"""Greater integers may have been rounded on their way, and then end in noughts."""
 _At = dict[SnapshotId | None, datetime]
 """Snapshot -> the last event that tells it; None where it is not told which."""
 
@@ -55,10 +57,9 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
         for dataset in event.inputs:
             if not _is(dataset, table, catalog):
                 continue
-            if isinstance(dataset.scanned, float) and listed is None:
-                listed = {float(each.snapshot_id): each.snapshot_id for each in table.snapshots}
             if dataset.scanned is not None:
-                run.scanned[_exact(dataset, listed or {})] = event.at
+                listed = listed or {float(each.snapshot_id): each.snapshot_id for each in table.snapshots}
+                run.scanned[_exact(dataset, listed)] = event.at
             else:
                 run.current[None if dataset.current is None else SnapshotId(dataset.current)] = event.at
     # `CREATE TABLE … AS SELECT` has a run around the run that reads and writes, and only the inner one tells the scan.
@@ -84,13 +85,13 @@ def united(reads: Iterable[ReadRun]) -> tuple[ReadRun, ...]:
 def _exact(dataset: Dataset, listed: dict[float, SnapshotId]) -> SnapshotId | None:
     """The id that was scanned. A rounded one is that of the listed snapshot next to it, else the current one's where
     it is that; None where it is neither, as of a snapshot that has expired."""
-    told = dataset.scanned
-    if not isinstance(told, float):
-        return None if told is None else SnapshotId(told)
-    if told in listed:
-        return listed[told]
-    is_current = dataset.current is not None and float(dataset.current) == told
-    return SnapshotId(dataset.current) if dataset.current is not None and is_current else None
+    told, current = dataset.scanned, dataset.current
+    if told is None or float(told) in listed:
+        return None if told is None else listed[float(told)]
+    if current is not None and float(current) == float(told):
+        return SnapshotId(current)
+    is_exact = isinstance(told, int) and (told < _EXACT_BELOW or told % 10 != 0)
+    return SnapshotId(int(told)) if is_exact else None
 
 
 def _is(dataset: Dataset, table: TableState, catalog: str) -> bool:
