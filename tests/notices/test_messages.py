@@ -93,6 +93,19 @@ def test_a_list_below_is_mentioned_only_where_there_is_one(
     assert "below" not in text or "Snapshots: `" in text
 
 
+@pytest.mark.parametrize("kind", ["recovered", "correction"])
+@pytest.mark.parametrize("reading", ["not observed", "no run known", "unknown readers", "many readers", "nobody seen"])
+def test_where_nothing_was_affected_nobody_is_asked_to_look(
+    templates: Mapping[str, NoticeTemplate], kind: str, reading: str
+) -> None:
+    """Also where it is not known who reads: there is nothing that could be compared."""
+    text = render(templates[kind], SAMPLES[_sample(reading=reading, affected="nothing affected", stage="proven")])
+
+    assert "*You need not do anything.* No commit had to be taken back or mended." in text
+    assert "Please check" not in text
+    assert "read rows that were wrong" not in text
+
+
 @pytest.mark.parametrize("kind", ["first_warning", "update"])
 def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
     """What is promised is a time, in UTC."""
