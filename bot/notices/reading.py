@@ -94,9 +94,9 @@ class ReadersUnknown(Documented):
     kind: Literal["unknown"] = "unknown"
     """Which of the five it is."""
     source: str
-    """What was asked."""
+    """What was asked; for responders, as the reason is."""
     reason: str
-    """Why it could not tell."""
+    """Why it could not tell. It may name addresses and paths that are nothing to consumers."""
 
 
 Reading = Annotated[ReadAbove | ReadThrough | ManyReaders | NotObserved | ReadersUnknown, Field(discriminator="kind")]

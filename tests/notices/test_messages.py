@@ -77,7 +77,7 @@ def test_a_consumer_is_told_whether_it_read_above(
 
     assert says in text
     assert ("run-1" in text) is (reading == "read above")
-    assert ("connection was refused" in text) is (reading == "unknown readers")
+    assert ("Take it that it did" in text or "or if you cannot tell" in text) is (reading == "unknown readers")
     assert ("need not do anything" in text) is (kind == "recovered" and reading == "not observed")
 
 
@@ -91,6 +91,18 @@ def test_a_list_below_is_mentioned_only_where_there_is_one(
     text = render(templates[kind], SAMPLES[_sample(reading=reading, affected=affected)])
 
     assert "below" not in text or "Snapshots: `" in text
+
+
+@pytest.mark.parametrize("stage", ["diagnosed", "proven"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_consumers_are_shown_no_address_and_no_error_of_ours(
+    templates: Mapping[str, NoticeTemplate], kind: str, stage: str
+) -> None:
+    """Why lineage could not tell is for responders, who read it on the incident's card."""
+    text = render(templates[kind], SAMPLES[_sample(reading="unknown readers", stage=stage)])
+
+    assert "lineage:5000" not in text
+    assert "refused" not in text
 
 
 @pytest.mark.parametrize("kind", ["recovered", "correction"])
