@@ -70,7 +70,7 @@ class World:
                 {
                     "namespace": "lake",
                     "name": str(ORDERS),
-                    "facets": {"version": {"datasetVersion": str(snapshot)}},
+                    "inputFacets": {"icebergScanReport": {"snapshotId": snapshot}},
                 }
             ],
         }
