@@ -10,8 +10,9 @@ import hashlib
 import hmac
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
+from bot.adapters.webhook_answers import said_in
 from bot.domain.errors import BadConfiguration, NotDelivered
 from bot.domain.notice import Answer, NoticeData
 from bot.domain.record import Record, Utc
@@ -19,7 +20,6 @@ from bot.notices.forms import as_markdown, headline
 from bot.ports.carriers import Parcel, Receipt
 
 _AGAIN = frozenset({408, 409, 425, 429})
-_MOST_BYTES = 64 * 1024
 
 
 class NoticePayload(Record):
@@ -45,13 +45,6 @@ class NoticePayload(Record):
         examples=["https://waterline.acme.example/answer/MTc2…?notice=7"],
     )
     data: NoticeData | None = Field(description="The facts to act on.")
-
-
-class _Answered(BaseModel):
-    """What a receiver may say at once."""
-
-    answer: Answer | None = None
-    text: str = Field(default="", max_length=1000)
 
 
 class Webhook:
@@ -86,10 +79,11 @@ class Webhook:
             raise NotDelivered(f"{url} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
         if not answer.is_success:
             is_final = 400 <= answer.status_code < 500 and answer.status_code not in _AGAIN
-            said = answer.text.strip()[:200]
-            raise NotDelivered(f"{url} answered HTTP {answer.status_code}: {said or 'nothing'}.", is_final=is_final)
-        answered = _answered(answer)
-        return Receipt(detail=f"{url} answered HTTP {answer.status_code}.", answer=answered.answer, words=answered.text)
+            told = answer.text.strip()[:200]
+            raise NotDelivered(f"{url} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
+        said = said_in(answer)
+        detail = f"{url} answered HTTP {answer.status_code}."
+        return Receipt(detail=detail, answer=said.answer, words=said.text, unread=said.unread)
 
 
 def payload_of(parcel: Parcel) -> NoticePayload:
@@ -137,13 +131,3 @@ def secrets_in(text: str) -> tuple[bytes, ...]:
             )
         found.append(key)
     return tuple(found)
-
-
-def _answered(answer: httpx.Response) -> _Answered:
-    """Nothing, where the body is no answer: receivers need not say anything."""
-    if len(answer.content) > _MOST_BYTES:
-        return _Answered()
-    try:
-        return _Answered.model_validate_json(answer.content)
-    except ValidationError:
-        return _Answered()

@@ -55,6 +55,8 @@ class NoticeEnded(Record):
     """Whether it may have arrived although it failed: its answer was lost."""
     again_at: Utc | None = None
     """When it is tried again by itself, where the cause may mend; None: only if somebody asks for it."""
+    unread: str = ""
+    """What a program answered that could not be taken, a sentence; it stands in `detail`, too."""
 
 
 class NoticeRetried(Record):

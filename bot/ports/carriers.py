@@ -35,6 +35,8 @@ class Receipt(Record):
     answer: Answer | None = None
     """What a program answered at once."""
     words: str = ""
+    unread: str = ""
+    """A sentence, where it answered something that could not be taken for an answer."""
 
 
 class Carrier(Protocol):

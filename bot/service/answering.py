@@ -20,6 +20,7 @@ _NOTED = {
     "re-ran": "Thank you: it is on record that you have run again.",
     "needs-help": "The responders have been told, and will answer in this channel.",
 }
+_NO_WORDS = "(no words given)"
 MOST_CALLS = 10
 """Calls for help to one notice by the same person or consumer; then nobody needs to be told once more."""
 
@@ -45,7 +46,10 @@ class Answering:
         via: Literal["slack", "webhook", "link"] = "slack",
     ) -> str:
         """One answer to the notice that entry `seq` queued; returns what the person is told. Raises Refused when a call
-        for help says nothing, AlreadySaid when they said the same before."""
+        for help says nothing, AlreadySaid when they said the same before. A program that calls by the body of its
+        response cannot be asked for words: its call counts without."""
+        if answer == "needs-help" and not text.strip():
+            text = _NO_WORDS if via == "webhook" else ""
         if answer == "needs-help" and not text.strip():
             raise Refused("The responders cannot see what you need.", "", "Write one sentence: what stands still?")
 

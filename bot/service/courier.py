@@ -6,7 +6,6 @@ again under the same key, and says of itself that it may be there twice. What ho
 
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
@@ -24,6 +23,7 @@ from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.answering import Answering
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
+from bot.service.instant_answers import taken
 from bot.service.outdated import tried_or_ended
 from bot.service.retrying import tried_again_at
 
@@ -146,13 +146,10 @@ class Courier:
         except NotDelivered as problem:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
-        detail = f"{receipt.detail} It may be there twice." if may_be_there else receipt.detail
-        if receipt.answer is not None:  # before the end: a crash in between brings it again, and the same counts once
-            with suppress(Refused):
-                self._answering.answer(
-                    incident.id, view.seq, receipt.answer, by=view.notice.consumer, text=receipt.words, via="webhook"
-                )
-        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
+        unread = taken(self._answering, incident.id, view, receipt)
+        again = "It may be there twice." if may_be_there else ""
+        detail = " ".join(each for each in (receipt.detail, again, unread) if each)
+        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key, unread=unread)
         self._end(incident.id, view, delivery, ended)
 
     def _link(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView) -> AnswerLink | None:
@@ -178,6 +175,7 @@ class Courier:
         if link is None:
             return receipt
         hidden = {"detail": link.hidden_in(receipt.detail), "words": link.hidden_in(receipt.words)}
+        hidden["unread"] = link.hidden_in(receipt.unread)
         return receipt.model_copy(update=hidden)
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
