@@ -133,6 +133,9 @@ class Cursor(Protocol):
     def get(self, name: str, incident: IncidentId) -> int:
         """Last seq that was projected; 0 at first."""
 
+    def all(self, name: str) -> dict[IncidentId, int]:
+        """The same of every incident of which any was projected."""
+
     def set(self, name: str, incident: IncidentId, seq: int) -> None:
         """Remember it."""
 

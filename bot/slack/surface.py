@@ -91,10 +91,8 @@ class SlackSurface:
         self._services.duties.settle_all()
 
     def catch_up(self) -> None:
-        """Show what another process has written meanwhile: somebody decided in a terminal."""
-        for incident in self._services.store.all():
-            if incident.is_open:
-                self._projection.catch_up(incident.id)
+        """Show what another process has written meanwhile: somebody decided in a terminal, or a replica died."""
+        self._projection.catch_up_all()
 
     def close(self) -> None:
         """Stop taking, finish what is under way."""

@@ -19,6 +19,12 @@ class SqlCursor:
         with reading(self._engine) as connection:
             return connection.scalar(place) or 0
 
+    def all(self, name: str) -> dict[IncidentId, int]:
+        """The same of every incident of which any was projected. Cost: one query."""
+        places = select(CURSORS.c.incident_id, CURSORS.c.seq).where(CURSORS.c.name == name)
+        with reading(self._engine) as connection:
+            return {IncidentId(row.incident_id): row.seq for row in connection.execute(places)}
+
     def set(self, name: str, incident: IncidentId, seq: int) -> None:
         """Remember it."""
         put_row(self._engine, CURSORS, {"name": name, "incident_id": incident}, {"seq": seq})
