@@ -39,6 +39,11 @@ class Examiner:
         self._collector = collector
         self._modes = modes
 
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Of every failure mode that it knows."""
+        return tuple(self._modes)
+
     def collect(
         self, table: TableName, task: str, choose: ChooseWindow | None = None, *, course: Course | None = None
     ) -> Evidence:

@@ -141,12 +141,7 @@ class Sightings:
 
     def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
         """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
-        if table not in self._channels:
-            raise UnknownTable(
-                f"Waterline does not watch a table {table}.",
-                f"It watches {', '.join(self._channels) or 'none'}.",
-                "Use one of these names.",
-            )
+        self.must_know(table)
         if not timedelta(0) <= span <= LONGEST_MUTE:
             raise Refused(
                 f"{table} is not muted for so long.",
@@ -162,6 +157,19 @@ class Sightings:
             }:
                 self._outbox.touch(post_key(sighted.id))
         return note
+
+    def muted(self, table: TableName) -> tuple[Muted, ...]:
+        """Every mute of a table that holds now, of the table as a whole first."""
+        return self.memory(table).muted_at(self._clock.now())
+
+    def must_know(self, table: TableName) -> None:
+        """Raises UnknownTable where nothing can be told of it."""
+        if table not in self._channels:
+            raise UnknownTable(
+                f"Waterline does not watch a table {table}.",
+                f"It watches {', '.join(self._channels) or 'none'}.",
+                "Use one of these names.",
+            )
 
     def settle(self, table: TableName) -> None:
         """Put into the outbox what is to be told now: not what is muted, waits for the end of quiet hours, or has an

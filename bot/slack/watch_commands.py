@@ -8,6 +8,8 @@ from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
 from bot.domain.named_people import mentioned
 from bot.domain.watch import MESSAGE, Muted
+from bot.service.muting import known_word
+from bot.service.muting import unmute as end_mutes
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.slack.blocks.watch import MUTE_HOURS
@@ -51,14 +53,30 @@ def mute(services: Services, command: Command) -> str:
             f"Type {COMMAND} mute TABLE 4h.",
         )
     length = timedelta(**{_UNITS[found[2]]: int(found[1])})
-    return _said(_sightings(services).mute(TableName(table), code.strip() or None, length, by=command.user))
+    named = _word(services, TableName(table), code)
+    return _said(_sightings(services).mute(TableName(table), named, length, by=command.user))
 
 
 def unmute(services: Services, command: Command) -> str:
-    """`TABLE [CODE]`: hear of it again."""
-    table, _, code = command.rest.partition(" ")
-    _sightings(services).mute(TableName(table), code.strip() or None, timedelta(0), by=command.user)
-    return f"Findings about {table} are told again."
+    """`TABLE [CODE]`: hear of it again. Without a code every mute of the table ends; what remains is named."""
+    name, _, code = command.rest.partition(" ")
+    table, sightings = TableName(name), _sightings(services)
+    ended = end_mutes(sightings, table, _word(services, table, code), by=command.user)
+    lines = [f"{_silenced(each)} {'are' if each.code is None else 'is'} told again." for each in ended]
+    lines = lines or [f"Nothing of that was muted on {table}."]
+    lines += [
+        f"Still muted: {_muted(each) or 'everything'} until {each.until:%Y-%m-%d %H:%M} UTC. "
+        f"{COMMAND} unmute {table} ends every mute of the table."
+        for each in sightings.muted(table)
+    ]
+    return "\n".join(lines)
+
+
+def _word(services: Services, table: TableName, word: str) -> str | None:
+    """None for the table as a whole. Raises Refused, UnknownTable."""
+    sightings = _sightings(services)
+    sightings.must_know(table)
+    return known_word(sightings.memory(table), word.strip(), services.examiner.codes) if word.strip() else None
 
 
 def mute_clicked(services: Services, click: Clicked, sighting: str) -> str:
@@ -72,12 +90,16 @@ def mute_clicked(services: Services, click: Clicked, sighting: str) -> str:
 
 
 def _said(note: Muted) -> str:
-    what = f"{_muted(note)} on {note.table}" if note.code else f"Everything about {note.table}"
-    what = what[0].upper() + what[1:] if note.code == MESSAGE else what
+    what = _silenced(note) if note.code else f"Everything about {note.table}"
     return (
         f"{what} is muted until {note.until:%Y-%m-%d %H:%M} UTC. It is looked at all the same; what still holds then "
         f"is told then. Take it back with {COMMAND} unmute {note.table}{' ' + note.code if note.code else ''}."
     )
+
+
+def _silenced(note: Muted) -> str:
+    what = f"{_muted(note)} on {note.table}" if note.code else f"Findings about {note.table}"
+    return what[0].upper() + what[1:] if note.code == MESSAGE else what
 
 
 def _muted(note: Muted) -> str:

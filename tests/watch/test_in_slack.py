@@ -151,6 +151,30 @@ def test_the_button_mutes_one_alert_and_no_other(ana: Responder, bot: WatchingBo
     assert [m for m in ana.messages(ONCALL) if "TableStale again." in m.plain and not m.is_ephemeral] == []
 
 
+def test_unmuting_a_table_ends_every_mute_of_it_and_what_remains_is_named(ana: Responder, bot: WatchingBot) -> None:
+    """Nobody is told "told again" of what is still silent."""
+    bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
+    for each in ("F13", "tablestale"):
+        ana.asks(f"mute sales.orders 4h {each}")
+    all_at_once = ana.asks("unmute sales.orders")
+    left = bot.sightings.muted(ORDERS)
+    ana.asks("mute sales.orders 4h")
+    ana.asks("mute sales.orders 4h F13")
+    one = ana.asks("unmute sales.orders f13")
+    nothing = ana.asks("unmute sales.orders F2")
+    unknown, unwatched = ana.asks("mute sales.orders 4h f99"), ana.asks("unmute sales.order")
+
+    assert "F13 on sales.orders is told again.\nTableStale on sales.orders is told again." == all_at_once
+    assert left == ()
+    assert one.startswith("F13 on sales.orders is told again.\nStill muted: everything until ")
+    assert one.endswith("unmute sales.orders ends every mute of the table.")
+    assert nothing.startswith("Nothing of that was muted on sales.orders.\nStill muted: everything")
+    assert "No finding is called “f99”" in unknown
+    assert "TableStale" in unknown
+    assert "does not watch a table sales.order" in unwatched
+    assert [mute.code for mute in bot.sightings.muted(ORDERS)] == [None]
+
+
 def test_what_the_watch_sees_is_put_beside_an_alert(ana: Responder, bot: WatchingBot) -> None:
     """Once, when it has looked: head and run; and what is wrong, as soon as two looks have shown it."""
     bot.looks()
