@@ -1,11 +1,12 @@
 """Which checkpoint ids have no snapshot on main between the commits of a run."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.evidence import Observation
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink, SkippedCheckpoint
+from bot.domain.listed_views import marks_of
 from bot.domain.table import Snapshot
 from spark_tasks._sinks import Sinks
 from spark_tasks._why_missing import PER_CHECKPOINT, Stretch, explained, known_of
@@ -22,7 +23,7 @@ def missing_before(
     told where metadata no longer lists what came before, nor next to the id that `drain` leaves.
     """
     chain = world.table.chain
-    ahead = {commit.snapshot_id for commit in commits if _writer_of(commit)} & world.table.chain_ids
+    ahead = {c.snapshot_id: c for c in commits if _writer_of(c) and c.snapshot_id in world.table.chain_ids}
     begins_listed = bool(chain) and chain[-1].parent_id is None
     restored = {run.job_id: run.restored.checkpoint_id for run in world.jobs.values if run.restored is not None}
     found: dict[SnapshotId, tuple[SkippedCheckpoint, ...]] = {}
@@ -61,30 +62,29 @@ class _Below:
             self.carried = checkpoint if self.carried is None else max(checkpoint, self.carried)
 
 
-def _walked(chain: Iterable[Snapshot], ahead: Set[SnapshotId]) -> list[_Below]:
+def _walked(chain: Sequence[Snapshot], ahead: Mapping[SnapshotId, Snapshot]) -> list[_Below]:
     """Those commits of `chain` (newest first). It is walked until each has found the one before it: to its end only
     where a run began among them."""
     seen: list[_Below] = []
     waiting: dict[_Writer, _Below] = {}
-    for commit in chain:
+    for snapshot_id, job, operator, checkpoint in marks_of(chain):
         if len(seen) == len(ahead) and not waiting:
             break
-        writer = _writer_of(commit)
-        if writer is None:
+        if job is None or checkpoint is None or checkpoint == DRAINED:
             continue
-        assert commit.checkpoint_id is not None
+        writer = job, operator
         for each in waiting.values():
-            each.look_at(writer, commit.checkpoint_id)
+            each.look_at(writer, checkpoint)
         waiting.pop(writer, None)
-        if commit.snapshot_id in ahead:
-            waiting[writer] = _Below(commit, writer)
+        if snapshot_id in ahead:
+            waiting[writer] = _Below(ahead[snapshot_id], writer)
             seen.append(waiting[writer])
     return seen
 
 
 def _writer_of(commit: Snapshot) -> _Writer | None:
     """None where it carries no run, or no checkpoint id that counts."""
-    job, checkpoint = commit.job_id, commit.checkpoint_id  # each looked up once: there may be 50,000 commits
+    job, checkpoint = commit.job_id, commit.checkpoint_id
     return None if job is None or checkpoint is None or checkpoint == DRAINED else (job, commit.operator_id)
 
 

@@ -2,7 +2,7 @@
 
 from itertools import takewhile
 
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 from spark_tasks._words import counted
 
 _BRANCH, _MAIN = "branch", "main"
@@ -10,12 +10,15 @@ _BRANCH, _MAIN = "branch", "main"
 
 def beside_main(table: TableState) -> dict[str, int]:
     """Branch -> how many commits it has above main, of those that main never had; branches without any are left out."""
-    told = table.chain_ids | {snapshot.snapshot_id for snapshot in table.rolled_back}
-    counts = {
-        ref.name: sum(1 for _ in takewhile(lambda each: each.snapshot_id not in told, table.ancestors(ref.snapshot_id)))
-        for ref in table.refs
-        if ref.kind == _BRANCH and ref.name != _MAIN
-    }
+    branches = [ref for ref in table.refs if ref.kind == _BRANCH and ref.name != _MAIN]
+    if not branches:
+        return {}
+    lost = {snapshot.snapshot_id for snapshot in table.rolled_back}
+
+    def is_apart(each: Snapshot) -> bool:
+        return each.snapshot_id not in table.chain_ids and each.snapshot_id not in lost
+
+    counts = {ref.name: sum(1 for _ in takewhile(is_apart, table.ancestors(ref.snapshot_id))) for ref in branches}
     return {name: count for name, count in sorted(counts.items()) if count}
 
 

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TypeVar
 
-from bot.domain.ids import SnapshotId
+from bot.domain.columns import LOOK, NONE
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.lazy import Lazy
 from bot.domain.listed import Listed
 from bot.domain.snapshot import Snapshot
 
 T = TypeVar("T")
+Mark = tuple[SnapshotId, JobId | None, OperatorId | None, CheckpointId | None]
+"""What tells whose commit a snapshot is."""
 
 
 class Picked(Lazy[Snapshot]):
@@ -43,6 +46,20 @@ class Picked(Lazy[Snapshot]):
     def left_out(self) -> Iterator[Snapshot]:
         """What is in the list and not among these, in the list's order."""
         return self._of.at(self.ids.places_without())
+
+    def marks(self) -> Iterator[Mark]:
+        """Of each, in order, without making it."""
+        columns = self._of.columns
+        writers = map(self._of.writers.__getitem__, map(columns.writers.__getitem__, self._places))
+        checkpoints = map(columns.checkpoints.__getitem__, self._places)
+        for place, (job, operator), told in zip(self._places, writers, checkpoints, strict=True):
+            checkpoint = told if told > LOOK else None if told == NONE else self._of[place].checkpoint_id
+            yield (
+                SnapshotId(columns.ids[place]),
+                job,
+                operator,
+                checkpoint if checkpoint is None else CheckpointId(checkpoint),
+            )
 
     @cached_property
     def ids(self) -> "PickedIds":
@@ -107,3 +124,10 @@ class ById(Mapping[SnapshotId, Snapshot]):
 def chosen(snapshots: Sequence[Snapshot], fits: Callable[[Snapshot], bool]) -> Sequence[Snapshot]:
     """Those that fit, in the same order, in as little memory as they had."""
     return snapshots.where(fits) if isinstance(snapshots, Picked) else tuple(filter(fits, snapshots))
+
+
+def marks_of(snapshots: Sequence[Snapshot]) -> Iterator[Mark]:
+    """Of each, in order. There may be fifty thousand, and few of them are wanted whole."""
+    if isinstance(snapshots, Picked):
+        return snapshots.marks()
+    return ((each.snapshot_id, each.job_id, each.operator_id, each.checkpoint_id) for each in snapshots)
