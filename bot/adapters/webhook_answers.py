@@ -39,8 +39,8 @@ def said_in(response: httpx.Response) -> Said:
     text = _text(body.get("text"))
     word = body["answer"]
     try:
-        answer = _KNOWN.validate_python(word.strip().lower().replace("_", "-").replace(" ", "-"))
-    except (AttributeError, ValidationError):
+        answer = _KNOWN.validate_python(_text(word).lower().replace("_", "-").replace(" ", "-"))
+    except ValidationError:
         words = f", with the words “{_cut(text, _QUOTED)}”" if text else ""
         return Said(
             unread=f"It answered “{_cut(_text(word), _QUOTED)}”{words}, which is none of acknowledged, re-ran and "
