@@ -90,7 +90,7 @@ def list_stories() -> None:
 def consumer(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(QUERIES)}.")], home: _HomeOption = _DEFAULT_HOME
 ) -> None:
-    """Lets a consumer read the table once and append its lineage event."""
+    """Lets a consumer read the table once; its Spark writes lineage events."""
     try:
         for read in Readers(Home(home), (name,)).wait():
             _say(f"{read.consumer} read snapshot {read.snapshot_id} in run {read.run_id}")

@@ -1,55 +1,88 @@
-"""One run of one or more consumers, as a program: reads with Spark, leaves a lineage event, says what it read.
+"""One run of one or more consumers, as a program: each a Spark application of its own, whose listener writes the
+lineage events; at the end it says what was read.
 
-It may be started before Spark listens and before the table has a row; it waits for both.
+It may be started before the table has a row; it waits for one.
 
 Usage: python -m bot.lab.consumer_run HOME TOLD_FILE CONSUMER…
 """
 
+import contextlib
+import os
+import signal
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
 
-from pyspark.sql.connect.session import SparkSession
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
-from bot.lab.consumers import QUERIES, Read
+from bot.lab.consumers import QUERIES
 from bot.lab.home import Home, LabState
-from bot.lab.lineage import append_event, complete_event
-from bot.lab.spark_server import listens
+from bot.lab.jars import consumer_jars
+from bot.lab.java import LEAN, java
+from bot.lab.lineage import Read, latest_reads, listener
+from bot.lab.proof import open_catalog
+from bot.lab.spark_server import catalog_settings, log4j_option
 from bot.lab.waiting import until
 
 
-def read(spark: SparkSession, state: LabState, consumer: str) -> Read:
-    """Reads the newest snapshot of the table and appends the event of this run.
+def application(home: Home, state: LabState, consumer: str) -> SparkSession:
+    """The Spark of one consumer, in this process, with OpenLineage's listener."""
+    settings = {
+        "spark.driver.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraClassPath": ":".join(str(jar) for jar in consumer_jars()),
+        "spark.driver.extraJavaOptions": " ".join([*LEAN, log4j_option(home)]),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(home / "scratch"),
+        "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        **catalog_settings(state.catalog_name, state.catalog_jdbc_uri, state.warehouse, uri="Uri"),
+        **listener(state.lineage_path),
+    }
+    builder = SparkSession.builder.appName(consumer).master("local[1]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
-    The snapshot is looked up first and then read by id, so that the event says what was read.
+
+def read(home: Home, state: LabState, consumer: str) -> Read:
+    """Reads the newest snapshot of the table.
+
+    The snapshot is looked up first and then read by id, so that what is said here is what was read.
     """
+    spark = application(home, state, consumer)
+    snapshot_id = until("a first snapshot", lambda: head_of(state), 120, "the job's page in Flink")
     table = f"{state.catalog_name}.{state.table}"
-    snapshot_id = until("a first snapshot", lambda: head_of(spark, table), 60, "the job's page in Flink")
-    spark.sql(QUERIES[consumer].format(table=table, snapshot=snapshot_id)).toArrow()
-    run = Read(consumer=consumer, run_id=str(uuid4()), snapshot_id=snapshot_id)
-    location = f"{state.warehouse}/{state.table.replace('.', '/')}"
-    names = {"table": state.table, "catalog": state.catalog_name}
-    event = complete_event(consumer, run.run_id, datetime.now(UTC), location, snapshot_id=snapshot_id, **names)
-    append_event(state.lineage_path, event)
-    return run
+    spark.sql(QUERIES[consumer].format(table=table, snapshot=snapshot_id)).collect()
+    spark.stop()
+    return latest_reads(state.lineage_path, [snapshot_id])[consumer]
 
 
-def head_of(spark: SparkSession, table: str) -> int | None:
+def head_of(state: LabState) -> int | None:
     """The id of the snapshot that `main` is at; None in a table without one."""
-    heads = spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").take(1)  # noqa: S608
-    return int(heads[0]["snapshot_id"]) if heads else None
+    with contextlib.closing(open_catalog(state.catalog_name, state.catalog_uri, state.warehouse)) as catalog:
+        head = catalog.load_table(state.table).current_snapshot()
+    return None if head is None else head.snapshot_id
+
+
+def _end_with_spark(*_: object) -> None:
+    """At once: an application that is being stopped would still write events, into the next lab's file."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.proc.kill()
+    os._exit(1)
 
 
 def main(arguments: list[str]) -> None:
     """Runs the named consumers one after the other."""
-    state = Home(Path(arguments[0])).state()
-    until("Spark", lambda: listens(state.spark_remote), 60, "the log of spark in the lab's logs folder")
-    spark = SparkSession.builder.remote(state.spark_remote).getOrCreate()
+    signal.signal(signal.SIGTERM, _end_with_spark)
+    home = Home(Path(arguments[0]))
+    os.environ |= {"JAVA_HOME": str(java().parents[1]), "SPARK_LOCAL_IP": "127.0.0.1"}
     with Path(arguments[1]).open("w", encoding="utf-8") as told:
         for consumer in arguments[2:]:
-            told.write(read(spark, state, consumer).model_dump_json() + "\n")
-    spark.stop()
+            told.write(read(home, home.state(), consumer).model_dump_json() + "\n")
 
 
 if __name__ == "__main__":

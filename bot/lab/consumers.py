@@ -1,14 +1,13 @@
-"""The consumers of `sales.orders`: two Spark jobs of other teams, and the lineage event that each run leaves."""
+"""The consumers of `sales.orders`: two Spark jobs of other teams, which leave lineage events."""
 
 import os
 import sys
 from pathlib import Path
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict
-
 from bot.lab.errors import LabError, last_lines
 from bot.lab.home import Home
+from bot.lab.lineage import Read as Read
 from bot.lab.process import Kept
 
 QUERIES = {
@@ -24,16 +23,6 @@ QUERIES = {
 """Consumer name -> what it asks of the table at the snapshot that it reads."""
 
 _PACKAGE_ROOT = Path(__file__).parents[2]
-
-
-class Read(BaseModel):
-    """One run of a consumer: what it read and which run it was."""
-
-    model_config = ConfigDict(frozen=True)
-
-    consumer: str
-    run_id: str
-    snapshot_id: int
 
 
 class Readers:
@@ -60,7 +49,7 @@ class Readers:
             raise LabError(
                 "A consumer could not read the table.",
                 f"Expected its run to end well; it ended with code {code}:\n{last_lines(self._process.log)}\n",
-                f"Read {self._process.log} and the log of spark beside it.",
+                f"Read {self._process.log}.",
             )
         lines = self._told.read_text(encoding="utf-8").splitlines()
         self._told.unlink()

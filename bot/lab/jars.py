@@ -1,7 +1,7 @@
 """The jars of Flink, Spark and Iceberg: pinned by name and checksum, fetched once, verified on each use.
 
 Source: Maven artifacts by name, through the Ivy jar that PySpark carries, so that the project holds no
-registry address. Cost: about 230 MB once; a third of a second of hashing on each use.
+registry address. Cost: about 270 MB once; a third of a second of hashing on each use.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from bot.lab.errors import LabError, last_lines
 from bot.lab.java import java
 
 Flink = Literal["2.1", "1.20"]
-Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both"]
+Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both", "consumers"]
 PINS = Path(__file__).with_name("jars.txt")
 
 
@@ -83,6 +83,11 @@ def spark_jars() -> list[Path]:
     return _present("spark", "both")
 
 
+def consumer_jars() -> list[Path]:
+    """Those of Spark and OpenLineage's listener: what the consumers of the lab run with; fetched when missing."""
+    return _present("spark", "both", "consumers")
+
+
 def pyspark_jars() -> Path:
     """The folder of Spark's own jars, which also carry Ivy and the Hadoop client that Flink needs."""
     spec = find_spec("pyspark")
@@ -97,7 +102,7 @@ def pyspark_jars() -> Path:
 
 def prefetch(flink: Flink, say: Callable[[str], None]) -> None:
     """Fetches and verifies everything, so that the first lab with this Flink starts without the network."""
-    for needed, jars in ((f"Flink {flink}", flink_jars(flink)), ("Spark", spark_jars())):
+    for needed, jars in ((f"Flink {flink}", flink_jars(flink)), ("Spark", consumer_jars())):
         size_mb = sum(jar.stat().st_size for jar in jars) // 1_000_000
         say(f"{len(jars)} jars for {needed}, {size_mb} MB, verified in {cache_folder() / 'jars'}")
 

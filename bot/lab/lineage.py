@@ -1,71 +1,52 @@
-"""OpenLineage events of consumer runs, one JSON document a line, as the Spark integration writes them."""
+"""Lineage of consumer runs: how their Spark is told to write OpenLineage events, and what those say was read."""
 
 import json
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
 
-import attr
-from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
-from openlineage.client.facet_v2 import dataset_version_dataset, symlinks_dataset
-from openlineage.client.generated.base import InputDatasetFacet
-from openlineage.client.serde import Serde
+from pydantic import BaseModel, ConfigDict
 
-PRODUCER = "https://openlineage.io/integration/spark"
 NAMESPACE = "analytics"
+_PLANS = "org.apache.spark.sql.catalyst.plans.logical"
 
 
-@attr.define
-class IcebergScanReport(InputDatasetFacet):
-    """Which snapshot a run read: the facet `icebergScanReport` of OpenLineage's Iceberg registry."""
+class Read(BaseModel):
+    """One run of a consumer: what it read and which run it was."""
 
-    snapshotId: int  # noqa: N815
-    schemaId: int  # noqa: N815
-    filterDescription: str = "true"  # noqa: N815
+    model_config = ConfigDict(frozen=True)
 
-    @staticmethod
-    def _get_schema() -> str:
-        return (
-            "https://openlineage.io/spec/facets/1-0-0/IcebergScanReportInputDatasetFacet.json"
-            "#/$defs/IcebergScanReportInputDatasetFacet"
-        )
+    consumer: str
+    run_id: str
+    snapshot_id: int
 
 
-def complete_event(
-    consumer: str, run_id: str, at: datetime, location: str, table: str, catalog: str, snapshot_id: int
-) -> RunEvent:
-    """The COMPLETE event of one run that read the table at this snapshot.
+def listener(file: Path) -> dict[str, str]:
+    """Spark's settings for events in this file, one JSON document a line; docs/lineage.md says why each is there.
 
-    The dataset is named by its storage path; the name that people know is in the symlinks.
+    A metastore's address is named though there is none: of a JDBC catalog the listener would tell no inputs.
     """
-    by_name = symlinks_dataset.Identifier(namespace=catalog, name=table, type="TABLE")
-    version = dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=str(snapshot_id))
-    dataset = InputDataset(
-        namespace="file",
-        name=location.removeprefix("file://"),
-        facets={"symlinks": symlinks_dataset.SymlinksDatasetFacet(identifiers=[by_name]), "version": version},
-        inputFacets={"icebergScanReport": IcebergScanReport(snapshotId=snapshot_id, schemaId=0)},
-    )
-    return RunEvent(
-        eventType=RunState.COMPLETE,
-        eventTime=at.isoformat(),
-        run=Run(runId=run_id),
-        job=Job(namespace=NAMESPACE, name=consumer),
-        inputs=[dataset],
-        outputs=[],
-        producer=PRODUCER,
-    )
+    return {
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.namespace": NAMESPACE,
+        "spark.openlineage.transport.type": "file",
+        "spark.openlineage.transport.location": str(file),
+        "spark.openlineage.filter.allowedSparkNodes": f"[{_PLANS}.Aggregate;{_PLANS}.Project]",
+        "spark.hadoop.hive.metastore.uris": "thrift://lake:9083",
+    }
 
 
-def append_event(file: Path, event: RunEvent) -> None:
-    """Adds one line; the file is made when it is not there."""
-    with file.open("a", encoding="utf-8") as events:
-        events.write(Serde.to_json(event) + "\n")
+def latest_reads(file: Path, listed: Iterable[int]) -> dict[str, Read]:
+    """What each consumer read last, by consumer; of runs whose scan is told, of these snapshots.
 
-
-def latest_reads(file: Path) -> dict[str, int]:
-    """The snapshot that each consumer read last, by consumer."""
+    The listener writes a snapshot's id as a floating-point number, so the listed one next to it is meant.
+    """
+    near = {float(each): each for each in listed}
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    reads = {}
+    reads: dict[str, Read] = {}
     for event in map(json.loads, lines):
-        reads[event["job"]["name"]] = event["inputs"][0]["inputFacets"]["icebergScanReport"]["snapshotId"]
+        for dataset in event["inputs"]:
+            scan = dataset.get("inputFacets", {}).get("icebergScanReport")
+            if scan is not None and (snapshot_id := near.get(float(scan["snapshotId"]))) is not None:
+                consumer = event["run"]["facets"]["parent"]["job"]["name"]
+                reads[consumer] = Read(consumer=consumer, run_id=event["run"]["runId"], snapshot_id=snapshot_id)
     return reads

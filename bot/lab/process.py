@@ -14,6 +14,8 @@ import psutil
 
 from bot.lab.errors import LabError, last_lines
 
+_OF_OUR_SPARK = frozenset({"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
+"""PySpark leaves these behind in a process that spoke to a Spark; a child that inherits them would speak to it too."""
 KEEPER = Path(__file__).with_name("keeper.py")
 Restarts = Literal["never", "killed", "always"]
 """When a process is started again: never, when it was killed from outside, or whenever it ends."""
@@ -34,7 +36,7 @@ class Kept:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"} | env,
+                env={key: value for key, value in os.environ.items() if key not in _OF_OUR_SPARK} | env,
                 cwd=home,
                 start_new_session=True,
             )

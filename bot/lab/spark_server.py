@@ -35,9 +35,6 @@ class SparkServer:
     def __init__(self, home: Home, catalog_name: str, catalog_jdbc_uri: str, warehouse: str) -> None:
         (port,) = free_ports(1)
         self.remote = f"sc://127.0.0.1:{port}"
-        log4j = home / "conf" / "spark-log4j2.properties"
-        log4j.write_text(_LOG4J, encoding="utf-8")
-        catalog = f"spark.sql.catalog.{catalog_name}"
         settings = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(port),
@@ -47,19 +44,12 @@ class SparkServer:
             "spark.local.dir": str(home / "scratch"),
             "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
             "spark.sql.shuffle.partitions": "2",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-            catalog: "org.apache.iceberg.spark.SparkCatalog",
-            f"{catalog}.catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
-            f"{catalog}.uri": catalog_jdbc_uri,
-            f"{catalog}.jdbc.schema-version": "V1",
-            f"{catalog}.warehouse": warehouse,
-            f"{catalog}.cache-enabled": "false",
+            **catalog_settings(catalog_name, catalog_jdbc_uri, warehouse),
             **_FORGETS,
         }
         given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in spark_jars())])
-        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, _FORGETS_FILES, f"-Dlog4j2.configurationFile={log4j}"]
+        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, _FORGETS_FILES, log4j_option(home)]
         command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
         command += [*given, "--class", _SERVER, "spark-internal"]
         env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -68,6 +58,28 @@ class SparkServer:
     def is_ready(self) -> bool | None:
         """True when it listens, None before."""
         return listens(self.remote)
+
+
+def catalog_settings(name: str, jdbc_uri: str, warehouse: str, uri: str = "uri") -> dict[str, str]:
+    """Spark's settings for the lab's catalog. `uri`: how the name of its address is written; Iceberg minds no case."""
+    catalog = f"spark.sql.catalog.{name}"
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
+        f"{catalog}.{uri}": jdbc_uri,
+        f"{catalog}.jdbc.schema-version": "V1",
+        f"{catalog}.warehouse": warehouse,
+        f"{catalog}.cache-enabled": "false",
+    }
+
+
+def log4j_option(home: Home) -> str:
+    """Warnings only; for Spark's JVM."""
+    file = home / "conf" / "spark-log4j2.properties"
+    file.write_text(_LOG4J, encoding="utf-8")
+    return f"-Dlog4j2.configurationFile={file}"
 
 
 def listens(remote: str) -> bool | None:

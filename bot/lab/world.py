@@ -17,7 +17,7 @@ from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
 from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat
 from bot.lab.home import Home
-from bot.lab.lineage import latest_reads
+from bot.lab.lineage import Read, latest_reads
 from bot.lab.machines import Machines
 from bot.lab.orders import beginning_at, with_column, with_sink_options
 from bot.lab.other_hands import OtherHands
@@ -207,13 +207,17 @@ class World:
     def await_first_reads(self) -> None:
         """Waits until each consumer has read once, and notes which snapshot."""
 
-        def everyone() -> dict[str, int] | None:
-            reads = latest_reads(self.state.lineage_path)
+        def everyone() -> dict[str, Read] | None:
+            reads = self.reads()
             return reads if set(reads) >= set(QUERIES) else None
 
-        reads = until("the consumers' reads", everyone, 60, str(self._home / "logs"))
-        for consumer, snapshot_id in reads.items():
-            self._note_read(consumer, snapshot_id, "before")
+        reads = until("the consumers' reads", everyone, 240, str(self._home / "logs"))
+        for read in reads.values():
+            self._note_read(read.consumer, read.snapshot_id, "before")
+
+    def reads(self) -> dict[str, Read]:
+        """What each consumer read last, as its lineage events tell."""
+        return latest_reads(self.state.lineage_path, [each.snapshot_id for each in self.table.snapshots()])
 
     def consume(self, *consumers: str) -> None:
         """Lets consumers read the table as it is now, and notes which snapshot each has read."""

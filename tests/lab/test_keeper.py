@@ -140,3 +140,16 @@ def test_a_pid_file_of_an_earlier_boot_names_no_process(tmp_path: Path) -> None:
     assert found is None
     os.utime(pid_file, (time.time(), time.time()))
     assert pid_in(pid_file) == os.getpid()
+
+
+def test_a_kept_process_has_nothing_of_a_spark_that_we_spoke_to(
+    keep: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark leaves it in our environment, and a consumer would then look for a server instead of being a Spark."""
+    for name in ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"):
+        monkeypatch.setenv(name, "1")
+
+    kept = keep(["env"])
+
+    assert kept.wait() == 0
+    assert "SPARK_" not in kept.log.read_text()

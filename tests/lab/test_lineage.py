@@ -1,41 +1,24 @@
-"""A consumer's lineage event says which snapshot its run has read."""
+"""What the lab makes of the events that its consumers' Spark writes."""
 
-import json
-from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.lab.lineage import append_event, complete_event, latest_reads
+from bot.lab.lineage import Read, latest_reads
 
-BIG = 8_049_801_064_444_816_105
-"""Above 2**53: a snapshot id that a float would spoil."""
-
-
-def test_an_event_names_run_consumer_table_and_snapshot(tmp_path: Path) -> None:
-    """The snapshot id arrives whole, as a number in the scan report and as text in the version."""
-    file = tmp_path / "events.jsonl"
-    at = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    run_id = "0249adf9-a1e0-4dc4-a347-6e45124e785a"
-    event = complete_event("revenue_daily", run_id, at, "file:///w/sales/orders", "sales.orders", "lake", BIG)
-
-    append_event(file, event)
-
-    told = json.loads(file.read_text(encoding="utf-8"))
-    (read,) = told["inputs"]
-    assert (told["eventType"], told["run"]["runId"], told["eventTime"]) == ("COMPLETE", run_id, at.isoformat())
-    assert read["inputFacets"]["icebergScanReport"]["snapshotId"] == BIG
-    assert read["facets"]["version"]["datasetVersion"] == str(BIG)
-    assert read["facets"]["symlinks"]["identifiers"][0]["name"] == "sales.orders"
-    assert read["name"] == "/w/sales/orders"
+EVENTS = Path(__file__).parents[1] / "data" / "lineage" / "spark.jsonl"
+"""Real ones; tests/adapters/test_lineage_of_spark.py says of what."""
+FIRST, SECOND, HEAD = 1626460864135542456, 660025252136990232, 8720394282411403535
 
 
-def test_the_latest_read_of_each_consumer_counts(tmp_path: Path) -> None:
-    """A later run of the same consumer takes the place of the earlier one."""
-    file = tmp_path / "events.jsonl"
-    at = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    run_id = "0249adf9-a1e0-4dc4-a347-6e45124e785a"
-    for consumer, snapshot_id in (("revenue_daily", 1), ("fraud_features", 2), ("revenue_daily", BIG)):
-        append_event(file, complete_event(consumer, run_id, at, "file:///w", "sales.orders", "lake", snapshot_id))
+def test_the_latest_read_of_a_consumer_counts_with_its_whole_id() -> None:
+    """The events hold it rounded; the listed snapshot next to it is meant, and a run of none of them is passed over."""
+    assert latest_reads(EVENTS, [FIRST, SECOND, HEAD])["revenue_daily"].snapshot_id == HEAD
+    assert latest_reads(EVENTS, [SECOND]) == {
+        "revenue_daily": Read(
+            consumer="revenue_daily", run_id="01a204a7-7171-7585-bde7-a9427854cde8", snapshot_id=SECOND
+        )
+    }
 
-    reads = latest_reads(file)
 
-    assert reads == {"revenue_daily": BIG, "fraud_features": 2}
+def test_before_the_first_event_nobody_has_read(tmp_path: Path) -> None:
+    """The file comes with the first application."""
+    assert latest_reads(tmp_path / "events.jsonl", [HEAD]) == {}

@@ -6,7 +6,6 @@ import psutil
 import pytest
 
 from bot.lab.errors import LabError
-from bot.lab.lineage import latest_reads
 from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
 
@@ -95,7 +94,8 @@ def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab:
 
     chain = [link.snapshot_id for link in lab.proof().chain]
     trusted = chain.index(int(told.facts["paired_snapshot"]))
-    reads = latest_reads(lab.state.lineage_path)
+    with World(lab.home, quiet) as world:
+        reads = {name: read.snapshot_id for name, read in world.reads().items()}
     assert chain.index(reads["fraud_features"]) < trusted < chain.index(reads["revenue_daily"])
 
 

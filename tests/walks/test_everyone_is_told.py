@@ -1,7 +1,7 @@
 """From the fault to the closing message on real parts: Flink damages the table, a Spark job reads it, and its owners
 are told in Slack, by mail over SMTP and by a signed webhook over HTTP; then the job runs again.
 
-The events of the Spark runs are written by the lab as OpenLineage's listener writes them, not by the listener itself.
+What each run read, the bot knows from the events that OpenLineage's own listener wrote in it.
 """
 
 import base64
@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from bot.adapters.spark_session import open_session
 from bot.lab.lab import Lab
-from bot.lab.lineage import latest_reads
+from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox
 from tests.walks.world import Incident, incident
@@ -66,17 +66,6 @@ def mailed(box: Mailbox) -> dict[str, str]:
     return {str(mail["Subject"]): mail.get_body(("plain",)).get_content() for mail in box.mails}  # type: ignore[union-attr]
 
 
-def run_that_read(lab: Lab, snapshot: int) -> str:
-    """revenue_daily's run of this snapshot."""
-    events = map(json.loads, lab.state.lineage_path.read_text().splitlines())
-    theirs = [each for each in events if each["job"]["name"] == "revenue_daily"]
-    return next(
-        str(each["run"]["runId"])
-        for each in theirs
-        if each["inputs"][0]["inputFacets"]["icebergScanReport"]["snapshotId"] == snapshot
-    )
-
-
 def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_ones(
     fresh_lab: FreshLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,9 +73,10 @@ def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_o
     monkeypatch.setenv("WATERLINE_WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
     lab = fresh_lab("v2")
     lab.tell(STORY)
-    wrong = latest_reads(lab.state.lineage_path)["revenue_daily"]
+    with World(lab.home, lambda _: None) as people:
+        theirs = people.reads()["revenue_daily"]
+    wrong, run = theirs.snapshot_id, theirs.run_id
     assert copies_at(lab, wrong) > 0, "the consumer has to read wrong rows"
-    run = run_that_read(lab, wrong)
     with mailbox() as box, hook() as taken, incident(lab, tmp_path) as world:
         is_told_by(world.config, box, taken)
         with world.bot():
