@@ -101,7 +101,7 @@ class NoticeData(Documented):
     keys_gone: int | None = None
     """Keys that were there before, and were gone; null: not counted."""
     trusted_snapshot: ExactId | None = None
-    """The snapshot to read instead; None where none is proven."""
+    """The snapshot to read instead; None where none is proven, or the one that was cannot be read any more."""
     reading: str = "unknown"
     """What was seen of this consumer: `read-above`, `read-through`, `not-observed`, `unknown` or `many`."""
     affected_runs: tuple[str, ...] = ()

@@ -131,7 +131,7 @@ def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
         keys_repeated=keys.repeated if keys else None,
         keys_changed=keys.changed if keys else None,
         keys_gone=keys.gone if keys else None,
-        trusted_snapshot=facts.trusted.snapshot_id if facts.trusted else None,
+        trusted_snapshot=facts.trusted.snapshot_id if facts.trusted and facts.trusted.pins else None,
         reading=reading.kind,
         affected_runs=runs,
         rerun=RerunData(

@@ -14,7 +14,7 @@ from bot.domain.pins import pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import HeadMove, TableState
-from bot.notices import NoticeFacts, NoticeTemplate, facts_for, render
+from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, HEAD_AFTER
@@ -96,10 +96,13 @@ def test_what_the_metadata_does_not_list_any_more_is_not_offered(
     state = orders.table_state()
     kept = tuple(s for s in state.snapshots if s.snapshot_id != orders.GOOD)
 
-    text = render(templates["first_warning"], _facts(story, table=state.model_copy(update={"snapshots": kept})))
+    facts = _facts(story, table=state.model_copy(update={"snapshots": kept}))
+    text = render(templates["first_warning"], facts)
 
     assert "VERSION AS OF" not in text
+    assert "You are safe" not in text
     assert "it cannot be read any more" in text
+    assert data_of(facts, "first_warning").trusted_snapshot is None
 
 
 def test_without_a_trusted_snapshot_nothing_is_offered(story: Story) -> None:

@@ -93,6 +93,21 @@ def test_a_list_below_is_mentioned_only_where_there_is_one(
     assert "below" not in text or "Snapshots: `" in text
 
 
+@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
+@pytest.mark.parametrize("trusted", TRUSTED)
+def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
+    templates: Mapping[str, NoticeTemplate], kind: str, trusted: str
+) -> None:
+    """It was trusted, and has expired: no sentence calls it safe beside the one that says so."""
+    text = render(templates[kind], SAMPLES[_sample(trusted=trusted)])
+
+    can_be_read = trusted in ("trusted by tag", "trusted by id")
+    safe = ("You are safe", "Read the trusted state", "Stay on the trusted state", "Runs that read the trusted state",
+            "can be read from the trusted state")  # fmt: skip
+    assert any(sentence in text for sentence in safe) is can_be_read
+    assert ("it cannot be read any more" in text) is (trusted == "trusted, not listed")
+
+
 @pytest.mark.parametrize("stage", ["diagnosed", "proven"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_consumers_are_shown_no_address_and_no_error_of_ours(
