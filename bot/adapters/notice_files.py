@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from bot.domain.errors import NotDelivered
-from bot.notices.forms import as_markdown
+from bot.notices.forms import TAKES_NO_ANSWER, as_markdown
 from bot.ports.carriers import Parcel, Receipt
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -27,7 +27,7 @@ class NoticeFiles:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with unfinished.open("w", encoding="utf-8") as file:
-                file.write(head + as_markdown(notice.text))
+                file.write(f"{head}{as_markdown(notice.text)}\n{TAKES_NO_ANSWER}\n")
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(path)

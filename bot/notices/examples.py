@@ -53,6 +53,7 @@ def example(kind: str) -> NoticeFacts:
     return facts.model_copy(
         update={
             "summary": "Revenue is too high since 09:00.",
+            "team": "Orders: Dana Weiss (Owner), Ben Okafor",
             "words": _WORDS.get(kind, ""),
             "unheard": (),
             "severity_before": "sev3" if kind == "update" else None,

@@ -140,3 +140,5 @@ class NoticeFacts(Documented):
     """Slack channel id of the incident: whom to ask."""
     responder: UserId | None
     """Slack user id of who responds."""
+    team: str | None
+    """Whose table it is, as its data contract says: `Orders: Dana (Owner)`; None: it does not."""

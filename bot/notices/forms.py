@@ -21,6 +21,8 @@ _BUTTON = (
 )
 ASKS_FOR_ANSWER = "Answer or ask for help here, without Slack"
 """Above the link by which a notice is answered."""
+TAKES_NO_ANSWER = "This message takes no answer: ask in the incident's channel, or have somebody ask there for you."
+"""Below a notice that came by a way on which nothing can be said."""
 _RENDER = MarkdownIt("commonmark", {"html": False, "breaks": True})
 
 
@@ -60,6 +62,8 @@ def as_html(mrkdwn: str, answer_url: str | None = None) -> str:
     body = body.replace("<pre>", '<pre style="background:#f4f4f4;padding:12px;overflow:auto;font-size:13px">')
     if answer_url is not None:
         body += f'<p><a href="{html.escape(answer_url)}" style="{_BUTTON}">{ASKS_FOR_ANSWER}</a></p>\n'
+    else:
+        body += f"<p>{TAKES_NO_ANSWER}</p>\n"
     return f'<!doctype html>\n<html lang="en"><body><div style="{_STYLE}">\n{body}</div></body></html>\n'
 
 

@@ -14,6 +14,7 @@ from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
 from bot.domain.savepoint_told import PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
+from bot.domain.team import Team
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of, unheard_of
@@ -39,11 +40,12 @@ def facts_for(
     words: str = "",
     titles: Mapping[str, str] | None = None,
     newer: Sequence[LedgerRow] = (),
+    team: Team | None = None,
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
 
     `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named. `newer`: what was
-    read of commits that no ledger of the incident has seen.
+    read of commits that no ledger of the incident has seen. `team`: whose table it is.
     """
     earlier = earlier_of(incident, consumer.name, titles or {})
     commits = affected_commits(incident, table)
@@ -85,6 +87,7 @@ def facts_for(
         over_by=_over_by(incident, now),
         channel=incident.opened.channel,
         responder=incident.responder,
+        team=(team.in_words(now.date()) if team is not None else "") or None,
     )
 
 

@@ -239,5 +239,6 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 over_by=NOON + timedelta(hours=2, minutes=10) if full else None,
                 channel="C0ORDERS01",
                 responder=UserId("U0ANA00001") if full else None,
+                team="Orders: Dana <Weiss> (Owner), Ben" if full else None,
             ),
         )

@@ -217,7 +217,7 @@ class Telling:
         facts = facts_for(
             incident, consumer, seen.table, seen.reads, far, kind=template.kind, now=self._clock.now(),
             contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, titles=self._titles,
-            newer=newer,
+            newer=newer, team=setup.team,
         )  # fmt: skip
         return Notice(
             kind=template.kind,

@@ -166,9 +166,13 @@ def test_a_correction_without_a_next_word_promises_none(templates: Mapping[str, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whoever_is_not_in_slack_knows_how_to_ask(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
-    """By button, link, or in the answer to a webhook: a channel is no help to who is not in it."""
-    assert "or “I need help” in your answer" in render(templates[kind], SAMPLES[_sample()])
+def test_whom_to_ask_is_said_so_that_it_holds_by_every_way(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
+    """The same text goes where there is a button or a link, and where nothing can be answered; a channel is no help to
+    who is not in it."""
+    text = render(templates[kind], SAMPLES[_sample()])
+
+    assert "Questions: <#C0ORDERS01>, or Orders: Dana &lt;Weiss&gt; (Owner), Ben; <@U0ANA00001> is responding." in text
+    assert "your answer" not in text
 
 
 def test_foreign_text_can_neither_ping_nor_format(templates: Mapping[str, NoticeTemplate]) -> None:

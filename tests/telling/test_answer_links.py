@@ -1,5 +1,6 @@
 """The link in mails and webhooks: whose it is, until when, and where it may stand."""
 
+import html
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from bot.domain.notice import Address
 from bot.notices.answer_link import AnswerLinks, BadLink, OldLink, link_secrets
+from bot.notices.forms import TAKES_NO_ANSWER
 from bot.settings import Settings
 from tests import orders_table as orders
 from tests.telling.conftest import BASE, Scene, links
@@ -87,7 +89,9 @@ def test_mails_and_webhooks_carry_the_link_and_files_do_not(scene: Scene) -> Non
         assert part is not None
         assert url in part.get_content()
         assert "?notice=" not in part.get_content()
+        assert TAKES_NO_ANSWER not in part.get_content()
     assert "/answer/" not in file.read_text(encoding="utf-8")
+    assert TAKES_NO_ANSWER in file.read_text(encoding="utf-8")
 
 
 def test_each_try_carries_the_same_link(scene: Scene) -> None:
@@ -103,7 +107,7 @@ def test_each_try_carries_the_same_link(scene: Scene) -> None:
 
 
 def test_without_address_or_secret_there_is_no_link(scene: Scene) -> None:
-    """Nothing leads nowhere."""
+    """Nothing leads nowhere; the mail says whom to ask."""
     scene.links = None
     scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
 
@@ -111,6 +115,10 @@ def test_without_address_or_secret_there_is_no_link(scene: Scene) -> None:
 
     assert json.loads(scene.hook.requests[0][1])["answer_url"] is None
     assert "/answer/" not in str(scene.box.mails[0])
+    for form in ("plain", "html"):
+        part = scene.box.mails[0].get_body((form,))
+        assert part is not None
+        assert TAKES_NO_ANSWER in html.unescape(part.get_content())
 
 
 @pytest.mark.parametrize("status", [200, 400, 503])
