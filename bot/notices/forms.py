@@ -10,6 +10,9 @@ _BOLD = re.compile(r"\*([^*\n]+)\*")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _FENCE = "```"
 _SPECIAL = re.compile(r"([\\\[\]])")
+_OPENS = re.compile(r"^(?:[-+](?=\s|$)|#(?=#{0,5}(?:\s|$))|[-=](?=[-=\s]*$))")
+"""What makes a list, a heading or a rule of a line, where it begins with that."""
+_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))")
 _PLACES = {"@": "this person in Slack", "#": "the incident's channel in Slack"}
 _STYLE = (
     "font:15px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d1c1d;max-width:44em;"
@@ -79,16 +82,18 @@ def _plain_line(line: str) -> str:
 
 
 def _markdown_line(line: str) -> str:
-    parts = _CODE.split(line)
-    return "".join(html.unescape(part) if number % 2 else _outside_code(part) for number, part in enumerate(parts))
+    """Only our own bullet makes a list: a line that begins as one, or as a heading, is what somebody wrote."""
+    bullet, text = ("- ", line[2:]) if line.startswith("• ") else ("", line)
+    parts = _CODE.split(text.lstrip(" "))
+    told = "".join(html.unescape(part) if number % 2 else _outside_code(part) for number, part in enumerate(parts))
+    return bullet + _NUMBER.sub(r"\1\\", _OPENS.sub(r"\\\g<0>", told))
 
 
 def _outside_code(text: str) -> str:
     """Entities stay as they are: Markdown reads `&lt;` as Slack does."""
     text = _SPECIAL.sub(r"\\\1", text)
     text = _MENTION.sub(lambda found: f"[{_PLACES[found[1]]}]({_address(found[2])})", text)
-    text = _BOLD.sub(r"**\1**", text)
-    return re.sub(r"^• ", "- ", text)
+    return _BOLD.sub(r"**\1**", text)
 
 
 def _with_breaks(lines: list[str]) -> list[str]:

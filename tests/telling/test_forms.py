@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.notices import render, scan
-from bot.notices.forms import as_html, as_markdown, as_plain
+from bot.notices.forms import as_fragment, as_html, as_markdown, as_plain
 from bot.notices.lint import MOST_CHARACTERS
 from bot.notices.samples import samples
 from bot.slack.limits import SECTION_TEXT
@@ -44,3 +45,24 @@ def test_what_is_to_be_copied_stays_as_it_is_in_every_form() -> None:
 
     assert f"All is well.\n\n{shown}\n- and so on\n" == as_plain(text)
     assert f"```\n{shown}\n```\n" in as_markdown(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["# of rows is wrong", "###", "1. first", "2026) was", "- item", "+ item", "-", "===", "---", "--- ---", "    x"],
+)
+@pytest.mark.parametrize("before", ["*Head.*\n", "*Head.*\n\n", "*Head.*\n• "])
+def test_what_people_write_makes_no_heading_and_no_list(before: str, words: str) -> None:
+    """Neither of itself nor of the line before it; a hash, a number and a sign are shown as they were written."""
+    page = as_fragment(f"{before}{words}\nCause: x.")
+
+    assert page.count("<li>") == before.count("•")
+    assert all(f"<{tag}" not in page for tag in ("h1", "h2", "h3", "hr", "ol", "code"))
+    assert words.strip() in page
+
+
+def test_a_number_and_a_sign_within_a_line_stay_as_they_are() -> None:
+    """No mark is put where none is needed: some read the Markdown itself."""
+    text = "#4711 was -5 or +3; 1.5 times; --- so = it - is # there\n"
+
+    assert as_markdown(text.rstrip("\n")) == text
