@@ -8,16 +8,19 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from bot.domain.contract import TableContract
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
+from bot.domain.inert import inert
 from bot.domain.journal import Entry, Line
 from bot.domain.record_account import Account
 from bot.domain.record_file import (
@@ -37,6 +40,7 @@ from bot.domain.seal import Seal
 from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
 from bot.domain.veiling import withheld_from
+from bot.notices.forms import as_fragment, as_markdown
 from bot.service.ledger_view import ledger_view
 from bot.service.record_account import account
 from bot.service.record_carrying import Form, RecordDocument, carried_by, form_of, packed
@@ -159,7 +163,7 @@ class Records:
         lines: Sequence[Line],
         later: Incident | None = None,
     ) -> str:
-        people, contract = _People(names), self._contract(incident)
+        people, contract = _People(names, incident.opened.channel), self._contract(incident)
         carried = self._carried(names, lines, contract) if lines else None
         text = templates.get_template(name).render(
             incident=incident,
@@ -168,6 +172,8 @@ class Records:
             ledger=ledger_view(incident),
             person=people.person,
             plain=people.plain,
+            page_of=people.page_of,
+            markdown_of=people.markdown_of,
             last=incident.entries[-1],
             answered=[run for run in incident.runs.values() if run.evidence is not None],
             unanswered=[run for run in incident.runs.values() if run.evidence is None],
@@ -183,14 +189,25 @@ class Records:
 class _People:
     """Shows people by name, as far as names are known."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
+    def __init__(self, names: Mapping[str, str], channel: str = "") -> None:
+        self._names = {channel: "the incident's channel", **names}
 
     def person(self, user: str | None) -> str:
         return self._names.get(user, user) if user else "nobody"
 
     def plain(self, text: str) -> str:
         return _MENTION.sub(lambda found: self.person(found.group(1)), text)
+
+    def page_of(self, notice: str) -> Markup:
+        """A notice's mrkdwn as HTML; no HTML in it is let through, and nothing leads out of the file."""
+        return Markup(as_fragment(self._named(notice)))  # noqa: S704 - see above
+
+    def markdown_of(self, notice: str) -> Markup:
+        """The same as Markdown, what others wrote escaped."""
+        return Markup(as_markdown(self._named(notice)))  # noqa: S704 - see above
+
+    def _named(self, notice: str) -> str:
+        return _MENTION.sub(lambda found: escape(inert(self.person(found.group(1))), quote=False), notice)
 
 
 def _rows(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import humanize
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
 
 from bot.actions._effects import describe
 from bot.domain.clock_time import clock_time
@@ -68,7 +69,7 @@ def _of_writers(row: LedgerRow, told: tuple[int, ...] | None) -> str:
 
 
 def _markdown_escaped(value: object) -> object:
-    """No HTML through Markdown; everything else may be formatted by its author."""
-    if isinstance(value, StrictUndefined):
+    """No HTML through Markdown, except what is Markdown already; everything else may be formatted by its author."""
+    if isinstance(value, StrictUndefined | Markup):
         return value
     return str(value).replace("&", "&amp;").replace("<", "&lt;")

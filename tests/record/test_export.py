@@ -11,15 +11,17 @@ from bot.domain.entries import (
     ExecutionStarted,
     NoteAdded,
     NoticeEnded,
+    NoticeQueued,
     ProposalEnded,
 )
 from bot.domain.evidence import Verdict
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, EvidenceId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
+from bot.domain.notice import Notice
 from bot.service.record import Records
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN, PROPOSAL
+from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL
 from tests.incidents import Story
 
 FORMATS = ("markdown", "html")
@@ -186,6 +188,23 @@ def test_text_from_outside_cannot_become_markup(story: Story, records: Records) 
     assert "<script" not in html
     assert html.count("&lt;script&gt;") >= 6
     assert "<script" not in markdown
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_notice_is_shown_as_its_reader_saw_it(story: Story, records: Records, form: str) -> None:
+    """Not as Slack's markup: bold is bold, people and the channel have names, and what others wrote is escaped once."""
+    text = "*sales.orders is under review.*\nEnds &lt;today&gt; &amp; not before. [l](http://x)\n• Wait.\n"
+    text += f"Questions: <#{CHANNEL}>; <@{ANA}> is responding, and <@{EVE}>."
+    queued = NoticeQueued(notice=Notice(kind="update", revision=1, consumer="c", channel="C0REVENUE1", text=text))
+
+    told = _written(records, story.opens().says(queued), form)
+
+    assert ("<strong>sales" if form == "html" else "> **sales") in told
+    assert "Ends &lt;today&gt; &amp; not before." in told
+    assert ("<li>Wait.</li>" if form == "html" else "> - Wait.") in told
+    assert f"Questions: the incident's channel; Ana is responding, and {EVE}." in told
+    assert '<a href="http' not in told
+    assert ("[l](http://x)" if form == "html" else "\\[l\\](http://x)") in told
 
 
 def test_a_cell_cannot_break_a_markdown_table(story: Story, records: Records) -> None:
