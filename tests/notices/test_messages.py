@@ -133,10 +133,28 @@ def test_where_nothing_was_affected_nobody_is_asked_to_look(
     assert "read rows that were wrong" not in text
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update"])
+@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
 def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
-    """What is promised is a time, in UTC."""
-    assert "by 12:30 UTC at the latest" in render(templates[kind], SAMPLES[_sample()])
+    """What is promised is a time, in UTC, and its day: a mail may come, or be read, on another one."""
+    assert "by 3 Nov 2026, 12:30 UTC at the latest" in render(templates[kind], SAMPLES[_sample()])
+
+
+@pytest.mark.parametrize(("number", "stage", "says"), [
+    (1, "proven", "In all 1 record was missing."),
+    (2, "proven", "In all 2 records were missing."),
+    (1, "diagnosed", "So far 1 record is known to be missing."),
+    (2, "diagnosed", "So far 2 records are known to be missing."),
+    (1, "proven", "In all 1 row was found more than once."),
+    (2, "diagnosed", "So far 2 rows were found more than once."),
+])  # fmt: skip
+def test_what_was_counted_is_said_in_a_sentence(
+    templates: Mapping[str, NoticeTemplate], number: int, stage: str, says: str
+) -> None:
+    """Of one as of many."""
+    facts = SAMPLES[_sample(stage=stage)]
+    damage = facts.damage.model_copy(update={"extra_rows": number, "missing_positions": number})
+
+    assert says in render(templates["update"], facts.model_copy(update={"damage": damage}))
 
 
 @pytest.mark.parametrize("kind", ["recovered", "no_action_needed"])
