@@ -14,13 +14,15 @@ from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.late_readers import LateReaders
+from bot.service.late_reviews import LateReviews
 from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
 
 
 def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerDesk | None:
-    """Begins to bring notices, and to remind of those that wait for approval, until the stack is closed. Returns what
-    takes answers by link, None where no notice carries one. Raises BadConfiguration."""
+    """Begins to bring notices, to remind of those that wait for approval, and to look again for what comes late, until
+    the stack is closed. Returns what takes answers by link, None where no notice carries one. Raises
+    BadConfiguration."""
     services, links = built.services, answer_links(settings)
     refuse_missing_ways(settings, services.observer.tables.values())
     courier = Courier(
@@ -37,6 +39,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     LateReaders(
         services.store, services.observer, services.telling, services.background, services.clock, built.timers
     ).start()
+    LateReviews(services.store, services.reviews, services.background, services.clock, built.timers).start()
     services.holding.start(built.timers, services.background)
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 

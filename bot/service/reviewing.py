@@ -40,6 +40,11 @@ class Reviews:
 
         self._store.write(incident_id, by=by, decide=decide)
 
+    def is_owed(self, incident: Incident) -> bool:
+        """Whether the incident has ended without its review, and its table is still watched."""
+        is_watched = incident.opened.table in self._observer.tables
+        return incident.closed_at is not None and incident.review is None and is_watched
+
     def filled(self, incident: Incident) -> ReviewOpened:
         """The review as it would be opened now; nothing is written. Raises UnknownTable, CouldNotLook.
 

@@ -2,11 +2,18 @@
 
 from bot.domain.ids import IncidentId, UserId
 from bot.service.services import Services
+from bot.slack.ids import COMMAND
 
 
 def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId) -> str:
     """Close it; what whoever did is told, with what stays behind."""
     incident = services.closing.close(incident_id, reason, by=by)
+    said = [f"{incident.id} is closed."]
     if incident.waterline is not None and incident.waterline.status == "under-review":
-        return f"{incident.id} is closed. The table stays marked as under review: nothing was proven."
-    return f"{incident.id} is closed."
+        said.append("The table stays marked as under review: nothing was proven.")
+    if services.reviews.is_owed(incident):
+        said.append(
+            "Its contract review is not open yet, because table or job could not be looked at. That is tried again for "
+            f"a day; {COMMAND} review {incident.id} opens it, too."
+        )
+    return " ".join(said)
