@@ -38,6 +38,9 @@ def verify(
 ) -> None:
     """Recompute every hash; names the first entry of each incident that does not fit. Exit code 1 if any.
 
+    Of a FILE: 0 fits whole, its words too; 3 fits in part, as entries are withheld from it, or another version wrote
+    it: then its words are not compared and prove nothing; 1 does not fit.
+
     A database or file that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has
     seen.
     """

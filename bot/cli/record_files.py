@@ -14,23 +14,40 @@ from bot.service.record import Proof
 console = Console(soft_wrap=True, highlight=False)
 
 
+_DOES_NOT_FIT, _NOT_COMPARED = 1, 3
+"""Exit codes; 2 is that of a command that could not be run."""
+
+
 def verify_files(files: Sequence[Path], anchors: Sequence[str], posted: Sequence[Seal]) -> None:
-    """One line a file, and its seal. Exit code 1 if anything does not fit. Raises BadConfiguration."""
-    is_whole = True
-    for file in files:
-        proof = records().prove(_text_of(file))
-        faults = [*([proof.fault] if proof.fault else []), *_unlike(proof, anchors, posted)]
-        is_whole = is_whole and not faults
-        for fault in faults:
-            console.print(f"{file.name}, {proof.seal.incident_id}: {fault}", markup=False)
-        if not faults:
-            console.print(
-                f"{file.name}, {proof.seal.incident_id}: {proof.seal.seq} entries, every one fits.", markup=False
-            )
-            console.print(f"  {_shown(proof)}", markup=False)
-            console.print(f"  Ends with the seal {proof.seal}: compare it with the incident's thread.", markup=False)
-    if not is_whole:
-        raise typer.Exit(code=1)
+    """What became of each file, its first words first, and its seal.
+
+    Exit code 1 if anything does not fit; else 3 if the words of a file could not be held against its entries, so that
+    they may be anybody's; 0 only where everything was compared and fits. Raises BadConfiguration.
+    """
+    codes = {_verified(file, anchors, posted) for file in files}
+    code = next((each for each in (_DOES_NOT_FIT, _NOT_COMPARED) if each in codes), 0)
+    if code:
+        raise typer.Exit(code)
+
+
+def _verified(file: Path, anchors: Sequence[str], posted: Sequence[Seal]) -> int:
+    proof = records().prove(_text_of(file))
+    name = f"{file.name}, {proof.seal.incident_id}"
+    faults = [*([proof.fault] if proof.fault else []), *_unlike(proof, anchors, posted)]
+    for fault in faults:
+        console.print(f"Does not fit: {name}: {fault}", markup=False)
+    if faults:
+        return _DOES_NOT_FIT
+    if proof.not_compared is None:
+        console.print(f"Fits whole: {name}: {proof.seal.seq} entries, and the file shows what they say.", markup=False)
+    else:
+        console.print(
+            f"Fits in part: {name}: the chain of {proof.seal.seq} entries does. What the file shows was not held "
+            f"against them and proves nothing: {proof.not_compared}.",
+            markup=False,
+        )
+    console.print(f"  Ends with the seal {proof.seal}: compare it with the incident's thread.", markup=False)
+    return 0 if proof.not_compared is None else _NOT_COMPARED
 
 
 def _unlike(proof: Proof, anchors: Sequence[str], posted: Sequence[Seal]) -> list[str]:
@@ -42,12 +59,6 @@ def _unlike(proof: Proof, anchors: Sequence[str], posted: Sequence[Seal]) -> lis
     seals += [seal for seal in posted if seal.incident_id == proof.seal.incident_id and seal.seq <= proof.seal.seq]
     faults = (seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals)
     return [fault.sentence for fault in faults if fault is not None]
-
-
-def _shown(proof: Proof) -> str:
-    if proof.not_compared is not None:
-        return f"What the file shows was not held against them: {proof.not_compared}."
-    return "What the file shows is what they say."
 
 
 def _text_of(file: Path) -> str:

@@ -124,12 +124,16 @@ class Records:
         if fault is not None:
             return Proof(seal=seal, fault=fault.sentence)
         if carried.written_by != self.written_by:
-            unknown = f"it was written by Waterline {carried.written_by}, and this is {self.written_by}"
+            unknown = (
+                f"it was written by Waterline {carried.written_by}, and this is {self.written_by}; that version "
+                "compares it, and `waterline record export` writes it anew"
+            )
             return Proof(seal=seal, not_compared=unknown, entries=carried.chain.entries)
         if left_out := sorted(withheld_in(carried.chain)):
             unread = (
-                f"{len(left_out)} of them are not in the file, because they name files by values of hidden columns "
-                f"(the first is entry {left_out[0]}); `waterline record verify` proves them in the database"
+                f"{len(left_out)} of them {'is' if len(left_out) == 1 else 'are'} withheld from the file, as those are "
+                f"that name files by values of hidden columns (the first is entry {left_out[0]}); `waterline record "
+                "verify` proves them in the database"
             )
             return Proof(seal=seal, not_compared=unread, entries=carried.chain.entries)
         again = self._again(form_of(text), carried)

@@ -97,9 +97,35 @@ def test_the_command_proves_files_without_a_configuration(
     bad = CliRunner().invoke(app, ["record", "verify", str(whole), str(other)])
 
     assert (good.exit_code, unlike.exit_code, bad.exit_code) == (0, 1, 1)
-    assert "every one fits" in good.output
+    assert good.output.startswith("Fits whole: wl-1.html, wl-1: ")
     assert "Up to entry 5 the record is not what it was" in unlike.output
-    assert "wl-1.md, wl-1: Line" in bad.output
+    assert "Does not fit: wl-1.md, wl-1: Line" in bad.output
+
+
+@pytest.mark.parametrize("how", ["another version", "withheld"])
+def test_words_that_were_not_compared_are_no_proof(
+    story: Story, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Whoever changes a sentence can also make the file one that cannot be compared: it is neither whole nor wrong."""
+    document = json.loads(exported(records, story.whole(), "json"))
+    document["incident"]["summary"] = "Nothing happened."
+    if how == "withheld":
+        document["chain"]["entries"][3] |= {"body": "", "withheld": True}
+    else:
+        document["written_by"] = "0.9/deadbeef"
+    forged, broken = tmp_path / "wl-1.json", tmp_path / "broken.json"
+    forged.write_text(json.dumps(document), encoding="utf-8")
+    document["chain"]["entries"][2]["by"] = "U0NOBODY01"
+    broken.write_text(json.dumps(document), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    in_part = CliRunner().invoke(app, ["record", "verify", str(forged)])
+    wrong = CliRunner().invoke(app, ["record", "verify", str(forged), str(broken)])
+
+    assert (in_part.exit_code, wrong.exit_code) == (3, 1)
+    assert in_part.output.startswith("Fits in part: wl-1.json, wl-1: the chain of ")
+    assert "was not held against them and proves nothing: " in in_part.output
+    assert "Does not fit: broken.json" in wrong.output
 
 
 def test_the_published_schema_is_the_one_that_is_written(story: Story, records: Records) -> None:
