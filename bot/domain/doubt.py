@@ -59,6 +59,12 @@ def standing(incident: Incident) -> str:
     return "not marked yet" if doubted_since(incident) is not None else "planned work, nothing in doubt"
 
 
+def beside_trusted(incident: Incident) -> str:
+    """What is said beside the snapshot up to which the table is trusted: what is under review is what came after it."""
+    status = standing(incident)
+    return "newer rows: under review" if status == "under review" else status
+
+
 def shows_wrong_rows(evidence: Evidence) -> bool:
     """Whether it found on main what consumers read wrong. What is seen on a repair's branch nobody reads."""
     return evidence.task in _OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None

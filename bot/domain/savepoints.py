@@ -10,6 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.paths import plain
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
+from bot.domain.requirements import HeadDescends
 from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.table import TableState
 
@@ -29,8 +30,10 @@ class KeptSavepoint(Record):
     taken_at: Utc
     path: str
     checkpoint: str
+    before: SnapshotId | None
+    """Head of the table before the stop, when it was proposed; None where its proposal does not tell."""
     snapshot: str
-    """Of the table; the tag keeps it."""
+    """Of the table, after the stop; the tag keeps it."""
     tag: str
     code: str
     """Version that wrote it, as Flink told it."""
@@ -119,6 +122,7 @@ def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
             taken_at=began,
             path=ended.result["savepoint"],
             checkpoint=ended.result["checkpoint"],
+            before=_head_before(view.proposal),
             snapshot=ended.result["snapshot"],
             tag=ended.result["tag"],
             code=ended.result["code"],
@@ -126,6 +130,10 @@ def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
             is_released=view.proposal.id in incident.released,
             goes_by_itself=bool(view.proposal.preview.recorded),
         )
+
+
+def _head_before(proposal: Proposal) -> SnapshotId | None:
+    return next((each.head for each in proposal.requirements if isinstance(each, HeadDescends)), None)
 
 
 def _planned_before(incident: Incident, at: datetime) -> SavepointPlanned | None:

@@ -3,7 +3,7 @@
 from datetime import date
 
 from bot.domain.clock_time import clock_time
-from bot.domain.doubt import standing
+from bot.domain.doubt import beside_trusted
 from bot.domain.entries import IncidentOpened
 from bot.domain.freezes import still_paused
 from bot.domain.ids import UserId, short
@@ -63,5 +63,5 @@ def _incident(incident: Incident) -> str:
     return (
         f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
         f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
-        f"Trusted: {short(incident.trusted)} ({standing(incident)}). Responder: {who}."
+        f"Trusted up to {short(incident.trusted)} ({beside_trusted(incident)}). Responder: {who}."
     )

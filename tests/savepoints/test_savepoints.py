@@ -19,7 +19,7 @@ from tests.tables import ORDERS
 def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) -> None:
     """Checkpoint, snapshot, tag, both code versions, reason and end; before the stop there is none."""
     world.plans(ANA)
-    before = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
+    before, head = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS)), world.scene.table.head
 
     world.takes_it()
     found = world.savepoints.catalogue(ORDERS)
@@ -29,6 +29,7 @@ def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) ->
     assert "No savepoint of the job that writes sales.orders was kept yet." in before
     assert counts == kept[0]
     assert f"Checkpoint 5 pairs with snapshot {world.scene.snapshot('a', 5)} (tag savepoint-5-" in told
+    assert f"Before the stop the table was at snapshot {head}." in told
     assert "code 1.4 for 1.5" in told
     assert "New pricing." in told
     assert kept[0].path in told

@@ -78,7 +78,7 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
     status, ledger, timeline = ana.asks("status"), ana.asks("ledger"), ana.asks("timeline")
 
     assert "wl-1 sales.orders (sev2)" in status
-    assert f"Trusted: …{good % 1_000_000:06d} (under review). Responder: @Ana Ribeiro." in status
+    assert f"Trusted up to …{good % 1_000_000:06d} (newer rows: under review). Responder: @Ana Ribeiro." in status
     assert "Propose what the diagnosis asks for" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]

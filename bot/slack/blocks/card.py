@@ -2,7 +2,7 @@
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
-from bot.domain.doubt import standing
+from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import still_paused
@@ -64,13 +64,11 @@ def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress 
 
 def _facts(incident: Incident) -> SectionBlock:
     responder = person(incident.responder) if incident.responder else "nobody yet"
-    status = standing(incident)
-    status = "newer rows: under review" if status == "under review" else status
     return SectionBlock(
         fields=[
             written(f"*Table*\n{code(incident.opened.table)}"),
             written(f"*Severity*\n{_SEVERITY[incident.severity]}"),
-            written(f"*Trusted up to*\n{short(incident.trusted)} ({status})"),
+            written(f"*Trusted up to*\n{short(incident.trusted)} ({beside_trusted(incident)})"),
             written(f"*Responder*\n{responder}"),
         ]
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 from slack_sdk.models.blocks import Block
 
 from bot.domain.clock_time import clock_time
-from bot.domain.doubt import standing
+from bot.domain.doubt import beside_trusted
 from bot.domain.entries import HandedOver, PromiseReminded
 from bot.domain.execution import UNDECIDED
 from bot.domain.handovers import Handover, handovers
@@ -31,7 +31,7 @@ def handover_message(
     assert isinstance(body, HandedOver)
     step = current_step(then)
     lines = [f"*Step:* {mrkdwn(step.title) if step is not None else 'the runbook is at its end'}"]
-    lines.append(f"*Trusted:* {short(then.trusted)}; the table is {standing(then)}")
+    lines.append(f"*Trusted up to:* {short(then.trusted)} ({beside_trusted(then)})")
     decisive = then.diagnosis.decisive if then.diagnosis is not None else None
     lines.append(f"*Diagnosis:* {mrkdwn(f'{decisive[0].code}: {decisive[1].headline}') if decisive else 'none yet'}")
     view = then.current_proposal

@@ -93,13 +93,14 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
 def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
     sign = "→" if counts else "•"
     pairs = "paired, until main left it, with" if has_left else "pairs with"
+    before = f" Before the stop the table was at snapshot {kept.before}." if kept.before is not None else ""
     after = f" for {kept.plan.code_after}" if kept.plan else ""
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
     told = f" Told: {', '.join(kept.plan.told) or 'nobody'}." if kept.plan else ""
     return (
         f"{sign} Checkpoint {kept.checkpoint} {pairs} snapshot {kept.snapshot} ({_tag(kept)}), code "
-        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}. {why}\n"
+        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{before} {why}\n"
         f"   May restore it: {restorers(kept.plan)}.{told}\n   {kept.path}"
     )
 
