@@ -147,7 +147,7 @@ class TestHeld:
 
         bot.services.holding.settle(incident.id)
 
-        ended = ana.sees("was not sent: nobody approved it")
+        ended = ana.sees("and what it says may not be so any more")
         ana.sees("does not wait any more")
         assert not bot.services.telling.owes_first_warning(bot.services.store.get(incident.id))
         assert dana.messages("revenue-analytics") == []
@@ -176,7 +176,7 @@ def test_notices_held_by_a_replica_that_is_gone_are_reminded_of_and_end(
 
     bot.services.duties.settle_all()
 
-    ana.sees("was not sent: nobody approved it")
+    ana.sees("was not sent. Nobody approved it")
     assert not bot.services.store.get(incident.id).held["seen"].is_waiting
 
 
