@@ -3,11 +3,13 @@ message."""
 
 from datetime import datetime, timedelta
 
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.looked import NotSeen
+from bot.domain.trust import TrustState
+from bot.domain.trust_claims import newest_claim
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import reading_of
 from bot.ports import Clock, Timers
@@ -32,7 +34,8 @@ _OVERDUE = timedelta(days=7)
 
 class LateReaders:
     """Whoever has a run that was seen late is corrected; as often as runs are found that they were not told, which is
-    at most once a look. Nothing but the correction is put on record."""
+    at most once a look. Nothing but the correction is put on record, and why it has to wait: nobody is asked to run
+    again on a table that another incident has put in doubt since."""
 
     def __init__(
         self, store: IncidentStore, observer: Observer, telling: Telling, background: Background, clock: Clock,
@@ -54,7 +57,8 @@ class LateReaders:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Look once, and correct what was told to those who are seen now. Raises CouldNotLook (also where only a part
-        could be seen: whoever was seen is corrected first), UnknownTable, Refused; it is looked again in an hour then.
+        could be seen: whoever was seen is corrected first), UnknownTable, Refused (also where somebody is to be
+        corrected and another incident has the table in doubt); it is looked again in an hour then.
         """
         self._in_vain[incident_id] = now = self._clock.now()
         self._look(self._store.get(incident_id))
@@ -75,6 +79,7 @@ class LateReaders:
             if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
         }
         if late:
+            self._refuse_in_doubt(incident)
             self._correct(incident, late)
         for looked in (reads, far):
             if isinstance(looked, NotSeen):
@@ -92,6 +97,16 @@ class LateReaders:
             by=WATERLINE,
             step=None,
             if_still=lambda now: late.items() <= {name: told.seq for name, told in runs_told(now).items()}.items(),
+        )
+
+    def _refuse_in_doubt(self, incident: Incident) -> None:
+        claim = newest_claim(tuple(each for each in self._store.all() if each.opened.table == incident.opened.table))
+        if claim is None or claim.incident.id == incident.id or claim.state is TrustState.TRUSTED:
+            return
+        raise Refused(
+            f"A run was seen late that has read wrong rows of {incident.opened.table}; its owner is not told yet.",
+            f"The correction asks to run again, and {claim.shown_id or 'another incident'} has the table in doubt.",
+            "It is sent when the table is trusted again.",
         )
 
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:

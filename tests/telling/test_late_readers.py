@@ -10,7 +10,7 @@ import pytest
 import spark_tasks
 from bot.bootstrap import CONTENT
 from bot.domain.entries import WaterlineMoved
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
@@ -152,6 +152,30 @@ def test_it_is_told_also_when_the_incident_is_closed(world: Cleared) -> None:
     world.late.settle(world.scene.id)
 
     assert world.told[-1].kind == "correction"
+
+
+def test_nobody_is_asked_to_run_again_on_a_table_that_is_in_doubt_again(world: Cleared) -> None:
+    """Another incident was opened on it since: the correction waits until that one has proven the table, and is then
+    of the first incident's rows alone."""
+    scene, first = world.scene, world.scene.id
+    scene.closes().opens()
+    second, scene.id = scene.id, first
+    world.reads(scene.commits[-1], "late")
+
+    for _ in range(2):
+        with pytest.raises(Refused, match=f"{second} has the table in doubt"):
+            world.late.settle(first)
+    assert [notice.kind for notice in world.told] == ["recovered"]
+    due = world.late._due(scene.incidents.get(first), False)
+    assert due is not None
+    assert due <= scene.clock.at + timedelta(hours=1)
+
+    moved = WaterlineMoved(snapshot=scene.orders.head, status="trusted")
+    scene.incidents.write(second, by=WATERLINE, decide=lambda _now: [moved])
+    world.late.settle(first)
+
+    assert [notice.kind for notice in world.told] == ["recovered", "correction"]
+    assert runs_of(world.told[-1]) == {"late"}
 
 
 def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) -> None:
