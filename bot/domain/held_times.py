@@ -6,8 +6,10 @@ from bot.domain.notice_fold import HeldView
 
 
 def expires_at(view: HeldView) -> datetime:
-    """From then on (inclusive) nobody can approve: what they say may not be so any more."""
-    return view.asked_at + view.held.policy.expires_after
+    """From then on (inclusive) nobody can approve: what they say may not be so any more. Where they promise a next
+    word, a third of the time to it is left at least: it would be due as soon as the promise is read."""
+    end = view.asked_at + view.held.policy.expires_after
+    return end if view.word_by is None else min(end, view.asked_at + (view.word_by - view.asked_at) * 2 / 3)
 
 
 def reminder_due_at(view: HeldView) -> datetime | None:

@@ -21,6 +21,8 @@ class HeldView:
     held: n.NoticesHeld
     asked_by: UserId
     asked_at: datetime
+    word_by: datetime | None = None
+    """The earliest next word that they promise; None: they promise none."""
     said_yes: list[UserId] = field(default_factory=list)
     decided: n.NoticesDecided | None = None
     decided_by: str | None = None
@@ -67,7 +69,13 @@ def _apply_held(
 ) -> None:
     match body:
         case n.NoticesHeld():
-            incident.held[body.name] = HeldView(name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at)
+            promised = [
+                each.data.next_word_at for each in incident.previews.get(body.name, ()) if each.data is not None
+            ]
+            word_by = min((at for at in promised if at is not None), default=None)
+            incident.held[body.name] = HeldView(
+                name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at, word_by=word_by
+            )
         case n.NoticesDecided():
             view = incident.held[body.name]
             if body.yes:

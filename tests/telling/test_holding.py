@@ -19,7 +19,7 @@ from bot.domain.entries import (
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.held_times import expires_at, next_due_at
 from bot.domain.ids import SnapshotId, UserId
-from bot.domain.notice import Notice
+from bot.domain.notice import Notice, NoticeData
 from bot.service.background import Background
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
@@ -118,6 +118,27 @@ def test_notices_that_waited_too_long_are_told_of_once_and_not_sent(scene: Scene
     with pytest.raises(Refused, match="waited too long"):
         holding.approve(scene.story.id, "seen", by=BEN)
     assert scene.story.incident.notices == {}
+
+
+def test_a_promise_that_has_nearly_passed_is_not_sent(scene: Scene) -> None:
+    """The next word is promised for half an hour later, and the policy would wait for five hours: twenty minutes are
+    what is left for a yes, or it would be read when the next word is due."""
+    asked = scene.story.now + timedelta(minutes=2)
+    data = NoticeData(stage="investigating", next_word_at=asked + timedelta(minutes=30))
+    notice = Notice(kind="update", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="x", data=data)
+    policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(hours=5))
+    scene.story.says(NoticesPreviewed(name="seen", notices=(notice,)))
+    scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
+    holding = Holding(IncidentStore(scene.story.journal, scene.clock), _Unreadable(), scene.clock)
+    assert asked + timedelta(minutes=20) == expires_at(scene.story.incident.held["seen"])
+
+    scene.clock.at = asked + timedelta(minutes=20)
+    with pytest.raises(Refused, match="waited too long"):
+        holding.approve(scene.story.id, "seen", by=BEN)
+
+    scene.clock.at -= timedelta(seconds=1)
+    holding.approve(scene.story.id, "seen", by=BEN)
+    assert len(scene.story.incident.notices) == 1
 
 
 def test_what_may_not_be_sent_any_more_waits_no_more(scene: Scene, holding: Holding) -> None:
