@@ -8,6 +8,7 @@ import structlog
 from bot.adapters.journal_sql.store import Store
 from bot.diagnosis._scan import ModeModule
 from bot.domain.ids import TableName
+from bot.service.alert_opening import AlertOpening
 from bot.service.alerts import AlertDesk
 from bot.service.hearing import Hearing
 from bot.service.services import Services
@@ -35,6 +36,11 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     alone = store.presence.alone_with
     followed = tuple(table for table in channels if settings.tables[table].watch)
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
+    if watch.alerts_open is not None:
+        severities, responder = watch.alerts_open.severities, watch.alerts_open.responder
+        then = services.duties.settle
+        opens = AlertOpening(services.opening, sightings, services.store, severities, responder, then)
+        made.after_each_look(opens.open_if_asked)
     desk = AlertDesk(sightings, services.observer.tables, made)
     hearing = Hearing(desk, sightings, services.store, services.clock, watch.listen_in)
     trust = TrustDesk(services.store, services.observer, services.clock, findings=findings_of(settings, store))

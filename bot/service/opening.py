@@ -75,11 +75,13 @@ class Opening:
         severity: Severity,
         channel: str,
         summary: str,
-        by: UserId,
+        by: str,
         since: SnapshotId | None = None,
         private: bool = False,
+        responder: UserId | None = None,
     ) -> IncidentId:
         """Open it; `since` (exclusive) overrides the proposed window. One open incident a table: another is Refused.
+        `responder`: who responds; None: whoever opens it.
 
         Whether the channel of a private one is private is looked at by who knows channels.
         """
@@ -108,7 +110,8 @@ class Opening:
         except Refused as later:
             first = self._store.open_on(table)
             raise already_open(first) if first is not None else later from later
-        self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by)])
+        assigned = ResponderAssigned(user=responder or UserId(by))
+        self._store.write(incident.id, by=by, decide=lambda _i: [assigned])
         return incident.id
 
     def _window(self, offer: Offer, since: SnapshotId | None) -> Window:

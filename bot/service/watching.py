@@ -58,11 +58,16 @@ class Watch:
         self._clock = clock
         self._alone_with = alone_with
         self.terms = terms
+        self._after_look: Callable[[TableName], object] = lambda _table: None
         self._followed = {table: _Followed() for table in tables}
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="watch")
         self._lock = threading.Lock()
         self._under_way: set[TableName] = set()
         self._look_again: Callable[[TableName], None] = lambda _table: None
+
+    def after_each_look(self, do: Callable[[TableName], object]) -> None:
+        """Call it after each look, by one replica at a time for each table. Before `start`."""
+        self._after_look = do
 
     def start(self, timers: Timers) -> None:
         """Look from now on. A look that hangs holds up no timer of others."""
@@ -112,6 +117,7 @@ class Watch:
                 self._put_beside(table, look)
             followed.looked_at = self._clock.now()
             self._sightings.settle(table)
+            self._after_look(table)
 
     def _guarded(self, table: TableName) -> None:
         try:

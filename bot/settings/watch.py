@@ -5,9 +5,24 @@ from datetime import timedelta
 from pydantic import Field, SecretStr
 
 from bot.domain.approval import People
+from bot.domain.ids import Severity, UserId
 from bot.domain.quiet import QuietHours
 from bot.domain.record import Record
 from bot.settings.secrets import Secrets
+
+
+class AlertsOpenSettings(Record):
+    """Alerts that open an incident by themselves."""
+
+    severities: tuple[Severity, ...] = Field(
+        default=("sev1",),
+        min_length=1,
+        description="Of which alerts: `sev1` is `critical` (or P1, or high urgency), `sev3` slight, `sev2` any other.",
+        examples=[["sev1", "sev2"]],
+    )
+    responder: UserId = Field(
+        description="Slack user id of who responds until somebody else takes over.", examples=["U0ANA00001"]
+    )
 
 
 class WatchSettings(Record):
@@ -25,6 +40,11 @@ class WatchSettings(Record):
         description="Slack channel ids in which what people and other bots write is read: a message that names a "
         "watched table, or its job, becomes a finding. Who mentions the bot is heard in every channel it is in.",
         examples=[["C0ALERTS01"]],
+    )
+    alerts_open: AlertsOpenSettings | None = Field(
+        default=None,
+        description="Which alerts of Alertmanager and PagerDuty open an incident by themselves, once each, while none "
+        "is open on a followed table; none: each offers a button. Consumers are warned of it as of any other incident.",
     )
     every: timedelta = Field(
         default=timedelta(seconds=30),

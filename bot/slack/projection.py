@@ -30,12 +30,11 @@ class Projection:
         self._lock = threading.Lock()
 
     def catch_up_all(self) -> None:
-        """What was journalled and not yet projected, of every incident: one that is closed too may have been written to
-        by a replica that has ended before it showed that. Cost: two small queries where there is nothing."""
+        """What was journalled and not yet projected, also of closed incidents: a replica may have ended before it
+        showed what it wrote. Cost: two small queries where there is nothing."""
         seen = self._cursor.all(_NAME)
-        for incident in self._store.all():
-            if incident.seq > seen.get(incident.id, 0):
-                self.catch_up(incident.id)
+        for incident in (each for each in self._store.all() if each.seq > seen.get(each.id, 0)):
+            self.catch_up(incident.id)
 
     def catch_up(self, incident_id: IncidentId) -> None:
         """Project every entry after the cursor."""

@@ -1,0 +1,144 @@
+"""Where the settings say so, a grave alert opens the incident itself: once, and not while people look already."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.lineage import AllLineage
+from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap import CONTENT
+from bot.domain.errors import CouldNotLook
+from bot.domain.ids import IncidentId, Severity, TableName, UserId
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
+from bot.domain.table import TableState
+from bot.domain.watch import Sign
+from bot.runbook.parse import read_all
+from bot.service.alert_opening import AlertOpening
+from bot.service.observing import Observer
+from bot.service.opening import Opening
+from bot.service.sightings import Sightings
+from tests.decisions import ANA
+from tests.slack.people import Responder, eventually
+from tests.tables import ORDERS
+from tests.watch.signs import sign
+from tests.watch.watching_bot import WatchingBot
+from tests.web.scene import Scene, _setup
+
+
+def alert(severity: Severity = "sev1", *, runbook: str = "failed-checkpoints", code: str = "alert") -> Sign:
+    """As another system tells it."""
+    told = {"source": "Alertmanager", "headline": "Checkpoints fail.", "name": "CheckpointsFail", "severity": severity}
+    return sign(code, "Alertmanager/1").model_copy(update=told | {"runbook": runbook})
+
+
+class Desk:
+    """The settings name sev1 and Ana."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        observer = Observer(scene.catalog, {ORDERS: _setup(ORDERS)}, {}, AllLineage([]), FolderOfTable())
+        self.sightings = Sightings(
+            scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"}
+        )
+        opening = Opening(scene.incidents, observer, read_all(CONTENT / "runbooks"))
+        self.begun: list[IncidentId] = []
+        then = self.begun.append
+        self.opens = AlertOpening(opening, self.sightings, scene.incidents, ["sev1"], UserId(ANA), then)
+
+    def looks(self, of: Sign | None = None, *, at: str = "09:00") -> tuple[Incident, ...]:
+        """It is told, and the watch has looked twice; every incident then."""
+        if of is not None:
+            self.scene.clock.at += timedelta(minutes=1)
+            self.sightings.see(ORDERS, of, occasion=at)
+        for _ in range(2):
+            self.sightings.settle(ORDERS)
+            self.opens.open_if_asked(ORDERS)
+        return self.scene.incidents.all()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A table and a record; nothing is open."""
+    scene = Scene(tmp_path)
+    yield Desk(scene)
+    scene.close()
+
+
+def test_it_opens_the_incident_once_in_the_name_of_who_responds(desk: Desk) -> None:
+    """With the alert's symptom and words; also after its end, while the alert goes on, and anew when it comes anew."""
+    [opened] = desk.looks(alert())
+    desk.scene.id = opened.id
+    desk.scene.closes()
+    [still_one] = desk.looks()
+    both = desk.looks(alert(), at="09:30")
+
+    assert (opened.opened_by, opened.responder, opened.severity) == (WATERLINE, ANA, "sev1")
+    assert (opened.opened.runbook.id, opened.opened.channel) == ("failed-checkpoints", "C0ORDERS01")
+    assert opened.opened.summary == "Opened by an alert of Alertmanager: Checkpoints fail."
+    assert not still_one.is_open
+    assert [each.id for each in both] == ["wl-1", "wl-2"] == desk.begun
+
+
+@pytest.mark.parametrize("of", [alert("sev2"), alert(code="message"), alert(code="F2")])
+def test_what_is_not_named_opens_nothing(desk: Desk, of: Sign) -> None:
+    """Other severities, what people write, and what the watch sees itself keep their button."""
+    assert desk.looks(of) == ()
+
+
+def test_what_is_muted_opens_nothing_until_it_is_told(desk: Desk) -> None:
+    """Nobody wants to hear of it."""
+    desk.sightings.mute(ORDERS, "CheckpointsFail", timedelta(hours=4), by=UserId(ANA))
+    muted = desk.looks(alert())
+    desk.scene.clock.at += timedelta(hours=5)
+
+    assert muted == ()
+    assert len(desk.looks()) == 1
+
+
+def test_an_alert_beside_an_open_incident_opens_no_other(desk: Desk) -> None:
+    """People look already; also when theirs has ended."""
+    desk.scene.opens()
+    desk.looks(alert())
+    desk.scene.closes()
+
+    assert len(desk.looks()) == 1
+
+
+@pytest.mark.parametrize("runbook", ["no-such-symptom", "planned-savepoint"])
+def test_a_label_that_names_no_symptom_opens_the_ordinary_one(desk: Desk, runbook: str) -> None:
+    """An alert is no planned work."""
+    [opened] = desk.looks(alert(runbook=runbook))
+
+    assert opened.opened.runbook.id == "job-restarted"
+
+
+def test_a_catalog_that_is_away_is_asked_again_at_the_next_look(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is lost by it, and the look goes on."""
+
+    def away(_table: TableName) -> TableState:
+        raise CouldNotLook("The catalog did not answer.", "The connection was refused.", "Look.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.scene.catalog, "load", away)
+        without = desk.looks(alert())
+
+    assert without == ()
+    assert len(desk.looks()) == 1
+
+
+def test_the_bot_opens_it_after_a_look_and_the_alert_shows_it(ana: Responder, bot: WatchingBot) -> None:
+    """The alert is told first, so whoever is to be notified is; then it leads to the incident."""
+    services = bot.services
+    then = services.duties.settle
+    opens = AlertOpening(services.opening, bot.sightings, services.store, ["sev1"], UserId(ana.id), then)
+    bot.watch.after_each_look(opens.open_if_asked)
+    bot.sightings.see(ORDERS, alert(), occasion="09:00")
+
+    bot.looks(2)
+
+    eventually(lambda: len(services.store.all()) == 1)
+    ana.sees("Incident wl-1 is open on this table")
+    ana.sees_on_card("under review")
