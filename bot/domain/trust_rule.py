@@ -35,7 +35,7 @@ def judge(
     doubts = (*unclear, *(_found(each, at) for each in findings))
     state = _state(seen, claim, doubts)
     snapshot, basis = _snapshot(seen, incidents, claim)
-    if findings and state is TrustState.UNKNOWN:
+    if findings and snapshot is not None and state is TrustState.UNKNOWN:
         snapshot, basis = _below(findings, seen, snapshot, basis)
     listed = seen.by_id.get(snapshot) if seen is not None and snapshot is not None else None
     is_certain = seen is not None and seen.lost_metadata is None and listed is not None
@@ -106,14 +106,14 @@ def _snapshot(
 
 
 def _below(
-    findings: Sequence[Sighted], table: TableState | None, snapshot: SnapshotId | None, basis: Basis
+    findings: Sequence[Sighted], table: TableState | None, snapshot: SnapshotId, basis: Basis
 ) -> tuple[SnapshotId | None, Basis]:
     """What is named while the watch's findings stand: nothing above any of them. A proof stands where it is not above;
     a head that nobody proved is not named where a finding does not tell how far down it goes."""
     chain = [each.snapshot_id for each in table.chain] if table is not None else []
     known = [each.sign.last_good for each in findings]
     good = [chain.index(each) for each in known if each is not None and each in chain]
-    is_proven = basis is Basis.VERIFIED and snapshot is not None
+    is_proven = basis is Basis.VERIFIED
     if is_proven and (not good or snapshot not in chain or chain.index(snapshot) >= max(good)):
         return snapshot, basis
     if len(good) < len(known) and not is_proven:

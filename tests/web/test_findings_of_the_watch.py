@@ -109,6 +109,17 @@ def test_a_finding_after_the_proof_is_a_new_doubt_and_what_was_proven_is_named(s
     assert found.why.startswith("The watch found F2 at ")
 
 
+def test_a_finding_does_not_name_what_record_and_table_disagree_about(scene: Scene) -> None:
+    """A mark that nobody here can explain leaves nothing to rely on, whatever the watch believes good."""
+    _finds(scene, last_good=scene.good)
+    scene.marks({"waterline.status": "trusted", "waterline.incident": "wl-7"}, tag=scene.good)
+
+    found = _trust(scene)
+
+    assert (TrustState.UNKNOWN, None, Basis.NONE) == (found.state, found.snapshot, found.basis)
+    assert found.why.startswith("It could not be told. The record knows no incident on this table")
+
+
 def test_the_gate_does_not_open_though_it_runs_beside_the_bot(scene: Scene) -> None:
     """`waterline trust` reads what the bot's watch has kept."""
     _finds(scene)
