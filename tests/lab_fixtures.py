@@ -3,27 +3,34 @@
 Use: `from tests.lab_fixtures import fresh_lab, lab_cluster` in a conftest, then `fresh_lab("v1")` in the test.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import pytest
 
-from bot.lab.lab import Lab, Sink
+from bot.lab.kind import Sink
+from bot.lab.lab import Lab
 
-FreshLab = Callable[[Sink], Lab]
+
+class FreshLab(Protocol):
+    """See `fresh_lab`."""
+
+    def __call__(self, sink: Sink, consumers: Sequence[str] = ()) -> Lab:
+        """`consumers`: who reads the table; each read takes seconds."""
 
 
 @pytest.fixture(scope="session")
 def lab_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshLab]:
     """Starts the lab at the first call; each later call gives it a new table and a new job (about 2 s)."""
-    with Lab(tmp_path_factory.mktemp("lab")) as lab:
+    with Lab(tmp_path_factory.mktemp("lab"), consumers=()) as lab:
         is_running = False
 
-        def begin(sink: Sink) -> Lab:
+        def begin(sink: Sink, consumers: Sequence[str] = ()) -> Lab:
             nonlocal is_running
             if is_running:
-                lab.reset(sink)
+                lab.reset(sink, consumers=consumers)
             else:
-                lab.start(sink)
+                lab.start(sink, consumers=consumers)
             is_running = True
             return lab
 

@@ -14,7 +14,8 @@ from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
 from bot.lab.home import Home
 from bot.lab.jars import Flink
-from bot.lab.lab import Format, Lab, Sink, proof, tell
+from bot.lab.kind import Format, Sink
+from bot.lab.lab import Lab, proof, tell
 from bot.lab.proof import Proof
 from bot.lab.stories import stories
 

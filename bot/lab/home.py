@@ -54,6 +54,8 @@ class LabState(BaseModel):
     """Of the table."""
     upsert: bool = False
     """Whether a row replaces the one with its key."""
+    consumers: tuple[str, ...] = ()
+    """Those that read the table."""
 
 
 class Home:
@@ -68,6 +70,21 @@ class Home:
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
+
+    @property
+    def warehouse(self) -> str:
+        """Where the table lies, as a URI."""
+        return (self / "warehouse").as_uri()
+
+    @property
+    def catalog_uri(self) -> str:
+        """For PyIceberg and SQLAlchemy."""
+        return f"sqlite:///{self.catalog_file}"
+
+    @property
+    def jdbc_uri(self) -> str:
+        """For Spark and Flink."""
+        return f"jdbc:sqlite:{self.catalog_file}?busy_timeout=10000"
 
     def prepare(self) -> None:
         """Makes the folder ready for a new lab; what an earlier lab left is deleted.

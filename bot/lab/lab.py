@@ -2,20 +2,20 @@
 
 import contextlib
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
-from bot.lab.dynamic_sink import GENERATOR, generator_jar
-from bot.lab.errors import LabError
+from bot.lab.dynamic_sink import generator_jar
 from bot.lab.flink_cluster import FlinkCluster
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
 from bot.lab.jars import Flink
+from bot.lab.kind import Format, Kind, Sink
 from bot.lab.machines import Machines
 from bot.lab.other_hands import OtherHands
 from bot.lab.process import Kept, resident_bytes
@@ -27,8 +27,6 @@ from bot.lab.waiting import until
 from bot.lab.wire import mend
 from bot.lab.world import Say, Told, World
 
-Sink = Literal["v1", "v2", "dynamic"]
-Format = Literal[2, 3]
 CHECKPOINT_EVERY = timedelta(milliseconds=1500)
 
 
@@ -48,16 +46,16 @@ class Lab:
         last_position: int = orders.LAST_POSITION,
         taskmanagers: int = 1,
         wired: bool = False,
+        consumers: Sequence[str] = tuple(QUERIES),
     ) -> None:
-        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`."""
+        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`. `consumers`: who
+        reads the table once at its beginning, and in stories; each read is a Spark of its own and takes seconds."""
         self.home = Home(home)
-        self._sink: Sink = sink
+        self._kind = Kind(sink=sink, consumers=tuple(consumers))
         self._flink: Flink = flink
         self._last_position = last_position
         self._taskmanagers = taskmanagers
         self._wired = wired
-        self._format: Format = 2
-        self._upsert = False
         self._checkpoint_every = checkpoint_every
         self._speak = say
         self._began = time.monotonic()
@@ -79,20 +77,26 @@ class Lab:
         """What `lab.json` says."""
         return self.home.state()
 
-    def start(self, sink: Sink | None = None, format_version: Format = 2, upsert: bool = False) -> LabState:
+    def start(
+        self,
+        sink: Sink | None = None,
+        format_version: Format = 2,
+        upsert: bool = False,
+        consumers: Sequence[str] | None = None,
+    ) -> LabState:
         """Starts everything in this home, makes the table and the job; returns after its first commit.
 
         Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up.
         """
-        self._choose(sink, format_version, upsert)
+        self._kind = self._kind.with_choice(sink, format_version, upsert, consumers)
         self.home.prepare()
         self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
-        more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._sink == "dynamic" else []
+        more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._kind.sink == "dynamic" else []
         self._cluster = FlinkCluster(
             self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, more
         )
         self._processes += self._cluster.processes
-        self._spark = SparkServer(self.home, orders.CATALOG, self._jdbc_uri, self._warehouse)
+        self._spark = SparkServer(self.home, orders.CATALOG, self.home.jdbc_uri, self.home.warehouse)
         self._processes.append(self._spark.process)
         with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
             self._await("the SQL gateway", gateway.is_ready)
@@ -102,13 +106,18 @@ class Lab:
         return self._begin()
 
     def reset(
-        self, sink: Sink | None = None, format_version: Format = 2, upsert: bool = False, forget: bool = False
+        self,
+        sink: Sink | None = None,
+        format_version: Format = 2,
+        upsert: bool = False,
+        forget: bool = False,
+        consumers: Sequence[str] | None = None,
     ) -> LabState:
         """Cancels all jobs, deletes table, checkpoints and lineage, and begins anew on the same cluster.
 
-        `forget`: with a new JobManager, so that Flink lists no job of before.
+        `forget`: with a new JobManager, so that Flink lists no job of before. `consumers`: others than before.
         """
-        self._choose(sink, format_version, upsert)
+        self._kind = self._kind.with_choice(sink, format_version, upsert, consumers)
         if self._readers is not None:
             self._readers.close()
         mend(self.home / "scratch")
@@ -151,18 +160,6 @@ class Lab:
             process.wait_for_end()
         self._processes.clear()
 
-    @property
-    def _warehouse(self) -> str:
-        return (self.home / "warehouse").as_uri()
-
-    @property
-    def _catalog_uri(self) -> str:
-        return f"sqlite:///{self.home.catalog_file}"
-
-    @property
-    def _jdbc_uri(self) -> str:
-        return f"jdbc:sqlite:{self.home.catalog_file}?busy_timeout=10000"
-
     def _say(self, text: str) -> None:
         self._speak(f"{time.monotonic() - self._began:5.1f} s  {text}")
 
@@ -173,33 +170,26 @@ class Lab:
 
         until(what, ready, 90, str(self.home / "logs"))
 
-    def _choose(self, sink: Sink | None, format_version: Format, upsert: bool) -> None:
-        self._sink = sink or self._sink
-        self._format = format_version
-        self._upsert = upsert
-        if self._sink == "dynamic" and upsert:
-            raise LabError(
-                "The lab has no dynamic sink for upserts.",
-                "Expected upsert with the sink v1 or v2: the dynamic sink's generator names no key.",
-                "Choose another sink, or append.",
-            )
-
     def _make_table(self, state: LabState) -> None:
         """PyIceberg makes the table; it does not write format 3 yet, so Spark raises the empty table to that."""
-        catalog = open_catalog(orders.CATALOG, self._catalog_uri, self._warehouse)
+        catalog = open_catalog(orders.CATALOG, self.home.catalog_uri, self.home.warehouse)
         with contextlib.closing(catalog):
-            orders.create_table(catalog, self._upsert)
-        if self._format > 2:
+            orders.create_table(catalog, self._kind.upsert)
+        if self._kind.format_version > 2:
             self._await("Spark", self._require_spark().is_ready)
-            raised = f"ALTER TABLE {{table}} SET TBLPROPERTIES ('format-version' = '{self._format}')"
+            raised = f"ALTER TABLE {{table}} SET TBLPROPERTIES ('format-version' = '{self._kind.format_version}')"
             OtherHands(self.home, state).sql(raised)
 
     def _begin(self) -> LabState:
-        """Makes the table, starts the job, lets the consumers read once, and waits until the job has committed."""
-        state = self._new_state()
+        """Makes the table, starts the job, lets its consumers read once, and waits until the job has committed."""
+        if self._cluster is None:
+            raise RuntimeError("start() comes first")
+        pids = {process.name: process.pid or 0 for process in self._processes}
+        spark = self._require_spark().remote
+        state = self._kind.state(self.home, self._flink, self._cluster, spark, self._last_position, pids)
         self.home.write_state(state)
         self._make_table(state)
-        self._readers = Readers(self.home, tuple(QUERIES))
+        self._readers = Readers(self.home, self._kind.consumers) if self._kind.consumers else None
         with World(self.home, self._say) as world:
             job = world.start_job()
             self._say(f"The job runs ({job[:8]}, {state.sink} sink)")
@@ -207,42 +197,6 @@ class Lab:
             world.await_commits(job, 1)
         self._say("The job has committed; Spark is ready")
         return state
-
-    def _new_state(self) -> LabState:
-        if self._cluster is None:
-            raise RuntimeError("start() comes first")
-        now = datetime.now(UTC)
-        first_event = orders.first_event_now(now)
-        generator = GENERATOR if self._sink == "dynamic" else None
-        statements = orders.start_statements(
-            self._jdbc_uri, self._warehouse, first_event, self._last_position, generator
-        )
-        return LabState(
-            home=self.home.folder,
-            sink=self._sink,
-            started_at=now,
-            catalog_name=orders.CATALOG,
-            catalog_uri=self._catalog_uri,
-            catalog_jdbc_uri=self._jdbc_uri,
-            warehouse=self._warehouse,
-            table=orders.TABLE,
-            flink_url=self._cluster.flink_url,
-            gateway_url=self._cluster.gateway_url,
-            spark_remote=self._require_spark().remote,
-            checkpoint_dir=self.home / "checkpoints",
-            savepoint_dir=self.home / "savepoints",
-            lineage_path=self.home.lineage_file,
-            job_name=orders.JOB_NAME,
-            code_version=orders.CODE_VERSION,
-            start_statements=statements,
-            session_properties=orders.session_properties(self._sink, orders.CODE_VERSION),
-            recovery_property=orders.RECOVERY_PROPERTY,
-            job_id_property=orders.JOB_ID_PROPERTY,
-            pids={process.name: process.pid or 0 for process in self._processes},
-            flink_version=self._flink,
-            format_version=self._format,
-            upsert=self._upsert,
-        )
 
     def _require_spark(self) -> SparkServer:
         if self._spark is None:

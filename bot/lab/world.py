@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 from pyiceberg.table import Table
 
-from bot.lab.consumers import QUERIES, Readers
+from bot.lab.consumers import Readers
 from bot.lab.errors import LabError
 from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat
 from bot.lab.home import Home
@@ -209,7 +209,7 @@ class World:
 
         def everyone() -> dict[str, Read] | None:
             reads = self.reads()
-            return reads if set(reads) >= set(QUERIES) else None
+            return reads if set(reads) >= set(self.state.consumers) else None
 
         reads = until("the consumers' reads", everyone, 240, str(self._home / "logs"))
         for read in reads.values():
@@ -220,8 +220,9 @@ class World:
         return latest_reads(self.state.lineage_path, [each.snapshot_id for each in self.table.snapshots()])
 
     def consume(self, *consumers: str) -> None:
-        """Lets consumers read the table as it is now, and notes which snapshot each has read."""
-        for read in Readers(self._home, consumers).wait():
+        """Lets consumers of this lab read the table as it is now, and notes which snapshot each has read."""
+        present = tuple(name for name in consumers if name in self.state.consumers)
+        for read in Readers(self._home, present).wait() if present else ():
             self._note_read(read.consumer, read.snapshot_id, "after")
 
     def _note_read(self, consumer: str, snapshot_id: int, when: str) -> None:

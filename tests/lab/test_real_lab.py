@@ -88,7 +88,7 @@ def test_restored_from_an_older_savepoint_the_v2_sink_shows_duplicates(fresh_lab
 
 def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab: FreshLab) -> None:
     """revenue_daily has read duplicates; fraud_features has not run since before the fault."""
-    lab = fresh_lab("v2")
+    lab = fresh_lab("v2", consumers=("revenue_daily", "fraud_features"))
 
     told = lab.tell("restored-from-older-savepoint")
 

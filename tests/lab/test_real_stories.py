@@ -20,7 +20,7 @@ def quiet(_: str) -> None:
 @pytest.fixture
 def old_flink(tmp_path: Path) -> Iterator[Lab]:
     """A lab of its own with Flink 1.20."""
-    with Lab(tmp_path / "lab", "v2", quiet, flink="1.20") as lab:
+    with Lab(tmp_path / "lab", "v2", quiet, flink="1.20", consumers=()) as lab:
         lab.start()
         yield lab
 

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from bot.lab.jars import Flink
-from bot.lab.lab import Format, Sink
+from bot.lab.kind import Format, Sink
 
 
 class Run(BaseModel):

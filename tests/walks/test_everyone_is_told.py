@@ -71,7 +71,7 @@ def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_o
 ) -> None:
     """The same words in room, mail and webhook: which run read what, where to read meanwhile, and from where again."""
     monkeypatch.setenv("WATERLINE_WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
-    lab = fresh_lab("v2")
+    lab = fresh_lab("v2", consumers=("revenue_daily", "fraud_features"))
     lab.tell(STORY)
     with World(lab.home, lambda _: None) as people:
         theirs = people.reads()["revenue_daily"]

@@ -77,7 +77,7 @@ def healthy(lab: Lab, folder: Path, span: timedelta, say: Callable[[str], None])
 
 def main(minutes: float) -> None:
     """All of it on one cluster, V2 sink."""
-    with TemporaryDirectory() as here, Lab(Path(here) / "lab", say=lambda _said: None) as lab:
+    with TemporaryDirectory() as here, Lab(Path(here) / "lab", say=lambda _said: None, consumers=()) as lab:
         lab.start()
         found = healthy(lab, Path(here) / "healthy", timedelta(minutes=minutes), _say)
         _say(f"healthy for {minutes:g} minutes: {len(found)} findings {_told(found)}")
