@@ -4,6 +4,7 @@ Both the evidence before an approval and the replay after it read through here, 
 """
 
 import importlib
+from datetime import datetime
 from functools import reduce
 from operator import and_
 
@@ -11,13 +12,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import StructType
 
+from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
-from bot.domain.replay import ReplayRange, ReplayRecipe
+from bot.domain.replay import PartitionBound, ReplayRange, ReplayRecipe
 from bot.domain.table import TableState
 from spark_tasks._data_files import comparable
 from spark_tasks._reading import column, rows_at
+from spark_tasks._words import at as at_micros
+
+_CANNOT = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+"""What a declared function raises for a kind of bounds that it was not written for."""
 
 
 class Named(Record):
@@ -27,6 +33,16 @@ class Named(Record):
     position: str | None
     position_partition: str | None
     event_time: str | None
+
+
+def named_by(contract: TableContract) -> Named:
+    """The columns that the contract names."""
+    return Named(
+        key=contract.key,
+        position=contract.position,
+        position_partition=contract.position_partition,
+        event_time=contract.event_time,
+    )
 
 
 def rows_given(
@@ -39,6 +55,13 @@ def rows_given(
     if lacking:
         raise _unfit(recipe, f"columns {', '.join(field.name for field in schema.fields)}", f"no {', '.join(lacking)}")
     rows = made.select(*(column(field.name).cast(field.dataType).alias(field.name) for field in schema.fields))
+    return rows_within(spark, rows, bounds, named)
+
+
+def rows_within(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
+    """Shape: as `rows`, which have the table's columns; those that lie within the bounds."""
+    if bounds.partitions:
+        return _within_partitions(rows, bounds.partitions)
     return _within_positions(spark, rows, bounds, named) if bounds.positions else _within_times(rows, bounds, named)
 
 
@@ -47,9 +70,14 @@ def rows_absent(spark: SparkSession, table: TableState, at: SnapshotId, named: N
 
     Cost: the key columns of the table's files.
     """
-    live = rows_at(spark, table, at).select(*(column(key).alias(f"live_{n}") for n, key in enumerate(named.key)))
+    return without_keys_of(given, rows_at(spark, table, at), named)
+
+
+def without_keys_of(rows: DataFrame, others: DataFrame, named: Named) -> DataFrame:
+    """Shape: as `rows`; those whose key none of `others` has. Null is a value like any other."""
+    keys = others.select(*(column(key).alias(f"live_{n}") for n, key in enumerate(named.key)))
     same = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(named.key)]
-    return given.join(live, on=reduce(and_, same), how="left_anti")
+    return rows.join(keys, on=reduce(and_, same), how="left_anti")
 
 
 def summed(rows: DataFrame) -> tuple[int, str]:
@@ -62,6 +90,16 @@ def summed(rows: DataFrame) -> tuple[int, str]:
     ).first()
     assert total is not None
     return int(total["rows"]), f"{total['rows']}-{total['xor'] or 0}-{total['sum'] or 0}"
+
+
+def event_span(rows: DataFrame, named: Named) -> tuple[datetime | None, datetime | None]:
+    """(first event, last event) of these rows; None without any. Reads now."""
+    if named.event_time is None:
+        return None, None
+    micros = F.unix_micros(column(named.event_time).cast("timestamp"))
+    edges = rows.agg(F.min(micros).alias("low"), F.max(micros).alias("high")).first()
+    assert edges is not None
+    return (None, None) if edges["low"] is None else (at_micros(edges["low"]), at_micros(edges["high"]))
 
 
 def _hashed(name: str, value: Column) -> tuple[Column, Column]:
@@ -79,7 +117,10 @@ def _made(spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange) -> Dat
         function = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         raise _unfit(recipe, "a module that can be imported", str(error)) from error
-    made = function(spark, bounds) if callable(function) else None
+    try:
+        made = function(spark, bounds) if callable(function) else None
+    except _CANNOT as error:
+        raise _unfit(recipe, "a function that takes these bounds", f"{type(error).__name__}: {error}") from error
     if not isinstance(made, DataFrame):
         raise _unfit(recipe, "a function that returns a DataFrame of Spark Connect", type(made or function).__name__)
     return made
@@ -103,6 +144,16 @@ def _within_times(rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFra
     assert named.event_time is not None
     at = column(named.event_time)
     return rows.where((at >= F.lit(bounds.event_from)) & (at < F.lit(bounds.event_until)))
+
+
+def _within_partitions(rows: DataFrame, partitions: tuple[PartitionBound, ...]) -> DataFrame:
+    for each in partitions:
+        value = column(each.column)
+        if each.equals is not None:
+            rows = rows.where(value == F.lit(each.equals).cast(rows.schema[each.column].dataType))
+        else:
+            rows = rows.where((value >= F.lit(each.time_from)) & (value < F.lit(each.time_until)))
+    return rows
 
 
 def _unfit(recipe: ReplayRecipe, expected: str, found: str) -> EvidenceFailed:

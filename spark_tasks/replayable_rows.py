@@ -10,7 +10,7 @@ from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from spark_tasks._data_files import whole_schema
 from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at
-from spark_tasks._replay import Named, rows_absent, rows_given, summed
+from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
 from spark_tasks._source_edges import edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted, shown, without_key
@@ -123,7 +123,7 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
 def _told(
     spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe, bounds: ReplayRange, lost: int | None
 ) -> Answer:
-    named = named_by(ask)
+    named = named_by(ask.contract)
     table = ask.observation.table
     given = rows_given(spark, recipe, bounds, named, whole_schema(spark, table)).persist()
     try:
@@ -132,8 +132,7 @@ def _told(
         total = given.agg(F.count("*").alias("rows"), keys, *places).first()
         absent = rows_absent(spark, table, reach.until, named, given)
         rows, digest = summed(absent)
-        edges = _edges(named)
-        span = absent.agg(*edges).first() if edges and rows else None
+        since, until = event_span(absent, named)
         assert total is not None
     finally:
         given.unpersist()
@@ -146,8 +145,8 @@ def _told(
         absent=rows,
         elsewhere=found - rows if lost is not None else 0,
         not_given=max(0, lost - min(found, int(total["places"]))) if lost is not None else None,
-        event_from=at(span["low"]) if span is not None and span["low"] is not None else None,
-        event_until=at(span["high"]) if span is not None and span["high"] is not None else None,
+        event_from=since,
+        event_until=until,
         digest=digest,
     )
     return Answer(
@@ -165,12 +164,6 @@ def _told(
     )
 
 
-def named_by(ask: Ask) -> Named:
-    """The columns that the contract names."""
-    of = ask.contract
-    return Named(key=of.key, position=of.position, position_partition=of.position_partition, event_time=of.event_time)
-
-
 def _of_every_partition(bounds: ReplayRange, named: Named) -> bool:
     """Where partitions are hidden, the source gives rows of the others as well; those live already."""
     return named.position_partition is not None and any(each.partition is None for each in bounds.positions)
@@ -179,13 +172,6 @@ def _of_every_partition(bounds: ReplayRange, named: Named) -> bool:
 def _place(named: Named) -> list[Column]:
     columns = (named.position_partition, named.position)
     return [column(each) for each in columns if each is not None]
-
-
-def _edges(named: Named) -> list[Column]:
-    if named.event_time is None:
-        return []
-    micros = F.unix_micros(column(named.event_time).cast("timestamp"))
-    return [F.min(micros).alias("low"), F.max(micros).alias("high")]
 
 
 def _row(ask: Ask, each: PositionRange) -> tuple[str, ...]:

@@ -12,12 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bot.adapters.spark_catalog import SparkCatalogSettings
 from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.errors import CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
 from bot.domain.ids import short
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from bot.ports import RowReplay
 from spark_tasks._data_files import whole_schema
 from spark_tasks._replay import Named, rows_absent, rows_given, summed
+from spark_tasks._source_survey import survey
 
 _LENGTH = 300
 _SPARK_SAYS_ITSELF = "engine-name"
@@ -32,6 +36,22 @@ class SparkReplays:
     def __init__(self, connection: SparkConnection, catalog: SparkCatalogSettings) -> None:
         self._connection = connection
         self._catalog = catalog
+
+    def survey(
+        self, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange, contract: TableContract, copies: CopyRule
+    ) -> SourceSurvey:
+        """See the port."""
+        assert table.head is not None
+        try:
+            return survey(self._connection.session(), table, table.head, recipe, bounds, contract, copies)
+        except EvidenceFailed as error:
+            raise CouldNotLook(error.happened, error.found, error.remedy) from error
+        except TROUBLE as error:
+            raise CouldNotLook(
+                "What a replay would write is not known: Spark could not read the source or the table.",
+                f"Expected rows from {recipe.source}; found: {_first(error)}",
+                "See that Spark reaches both, then propose again.",
+            ) from error
 
     def write(self, table: TableState, change: RowReplay) -> None:
         """See the port."""

@@ -22,6 +22,7 @@ from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
+from bot.domain.typed_proposal import typed_proposal
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
@@ -52,13 +53,25 @@ def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> N
 def propose(
     incident: IncidentArgument,
     action: Annotated[str, typer.Argument(help="The action, for example rewind_table_and_job.")],
+    bounds: Annotated[
+        list[str] | None,
+        typer.Argument(help="Of replay_rows: positions=1200..1500 and the like, as docs/replay.md tells."),
+    ] = None,
     keep: Annotated[str, typer.Option(help="Of two runs that write: the first digits of the one that stays.")] = "",
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Propose an action for what was diagnosed."""
     with _built(config) as (settings, built):
-        by = _who(settings)
-        built.services.proposals.propose(IncidentId(incident), action, step=None, by=by, keeps=keep.lower())
+        by, typed = _who(settings), typed_proposal(" ".join((action, *(bounds or ()))))
+        built.services.proposals.propose(
+            IncidentId(incident),
+            action,
+            step=None,
+            by=by,
+            reason=typed.reason,
+            keeps=keep.lower() or typed.keeps,
+            bounds=typed.bounds,
+        )
         _print(_newest(built, incident))
 
 

@@ -12,8 +12,10 @@ from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
-from bot.domain.replay import ReplayRecipe
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.savepoint_entries import SavepointPlanned
+
+MovesWaterline = Literal["trusted", "under-review", "no"]
 
 
 class Action(Record):
@@ -38,8 +40,11 @@ class Action(Record):
     """Whether people may ask for it though no diagnosis does."""
     keeps_a_run: bool = False
     """Whether people may say which run it keeps: `keep=RUN`."""
-    moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
-    """What a passed proof says of the table: trusted at the new head, under review again, or nothing."""
+    takes_bounds: bool = False
+    """Whether people say within which bounds it acts: `positions=1200..1500`."""
+    moves_waterline: MovesWaterline = "trusted"
+    """What a passed proof says of the table, of a repair once it is published: trusted at the new head, under review
+    again, or nothing."""
 
 
 class StoodStill(Record):
@@ -66,6 +71,10 @@ class Past(Record):
 
 def _nobody_looks(*_asked: object) -> FileSurvey:
     raise CouldNotLook("Nobody looked at the table's files.", "", "Propose it in an incident of a watched table.")
+
+
+def _nobody_asks(*_asked: object) -> SourceSurvey:
+    raise CouldNotLook("Nobody asked the source.", "", "Propose it in an incident of a watched table.")
 
 
 def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:
@@ -111,3 +120,7 @@ class Plan(Record):
     """Names of those that the freeze of maintenance pauses."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""
+    bounds: Mapping[str, str] = {}
+    """As whoever asks has typed them, name by name: `positions` -> `1200..1500`."""
+    source: Callable[[ReplayRecipe, ReplayRange], SourceSurvey] = _nobody_asks
+    """What a replay within these bounds would meet at the table's head. Raises CouldNotLook."""

@@ -8,6 +8,12 @@ from pydantic import Field, model_validator
 from bot.domain.record import Record, Utc
 
 
+def _is_nothing(value: object) -> bool:
+    """Of fields that older versions did not know: left out where they say nothing, so that the digest of a proposal
+    that was approved before them stays what it was."""
+    return not value
+
+
 class ReplayRecipe(Record):
     """How the rows of a table are made once more from its source. Exactly one of `sql` and `function` is named."""
 
@@ -59,14 +65,63 @@ class PositionRange(Record):
     """None: of every source partition."""
 
 
+class PartitionBound(Record):
+    """One value of one partition field, as a condition on the column that the field is made of: `equals`, or else a
+    half-open range of its times."""
+
+    field: str
+    """The field's own name: `event_day`."""
+    value: str
+    """As engines show it: `2026-11-03`."""
+    column: str
+    equals: str | None = None
+    time_from: Utc | None = None
+    """Inclusive."""
+    time_until: Utc | None = None
+    """Exclusive."""
+
+
 class ReplayRange(Record):
-    """Which rows of the source are meant: a row is, if any of `positions` names it; without any, by its event time."""
+    """Which rows of the source are meant: those in all of `partitions`; else those that any of `positions` names; else,
+    by their event time."""
 
     positions: tuple[PositionRange, ...] = ()
     event_from: Utc | None = None
     """Inclusive."""
     event_until: Utc | None = None
     """Exclusive."""
+    partitions: tuple[PartitionBound, ...] = Field(default=(), exclude_if=_is_nothing)
+
+
+class SourceSurvey(Record):
+    """What the declared source has within bounds, beside what the table has of it; nothing was written. Everything
+    below `given` is counted only where that is not more than the recipe's `most_rows`."""
+
+    given: int
+    """Rows that the source gives within the bounds; one more than `most_rows` where there are more."""
+    places: int = 0
+    """Source positions among them; 0 where the contract names none."""
+    first: int | None = None
+    """Of these positions the lowest."""
+    last: int | None = None
+    """The highest."""
+    repeated: int = 0
+    """Rows above one per key among them."""
+    differing: int = 0
+    """Rows whose key lives, within the bounds or elsewhere, with other values."""
+    differing_keys: tuple[tuple[str, ...], ...] = ()
+    """Keys of the first few of these, values in the order of the contract's key."""
+    absent: int = 0
+    """Rows whose key does not live: what a replay would write."""
+    unsettled: int = 0
+    """Of these, rows that the job may still bring: they do not lie below what the table has."""
+    not_given: int = 0
+    """Live rows within the bounds whose key the source does not give."""
+    event_from: Utc | None = None
+    """Of the absent rows; None without any, or where the contract names no event time."""
+    event_until: Utc | None = None
+    digest: str = ""
+    """Over every column of the absent rows, in no order."""
 
 
 class Replay(Record):
@@ -81,3 +136,6 @@ class Replay(Record):
     event_time: str | None
     rows: int
     digest: str
+    event_from: Utc | None = Field(default=None, exclude_if=_is_nothing)
+    """Of these rows; None where it is not known, as in records of older versions."""
+    event_until: Utc | None = Field(default=None, exclude_if=_is_nothing)

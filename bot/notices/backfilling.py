@@ -1,5 +1,7 @@
 """Which rows are going to be written again, and how far that has come, out of the incident. Pure."""
 
+from datetime import datetime
+
 from bot.domain.effects import PublishBranch, ReplayRows
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import BackfillFinding, ReplayableFinding
@@ -33,12 +35,11 @@ def _replay(incident: Incident) -> Backfill | None:
         effect = next((each for each in view.proposal.effects if isinstance(each, ReplayRows)), None)
         if effect is None:
             continue
-        looked = _looked_at(incident, effect)
-        bounds = effect.replay.bounds
+        since, until = _times(incident, effect)
         progress, waiting = _published(incident, view, effect.branch)
         return Backfill(
-            since=looked.event_from if looked else bounds.event_from,
-            until=looked.event_until if looked else bounds.event_until,
+            since=since,
+            until=until,
             rows=effect.replay.rows,
             after_checkpoint=None,
             progress=progress,
@@ -47,10 +48,16 @@ def _replay(incident: Incident) -> Backfill | None:
     return None
 
 
-def _looked_at(incident: Incident, effect: ReplayRows) -> ReplayableFinding | None:
-    """The very rows that the proposal is about, by their digest."""
+def _times(incident: Incident, effect: ReplayRows) -> tuple[datetime | None, datetime | None]:
+    """Of the very rows that the proposal is about; where an older version made it, by their digest in the evidence."""
+    replay = effect.replay
+    if replay.event_from is not None:
+        return replay.event_from, replay.event_until
     findings = (run.evidence.finding for run in incident.runs.values() if run.evidence is not None)
-    return next((f for f in findings if isinstance(f, ReplayableFinding) and f.digest == effect.replay.digest), None)
+    for found in findings:
+        if isinstance(found, ReplayableFinding) and found.digest == replay.digest:
+            return found.event_from, found.event_until
+    return replay.bounds.event_from, replay.bounds.event_until
 
 
 def _published(

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, MovedFiles, RowsOfFile
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
-from bot.domain.replay import Replay
+from bot.domain.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 
 
@@ -73,7 +75,13 @@ class RowReplay(Record):
 
 
 class SourceReplays(Protocol):
-    """Writes rows of a declared replay."""
+    """Reads the source of a declared replay, and writes its rows."""
+
+    def survey(
+        self, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange, contract: TableContract, copies: CopyRule
+    ) -> SourceSurvey:
+        """What the source has within the bounds, beside what the table has of it at its head, which it has. Raises
+        CouldNotLook. Cost: the source within the bounds, up to the recipe's `most_rows`; the table's columns."""
 
     def write(self, table: TableState, change: RowReplay) -> None:
         """Write the rows whose key does not live on the branch, in one commit; at most once a call.

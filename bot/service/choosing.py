@@ -53,6 +53,16 @@ def may_keep(module: ActionModule, run: str) -> None:
         )
 
 
+def may_bound(module: ActionModule, bounds: Mapping[str, str]) -> None:
+    """Raises Refused where bounds are named to an action that takes none."""
+    if bounds and not module.action.takes_bounds:
+        raise Refused(
+            f"“{module.action.title}” takes no bounds.",
+            f"Expected none; found {', '.join(f'{name}=' for name in bounds)}.",
+            "Leave them out, or propose replay_rows.",
+        )
+
+
 def action_of(remedy: Remedy) -> str:
     """The name that an action for this remedy has."""
     return remedy.value.replace("-", "_")

@@ -19,14 +19,17 @@ from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.savepoint_told import plan_with_told
 from bot.domain.setup import TableSetup
+from bot.domain.table import TableState
 from bot.ports import Clock
 from bot.service.choosing import (
     UNDO,
     action_meant,
+    may_bound,
     may_keep,
     newest_that_did_anything,
     past_of,
@@ -78,12 +81,16 @@ class Proposals:
         reason: str = "",
         undoes: ProposalId | None = None,
         keeps: str = "",
+        bounds: Mapping[str, str] | None = None,
     ) -> ProposalId:
         """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
-        proposed, the step is done with that. `keeps`: the first digits of the run that is to stay. Raises Refused (with
-        what is missing), Superseded, CouldNotLook; what they say shows no value of a hidden column."""
+        proposed, the step is done with that. `keeps`: the first digits of the run that is to stay; `bounds`: within
+        which a replay stays, as they were typed. Raises Refused (with what is missing), Superseded, CouldNotLook; what
+        they say shows no value of a hidden column."""
         try:
-            return self._propose(incident_id, action, step=step, by=by, reason=reason, undoes=undoes, keeps=keeps)
+            return self._propose(
+                incident_id, action, step=step, by=by, reason=reason, undoes=undoes, keeps=keeps, bounds=bounds or {}
+            )
         except WaterlineError as error:
             setup = self._observer.tables.get(self._store.get(incident_id).opened.table)
             if setup is not None:
@@ -100,12 +107,14 @@ class Proposals:
         reason: str,
         undoes: ProposalId | None,
         keeps: str,
+        bounds: Mapping[str, str],
     ) -> ProposalId:
         incident = self._store.get(incident_id)
         must_be_free(incident)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
             may_keep(module, keeps)
+            may_bound(module, bounds)
             incident = self._looked(incident, module)
         except Refused as error:
             self._not_possible(incident_id, step, error)
@@ -136,6 +145,8 @@ class Proposals:
             planned=plan_with_told(incident),
             keeps=keeps,
             replay=setup.replay,
+            bounds=bounds,
+            source=partial(self._source, setup, observation.table),
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
             uid_suffixes=uid_suffixes(self._store.all()),
@@ -167,6 +178,9 @@ class Proposals:
         told = (contract.position, contract.event_time)
         columns = [name for name in told if name is not None and not contract.hides(name)]
         return self._observer.catalog.survey_files(setup.name, "main", add=add, remove=remove, columns=columns)
+
+    def _source(self, setup: TableSetup, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange) -> SourceSurvey:
+        return self._observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
 
     def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
         """The walk goes on to what people do by hand, with the reason."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from bot.actions._effects import checks, kind_of
 from bot.actions._effects.start_job import commits_after
 from bot.actions._scan import ActionModule
+from bot.domain.action import MovesWaterline
+from bot.domain.effects import PublishBranch
 from bot.domain.entries import Body, Check, Verified
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence, Verdict
@@ -75,11 +77,21 @@ class Verifier:
             checks=tuple(found),
             evidence=tuple(proof.id for proof in proofs),
             head=seen.head if head is None else head,
-            moves_waterline=action.moves_waterline if branch is None else "no",
+            moves_waterline=self._moves_waterline(incident, view),
             branch=branch,
         )
         self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
         return verified
+
+    def _moves_waterline(self, incident: Incident, view: ProposalView) -> MovesWaterline:
+        """What its proof says of the table. Of a rehearsal, nothing; of a repair that is published, what the action
+        that made it says: one which proves no more than its bounds does not make the table trusted."""
+        if view.proposal.rehearses_on is not None:
+            return "no"
+        published = {effect.branch for effect in view.proposal.effects if isinstance(effect, PublishBranch)}
+        made = [each for each in incident.proposals.values() if each.proposal.rehearses_on in published]
+        action = self._actions.get((made[-1] if made else view).proposal.action)
+        return action.action.moves_waterline if action is not None else "no"
 
     def _once(self, incident: Incident, verified: Verified) -> list[Body]:
         known = incident.proposals[verified.proposal].verified

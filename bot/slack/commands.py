@@ -1,6 +1,5 @@
 """`/waterline` and its subcommands; the help text is made from this table."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from bot.domain.named_people import mentioned
 from bot.domain.privacy import already_open
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
+from bot.domain.typed_proposal import typed_proposal
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import savepoint_form
 from bot.slack.closings import closed
@@ -24,7 +24,6 @@ from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
 from bot.slack.watch_commands import MORE
 
-_KEPT = re.compile(r"\s*keep=([0-9a-fA-F]{4,32})(?=\s|$)")
 _TIMELINE_SHOWN = 25
 
 
@@ -131,15 +130,15 @@ class Commands:
 
     def _propose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        action, _, rest = command.rest.partition(" ")
-        kept = _KEPT.match(rest)
+        typed = typed_proposal(command.rest)
         self._services.proposals.propose(
             incident.id,
-            action or ASKED_FOR,
+            typed.action or ASKED_FOR,
             step=None,
             by=command.user,
-            reason=rest[kept.end() :].strip() if kept else rest.strip(),
-            keeps=kept[1].lower() if kept else "",
+            reason=typed.reason,
+            keeps=typed.keeps,
+            bounds=typed.bounds,
         )
         return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
 
@@ -189,8 +188,9 @@ VERBS: dict[str, Verb] = {
     "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
     "propose": Verb(
-        "propose [ACTION] [keep=RUN]",
-        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays",
+        "propose [ACTION] [keep=RUN] [BOUNDS]",
+        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays, of a replay, "
+        "within which bounds",
         Commands._propose,
     ),
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),

@@ -23,6 +23,7 @@ NOT_DESTRUCTIVE = {
     "recover_leaked_manifests": ON_A_BRANCH,
     "remove_orphan_files": "files are moved aside with their list, and the undo moves them back",
     "repair_unreadable_files": "what it drops was lost on storage before; the references stay under the tag",
+    "replay_rows": ON_A_BRANCH,
     "replay_source_range": ON_A_BRANCH,
     "restart_from_stop_savepoint": A_RUN,
     "restart_with_new_job_id": A_RUN,

@@ -26,6 +26,7 @@ from bot.domain.ids import EvidenceId, ProposalId, SnapshotId, UserId
 from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
+from bot.domain.typed_proposal import typed_proposal
 from bot.evidence import Collector, find_tasks
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
@@ -132,10 +133,15 @@ class RepairScene:
     def _write(self, *bodies: Body) -> None:
         self.store.write(self.incident, by=WATERLINE, decide=lambda _i: list(bodies))
 
-    def proposes(self, action: str) -> ProposalView:
-        """Ana proposes it."""
-        made = self.services.proposals.propose(self.incident, action, step=None, by=ANA)
+    def proposes(self, action: str, typed: str = "") -> ProposalView:
+        """Ana proposes it, with what she typed behind its name."""
+        bounds = typed_proposal(f"{action} {typed}").bounds
+        made = self.services.proposals.propose(self.incident, action, step=None, by=ANA, bounds=bounds)
         return self.view(made)
+
+    def undoes(self) -> ProposalView:
+        """Ana proposes to undo what was done last."""
+        return self.view(self.services.proposals.undo(self.incident, None, "", by=ANA))
 
     def carries_out(self, view: ProposalView) -> ProposalView:
         """Ben approves what is shown, and executes it to its end."""

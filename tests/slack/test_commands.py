@@ -118,6 +118,15 @@ def test_a_note_and_an_assignment_are_in_the_record(collected: SeenMessage, ana:
     assert "<!channel>" not in "".join(str(m.shown) for m in ana.messages(ONCALL))
 
 
+def test_bounds_of_a_replay_are_typed_behind_the_action(collected: SeenMessage, ana: Responder) -> None:
+    """They reach the action, which says what it lacks; one that takes none says so."""
+    refused = ana.asks("propose take_savepoint positions=1..9 for the upgrade")
+    bounded = ana.asks("propose replay_rows positions=1..9 the rollback was a mistake")
+
+    assert "“Take the savepoint” takes no bounds. Expected none; found positions=." in refused
+    assert "no replay is declared for it" in bounded
+
+
 def test_closing_needs_a_reason_and_no_undecided_proposal(
     collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
 ) -> None:

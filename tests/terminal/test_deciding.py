@@ -122,6 +122,13 @@ def test_what_is_approved_is_named_by_its_digest(terminal: Terminal, typed: str)
     assert "You were shown another content than what is proposed." in refused
 
 
+def test_bounds_of_a_replay_are_typed_as_in_slack(terminal: Terminal) -> None:
+    """Word by word behind the action."""
+    refused = told(terminal.types("propose", "wl-1", "replay_rows", "positions=1..2", "positions=3..4"))
+
+    assert "`positions=` is named twice. Expected one; found 1..2 and 3..4." in refused
+
+
 def test_nobody_approves_what_cannot_be_looked_at(terminal: Terminal) -> None:
     """The world is looked at for a yes from a terminal, too: this host's catalog does not have the table."""
     digest = next(iter(terminal.incident.proposals.values())).proposal.digest

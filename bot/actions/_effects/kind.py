@@ -7,9 +7,10 @@ from typing import Generic, Literal, TypeVar
 
 from bot.actions._requirements import World
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CommitRefused
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import JobId, SnapshotId, TableName
 from bot.domain.record import Record
+from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
 from bot.domain.table import TableState
 from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog, TableFiles
@@ -35,6 +36,14 @@ class Looked(Record):
 
 class NoReplays:
     """Where nobody has said how Spark writes: refuses, and says so."""
+
+    def survey(self, table: TableState, *_asked: object) -> SourceSurvey:
+        """See the port."""
+        raise CouldNotLook(
+            f"The source of {table.name} was not asked: this process has no way to replay.",
+            "Expected Spark and a declared replay; it was started without them.",
+            "Declare `replay` for the table, restart Waterline, and propose again.",
+        )
 
     def write(self, table: TableState, change: RowReplay) -> None:  # noqa: ARG002 - it writes nothing
         """See the port."""

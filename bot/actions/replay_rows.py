@@ -1,0 +1,147 @@
+"""Make rows once more from their source within bounds that people name: positions, event times or partitions.
+
+Idempotent by key: only a row whose key does not live is written. What is there already stays, equal or not.
+"""
+
+from bot.actions._draft import job_and_head
+from bot.actions._rehearsing import rehearsal_of
+from bot.actions._replaying import IF_OTHERS, declared_replay, keys_must_come_once, replayed, span, too_many, within
+from bot.domain.action import Action, Plan
+from bot.domain.contract import TableContract
+from bot.domain.errors import Refused
+from bot.domain.proposal import Proposal
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.replay_bounds import bounds_of
+from bot.domain.sentences import counted
+
+ACTION = Action(
+    name="replay_rows",
+    title="Replay rows within bounds",
+    promise="What the source has within the bounds is in the table, each key once; every other row stays as it is.",
+    needs=(),
+    proofs=(("duplicate_rows", "No row is there twice"),),
+    on_request=True,
+    takes_bounds=True,
+    moves_waterline="no",
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """A rehearsal with the rows that the table lacks within `plan.bounds`. Raises Refused with the reason,
+    CouldNotLook."""
+    recipe = declared_replay(plan)
+    contract, table = plan.case.contract, plan.case.observation.table
+    _must_have_a_key(contract)
+    bounds = bounds_of(plan.bounds, contract, table)
+    _must_not_be_too_wide(bounds, recipe)
+    job_and_head(plan, ACTION)
+    found = plan.source(recipe, bounds)
+    _must_be_whole(found, bounds, recipe)
+    keys_must_come_once(found)
+    _must_be_settled(found, contract)
+    if not found.absent:
+        raise Refused(
+            f"There is nothing to write: every row that the source has in {within(bounds, contract)} is there.",
+            f"Expected a key that does not live; of {_compared(found)}.{_differing(found, contract)}",
+            "Choose other bounds, or look at the other evidence.",
+        )
+    key = " and ".join(contract.key)
+    return rehearsal_of(
+        plan,
+        ACTION,
+        replayed(plan, recipe, bounds, found),
+        title=f"{ACTION.title}: {counted(found.absent, 'row')}",
+        sentences=(
+            f"Make {within(bounds, contract)} once more from the source ({recipe.source}), and write "
+            f"{counted(found.absent, 'row')} there.{span(found, contract)}",
+            f"Within these bounds the source has {_compared(found)}.",
+            *((_differing(found, contract).strip(),) if found.differing else ()),
+            *_not_given(found),
+            f"A row whose {key} lives already, within the bounds or elsewhere, is left as it is; no other row is "
+            "touched.",
+            "What is missing outside the bounds stays missing, so the waterline stays where it is, also when this is "
+            "published. Propose trust_present_state when nothing is missing any more.",
+            IF_OTHERS,
+        ),
+        proof="no row is there twice",
+    )
+
+
+def _must_have_a_key(contract: TableContract) -> None:
+    if not contract.key:
+        raise Refused(
+            "The rows cannot be replayed: the table's contract names no key.",
+            "Expected `key`, the columns by which a row that is there already is known; found none.",
+            "Name it in the table's contract, restart Waterline, and propose again.",
+        )
+
+
+def _must_not_be_too_wide(bounds: ReplayRange, recipe: ReplayRecipe) -> None:
+    wide = sum(each.last - each.first + 1 for each in bounds.positions)
+    if wide > recipe.most_rows:
+        raise too_many(counted(wide, "position"), recipe)
+
+
+def _must_be_whole(found: SourceSurvey, bounds: ReplayRange, recipe: ReplayRecipe) -> None:
+    """A part would leave a hole that looks mended."""
+    if found.given > recipe.most_rows:
+        raise too_many(f"the source has more than {recipe.most_rows:,} within these bounds", recipe)
+    wide = sum(each.last - each.first + 1 for each in bounds.positions)
+    if found.given and found.places >= wide:
+        return
+    gives = f"{counted(found.places, 'position')} of {wide:,}" if wide else "no row"
+    span = f", the lowest {found.first}, the highest {found.last}" if found.places else ""
+    raise Refused(
+        "The source does not hold what these bounds ask for.",
+        f"Expected all of it from {recipe.source}; it gives {gives}{span if wide else ''}.",
+        "Choose bounds that it holds; or ask its owners for an archive, and declare that as the replay.",
+    )
+
+
+def _must_be_settled(found: SourceSurvey, contract: TableContract) -> None:
+    if not found.unsettled:
+        return
+    if contract.position is not None:
+        expected = "positions below the newest that the table has of their source partition"
+    elif contract.event_time is not None:
+        expected = "events that are older than the table's newest by `settled_after` of the declared replay"
+    else:
+        expected = "a `position` or an `event_time` in the contract, by which that is told"
+    raise Refused(
+        f"The job may still bring {counted(found.unsettled, 'row')} of these by itself; they would be there twice.",
+        f"Expected {expected}.",
+        "End the bounds earlier, or wait until the job has gone on, and propose again.",
+    )
+
+
+def _compared(found: SourceSurvey) -> str:
+    same = found.given - found.absent - found.differing
+    return (
+        f"{counted(found.given, 'row')}: {same:,} there already and equal, {found.differing:,} there and different, "
+        f"{found.absent:,} to write"
+    )
+
+
+def _differing(found: SourceSurvey, contract: TableContract) -> str:
+    """Which rows are left although the source has other values, a sentence that begins with a blank."""
+    if not found.differing:
+        return ""
+    told = "; ".join(
+        ", ".join(f"{name} {value}" for name, value in zip(contract.key, key, strict=True))
+        for key in found.differing_keys
+    )
+    more = found.differing - len(found.differing_keys)
+    return (
+        f" Not overwritten, though the table has other values than the source: {told}"
+        f"{f' and {more:,} more' if more > 0 else ''}. Which are right is for people."
+    )
+
+
+def _not_given(found: SourceSurvey) -> tuple[str, ...]:
+    if not found.not_given:
+        return ()
+    lives, stays = ("lives", "it stays") if found.not_given == 1 else ("live", "they stay")
+    return (
+        f"{counted(found.not_given, 'row')} {lives} within the bounds that the source does not give; {stays}. See that "
+        "it still reaches back to where the bounds begin.",
+    )

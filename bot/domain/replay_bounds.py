@@ -1,0 +1,102 @@
+"""Bounds of a replay as people type them: `positions=1200..1500 partition=0`, `from=… until=…`, `partition=DAY=VALUE`.
+
+They become values that are compared with columns, never words of a query.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from bot.domain.contract import TableContract
+from bot.domain.errors import Refused
+from bot.domain.partition_bounds import partition_bounds
+from bot.domain.replay import PositionRange, ReplayRange
+from bot.domain.table import TableState
+
+NAMES = ("positions", "partition", "from", "until")
+_POSITIONS = re.compile(r"(\d{1,18})(?:\.\.(\d{1,18}))?")
+_HOW = (
+    "Name one kind of bounds: `positions=1200..1500` (with `partition=0` where the source has partitions), "
+    "`from=2026-11-03T12:00Z until=2026-11-03T13:00Z`, or `partition=event_day=2026-11-03`."
+)
+
+
+def bounds_of(typed: Mapping[str, str], contract: TableContract, table: TableState) -> ReplayRange:
+    """What is meant. Raises Refused where it is not one kind of bounds, is empty, or names what the contract or the
+    table does not have or hides."""
+    kinds = {"positions": "positions" in typed, "times": bool({"from", "until"} & typed.keys())}
+    if kinds["positions"] and not kinds["times"]:
+        return _positions(typed["positions"], typed.get("partition"), contract)
+    if kinds["times"] and not kinds["positions"] and "partition" not in typed:
+        return _times(typed.get("from", ""), typed.get("until", ""), contract)
+    if not any(kinds.values()) and "partition" in typed:
+        return ReplayRange(partitions=partition_bounds(typed["partition"], contract, table))
+    found = " ".join(f"{name}=" for name in typed) or "none"
+    raise Refused("Which rows are to be replayed is not clear.", f"Expected one kind of bounds; found {found}.", _HOW)
+
+
+def _positions(typed: str, partition: str | None, contract: TableContract) -> ReplayRange:
+    _must_be_named("position", contract.position, contract)
+    if (contract.position_partition is None) != (partition is None):
+        of = contract.position_partition
+        raise Refused(
+            "Of which source partition these positions are is not clear." if of else "The source has no partitions.",
+            f"Expected `partition=` with a value of {of}; found none."
+            if of
+            else "Expected no `partition=` beside `positions=`: the contract names no column for it.",
+            "Each partition counts by itself: name one, `positions=1200..1500 partition=0`." if of else "Leave it out.",
+        )
+    if partition is not None:
+        _must_be_named("position_partition", contract.position_partition, contract)
+    found = _POSITIONS.fullmatch(typed)
+    if found is None:
+        raise Refused(
+            f"“{typed}” is no range of positions.",
+            "Expected whole numbers, both inclusive.",
+            "Write them as `positions=1200..1500`.",
+        )
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise _is_empty(f"positions {first} to {last}", "the first position first")
+    return ReplayRange(positions=(PositionRange(first=first, last=last, partition=partition),))
+
+
+def _times(since: str, until: str, contract: TableContract) -> ReplayRange:
+    _must_be_named("event_time", contract.event_time, contract)
+    first, end = _moment("from", since), _moment("until", until)
+    if end <= first:
+        raise _is_empty(f"from {since} until before {until}", "`until` after `from`")
+    return ReplayRange(event_from=first, event_until=end)
+
+
+def _moment(name: str, typed: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(typed)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise Refused(
+            f"{name}={typed} is no moment in UTC." if typed else f"The range of times has no `{name}=`.",
+            "Expected both bounds, each with its zone.",
+            "Write them as `from=2026-11-03T12:00Z until=2026-11-03T13:00Z`; `until` is exclusive.",
+        )
+    return moment.astimezone(UTC)
+
+
+def _must_be_named(what: str, column: str | None, contract: TableContract) -> None:
+    if column is None:
+        raise Refused(
+            f"A replay cannot be bounded so: the table's contract names no `{what}`.",
+            f"Expected the column for it as `{what}`; found none.",
+            "Name it in the table's contract, or choose another kind of bounds.",
+        )
+    if contract.hides(column):
+        raise Refused(
+            f"A replay cannot be bounded by {column}: its values are never shown.",
+            "Expected bounds that an approver can read.",
+            "Choose another kind of bounds.",
+        )
+
+
+def _is_empty(found: str, expected: str) -> Refused:
+    return Refused("These bounds hold nothing.", f"Expected {expected}; found {found}.", "Correct them, propose again.")
