@@ -25,15 +25,15 @@ def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighte
     """The urgent ones of the watch itself that last and that no incident took over, the first first.
 
     `incidents`: those of this table. A mute changes nothing here: it says that nobody wants to hear of it, not that it
-    is not so. What a planned stop looks like is none while planned work is open. What others told (alerts, messages)
-    is theirs, and counts only once the watch sees it, or an incident is opened.
+    is not so. A silence is none: what the table holds is right though nobody writes on, and its age is told by its
+    freshness. What others told (alerts, messages) is theirs, and counts only once the watch sees it, or an incident is
+    opened.
     """
-    is_planned = any(incident.is_open and incident.opened.runbook.is_planned for incident in incidents)
     return tuple(
         sighted
         for sighted in memory.lasting
         if sighted.sign.is_urgent
         and sighted.sign.is_of_watch
-        and not (is_planned and sighted.sign.code in SILENT)
+        and sighted.sign.code not in SILENT
         and taken_over_by(sighted, incidents) is None
     )

@@ -30,8 +30,7 @@ class Projection:
         self._lock = threading.Lock()
 
     def catch_up_all(self) -> None:
-        """What was journalled and not yet projected, also of closed incidents: a replica may have ended before it
-        showed what it wrote. Cost: two small queries where there is nothing."""
+        """What is not yet projected, also of closed incidents: a replica may have ended before. Two small queries."""
         seen = self._cursor.all(_NAME)
         for incident in (each for each in self._store.all() if each.seq > seen.get(each.id, 0)):
             self.catch_up(incident.id)
@@ -247,5 +246,5 @@ def notice_post(incident_id: IncidentId, key: str) -> str:
 
 
 def card_key(incident_id: IncidentId) -> str:
-    """Key of the incident's card."""
+    """Of the incident's card."""
     return f"{incident_id}/card"
