@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.ids import ProposalId, SnapshotId, UserId
 from bot.domain.record import Record, Utc
 
@@ -25,8 +27,9 @@ class SavepointPlanned(Record):
     """It is kept, and is the authoritative one, until then."""
     keeps: str = ""
     """How long the contract keeps snapshots, a sentence; empty where a version wrote it that did not ask."""
-    over_by: Utc | None = None
-    """When the work is expected to be over; None where nobody said so."""
+    over_by: Utc | None = Field(default=None, exclude_if=lambda moment: moment is None)
+    """When the work is expected to be over; None where nobody said so. Left out then: the digest of a proposal that an
+    older version made stays what it was."""
 
 
 class RestoreExplained(Record):
