@@ -1,6 +1,7 @@
 """What a receiver of a webhook answers at once, in the body of its response. Nothing of a call for help is lost."""
 
 import json
+import re
 from typing import Final
 
 import httpx
@@ -13,6 +14,7 @@ _MOST_BYTES = 64 * 1024
 _MOST_TEXT = 1000
 """Characters of its words; the rest is cut, visibly."""
 _QUOTED = 200
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _KNOWN: Final[TypeAdapter[Answer]] = TypeAdapter(Answer)
 
 
@@ -50,10 +52,11 @@ def said_in(response: httpx.Response) -> Said:
 
 
 def _text(value: JsonValue) -> str:
-    """Words; what is not text is shown as JSON."""
+    """Words; what is not text is shown as JSON. JSON can name half a character, which no record can hold: it is shown
+    as one that cannot be read."""
     if value is None:
         return ""
-    return value.strip() if isinstance(value, str) else json.dumps(value)
+    return _HALF.sub("\N{REPLACEMENT CHARACTER}", value).strip() if isinstance(value, str) else json.dumps(value)
 
 
 def _cut(text: str, most: int) -> str:
