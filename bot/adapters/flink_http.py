@@ -15,6 +15,8 @@ from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Water
 
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 """After these the request surely never left."""
+LATER = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.TOO_MANY_REQUESTS})
+"""A token that is being replaced, a server with too much to do: the same change may be taken in a moment."""
 _AGAIN = frozenset({502, 503, 504})
 """A proxy or a JobManager that is just starting."""
 
@@ -115,6 +117,13 @@ class FlinkHttp:
         """The same of what is to change something: asking again would change nothing."""
         told = self.refused(asked, answer)
         return CommitRefused(told.happened, told.found, told.remedy)
+
+    def not_taken(self, asked: str, answer: httpx.Response) -> WaterlineError:
+        """What an error in answer to a change means: CommitRefused, where it is a definite no; CouldNotLook, where it
+        was surely not done and may be taken later; OutcomeUnknown, where it may be done all the same (408, 5xx)."""
+        if answer.is_server_error or answer.status_code == httpx.codes.REQUEST_TIMEOUT:
+            return self.unknown(asked, f"HTTP {answer.status_code}: {reason(answer.content)}")
+        return self.refused(asked, answer) if answer.status_code in LATER else self.said_no(asked, answer)
 
     def unknown(self, doing: str, found: str) -> OutcomeUnknown:
         """The request may or may not have had its effect."""

@@ -7,12 +7,10 @@ import httpx
 import stamina
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.flink_http import NOT_SENT
+from bot.adapters.flink_http import LATER, NOT_SENT
 from bot.adapters.flink_operator_login import Login
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 
-_LATER = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.TOO_MANY_REQUESTS})
-"""A token that is being replaced, a server with too much to do: the same change may be taken in a moment."""
 _WHOLE_OBJECT = 'Invalid value: "{'
 _WRITER = "waterline"
 """Under this name Kubernetes remembers which fields are ours."""
@@ -82,7 +80,7 @@ class KubernetesResource:
             raise self._unknown(doing, f"HTTP {answer.status_code}: {_reason(answer.content)}")
         if not answer.is_success:
             told = self._refused("change", answer)
-            raise told if answer.status_code in _LATER else CommitRefused(told.happened, told.found, told.remedy)
+            raise told if answer.status_code in LATER else CommitRefused(told.happened, told.found, told.remedy)
         return answer.content
 
     def _headers(self) -> dict[str, str]:

@@ -1,16 +1,19 @@
 """Starts a SQL job through Flink's SQL gateway: one session, its statements, the last one is the INSERT."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, accept_or_raise
+from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, is_started
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 
+_WRONG = re.compile(r"org\.apache\.(flink\.table\.api\.(Validation|SqlParser)Exception|flink\.sql\.parser\.|calcite\.)")
+"""Deepest causes of a statement that is wrong in itself; any other, such as a catalog that is away, may mend."""
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -67,7 +70,10 @@ class SqlGatewayStart:
             "table.dml-sync": "false",
         }
         suffix = self._uid_suffix if uid_suffix is None else uid_suffix
-        opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
+        try:
+            opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
+        except (CouldNotLook, OutcomeUnknown) as error:
+            raise _nothing_submitted(error, "no session was opened") from error
         session = f"/v1/sessions/{opened.handle}"
         doing = f"the start of run {short_job(job_id)}"
         try:
@@ -81,29 +87,35 @@ class SqlGatewayStart:
         try:
             asked = self._send(f"{session}/statements", {"statement": statement}, _Operation)
             operation = f"{session}/operations/{asked.handle}"
-            self._await(operation, statement)
+            ended = self._await(operation, statement)
             answer = self._http.send("GET", f"{operation}/result/0?rowFormat=JSON", None, doing)
         except (CouldNotLook, OutcomeUnknown) as error:
             if not submits:
-                raise _nothing_submitted(error) from error
+                raise _nothing_submitted(error, "a statement before its INSERT failed") from error
             raise self._http.unknown(doing, f"{error.happened} {error.found}") from error
-        if not answer.is_success:
-            if submits:
-                accept_or_raise(self._http, answer, doing)
-            else:
-                raise self._http.said_no(f"the statement {_shown(statement)}", answer)
-
-    def _await(self, operation: str, statement: str) -> None:
-        """Until the statement has ended, well or badly: its result then says which."""
-
-        def has_ended() -> bool | None:
-            body = self._http.get(f"{operation}/status")
-            if body is None or self._read(_Status, body, "the status").status in {"FINISHED", "ERROR", "CANCELED"}:
-                return True
-            return None
-
-        if polled(has_ended, self._limit_s, self._poll_s):
+        if answer.is_success:
             return
+        if not submits:
+            is_wrong = ended == "ERROR" and _WRONG.match(reason(answer.content))
+            no = self._http.said_no if is_wrong else self._http.refused
+            raise no(f"the statement {_shown(statement)}", answer)
+        if not is_started(self._http, answer, doing):
+            if ended == "ERROR":
+                raise self._http.said_no(doing, answer)
+            raise self._http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
+
+    def _await(self, operation: str, statement: str) -> str:
+        """Until the statement has ended, well or badly: its result then says which. Returns its status; `LOST` where
+        the gateway does not know it any more."""
+
+        def ended() -> str | None:
+            body = self._http.get(f"{operation}/status")
+            status = "LOST" if body is None else self._read(_Status, body, "the status").status
+            return status if status in {"FINISHED", "ERROR", "CANCELED", "LOST"} else None
+
+        status = polled(ended, self._limit_s, self._poll_s)
+        if status is not None:
+            return status
         raise OutcomeUnknown(
             f"The statement {_shown(statement)} has not ended.",
             f"Expected its end within {self._limit_s:g} s; it still runs on the gateway at {self._http.url}.",
@@ -113,7 +125,7 @@ class SqlGatewayStart:
     def _send(self, path: str, body: dict[str, object], kind: type[B]) -> B:
         answer = self._http.send("POST", path, body, "a statement")
         if not answer.is_success:
-            raise self._http.said_no(f"POST {path.rsplit('/', 1)[-1]}", answer)
+            raise self._http.not_taken(f"POST {path.rsplit('/', 1)[-1]}", answer)
         return self._read(kind, answer.content, path)
 
     def _read(self, kind: type[B], body: bytes, asked: str) -> B:
@@ -130,10 +142,10 @@ class SqlGatewayStart:
             return
 
 
-def _nothing_submitted(error: CouldNotLook | OutcomeUnknown) -> CouldNotLook:
+def _nothing_submitted(error: CouldNotLook | OutcomeUnknown, failed: str) -> CouldNotLook:
     """A failure before the last statement, whatever it was, started no job."""
     return CouldNotLook(
-        "The job was not started: a statement before its INSERT failed.",
+        f"The job was not started: {failed}.",
         f"{error.happened} {error.found}",
         "Mend the cause, then execute again; nothing was submitted.",
     )

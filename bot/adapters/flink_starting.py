@@ -95,18 +95,16 @@ class JarStart:
         body = {key: value for key, value in asked.items() if value is not None}
         doing = f"the start of run {short_job(job_id)}"
         answer = self._http.send("POST", f"/jars/{self._jar_id}/run", body, doing)
-        if not answer.is_success:
-            accept_or_raise(self._http, answer, doing)
+        if not answer.is_success and not is_started(self._http, answer, doing):
+            raise self._http.not_taken(doing, answer)
 
 
-def accept_or_raise(http: FlinkHttp, answer: httpx.Response, doing: str) -> None:
-    """Passes if the refusal says that the run exists.
-
-    Raises OutcomeUnknown when the submission timed out inside Flink, else CommitRefused.
-    """
+def is_started(http: FlinkHttp, answer: httpx.Response, doing: str) -> bool:
+    """Whether this refusal says that the run exists. Raises OutcomeUnknown when the submission timed out inside
+    Flink."""
     said = trace_of(answer.content)
     if any(word in said for word in DUPLICATE):
-        return
+        return True
     if waited_in_vain(said):
         raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
-    raise http.said_no(doing, answer)
+    return False

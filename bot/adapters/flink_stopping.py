@@ -7,7 +7,7 @@ import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
-from bot.adapters.flink_http import FlinkHttp, reason
+from bot.adapters.flink_http import LATER, FlinkHttp, reason
 from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
 from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
@@ -100,6 +100,8 @@ class Stop:
         said = reason(answer.content)
         if waited_in_vain(trace_of(answer.content)):
             raise self._http.unknown(self._doing, f"HTTP {answer.status_code}: {said}")
+        if answer.status_code in LATER | {httpx.codes.REQUEST_TIMEOUT}:
+            raise self._http.not_taken(self._doing, answer)
         return self._by_cancel(f"Flink refused a savepoint: {said}", may_cancel=not self._needs_state)
 
     def _followed(self, trigger: str) -> Stopped:
@@ -140,7 +142,7 @@ class Stop:
         if answer.status_code == httpx.codes.REQUEST_TIMEOUT or waited_in_vain(said):
             return self._http.unknown(self._doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
         if answer.is_client_error:
-            return self._http.said_no(self._doing, answer)
+            return self._http.not_taken(self._doing, answer)
         return self._http.refused(self._doing, answer)
 
     def _goes_on(self, because: str) -> CommitRefused:

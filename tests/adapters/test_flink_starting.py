@@ -138,7 +138,7 @@ def test_a_failure_before_the_insert_started_nothing(wire: Wire, by_gateway: Fli
     wire.says(DETAIL, UNKNOWN)
     fails(wire, "o1", "Caused by: java.net.ConnectException: catalog down")
 
-    with pytest.raises(CommitRefused, match="catalog down"):
+    with pytest.raises(CouldNotLook, match="catalog down"):
         by_gateway.start(JOB, PATH, RUN_21)
 
     assert [content["statement"] for path, content in wire.sent("POST") if path.endswith("statements")] == [CREATE]
