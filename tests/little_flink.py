@@ -127,6 +127,8 @@ class LittleFlink:
 
     saves: str | None = None
     """Why no savepoint can be taken."""
+    still_asked: str | None = None
+    """By what a run that goes on may come to be stopped yet, a sentence."""
 
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
         """See the port; a cancel keeps nothing here."""
@@ -146,6 +148,10 @@ class LittleFlink:
         self._note(f"stop {job_id}")
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
+
+    def still_asked_to_stop(self, job_id: JobId) -> str | None:
+        """See the port: as the test has set it."""
+        return self.still_asked
 
     def forgets(self, job_id: JobId) -> JobRun:
         """The JobManager came back without high availability: it knows nothing of the run, which is as it was here."""

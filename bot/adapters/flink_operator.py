@@ -98,6 +98,13 @@ class FlinkOperator:
             savepoint=savepoint,
         )
 
+    def still_asked_to_stop(self, job_id: JobId) -> str | None:
+        """See the port: the operator comes back to what is asked for until it is so, or is asked for no more."""
+        seen = self._resource.read()
+        if seen.job.state != "suspended" or seen.status.job.job_id not in {None, job_id}:
+            return None
+        return f"It is still asked to be suspended, which the operator may do yet: {self._resource.told(seen)}."
+
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
         """See the port: that the resource can be read. Raises CouldNotLook."""
         self._resource.read()

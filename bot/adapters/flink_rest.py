@@ -72,6 +72,10 @@ class FlinkRest:
         state = self._await_end(job_id)
         return stopped.model_copy(update={"sentence": f"{stopped.sentence} It is {state}."})
 
+    def still_asked_to_stop(self, job_id: JobId) -> str | None:  # noqa: ARG002 - a stop is one request
+        """See the port: nothing keeps a request for another time."""
+        return None
+
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
         """See the port."""
         if self._starter is None:

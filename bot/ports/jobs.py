@@ -39,6 +39,10 @@ class FlinkJobs(Protocol):
         not stopped), OutcomeUnknown.
         """
 
+    def still_asked_to_stop(self, job_id: JobId) -> str | None:
+        """By what run `job_id`, which goes on, may yet come to be stopped without being asked again, a sentence; None
+        where nothing is known of that. Raises CouldNotLook."""
+
     def obstacle(self, job: str) -> str | None:
         """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
         anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""

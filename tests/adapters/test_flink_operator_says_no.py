@@ -136,3 +136,22 @@ def test_another_uid_of_the_sink_is_a_no(wire: Wire, operator: FlinkOperator) ->
         operator.start(JOB, PATH, OURS, uid_suffix="wl-1-p001")
 
     assert wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "run", "is_asked"),
+    [("suspended", RUN_21, True), ("suspended", None, True), ("suspended", OURS, False), ("running", RUN_21, False)],
+    ids=["it is", "the operator names no run", "another run is", "it is not"],
+)
+def test_a_run_may_be_stopped_yet_while_it_is_asked_to_be_suspended(
+    wire: Wire, operator: FlinkOperator, asked: str, run: str | None, is_asked: bool
+) -> None:
+    """The operator comes back to it, after an hour as well."""
+    seen = resource()
+    seen["spec"]["job"]["state"], seen["status"]["jobStatus"]["jobId"] = asked, run
+    wire.says(f"GET {RESOURCE}", seen)
+
+    told = operator.still_asked_to_stop(RUN_21)
+
+    assert (told is not None) is is_asked
+    assert told is None or "the operator may do yet: FlinkDeployment streaming/orders STABLE, job RUNNING" in told

@@ -28,10 +28,14 @@ class StoppingJob(Kind[StopJob]):
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
     def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
-        """By the run's state, as the cluster tells it, else as the history server remembers it."""
+        """By the run's state, as the cluster tells it, else as the history server remembers it. One that goes on was
+        not stopped only if nobody may stop it yet by what was asked for."""
         ports, short = hands.jobs[effect.job], short_job(effect.job_id)
         run = ports.flink.run(effect.job_id)
         if run is not None:
+            asked = None if run.is_terminal else ports.flink.still_asked_to_stop(effect.job_id)
+            if asked is not None:
+                return Looked(happened="unknown", sentence=f"Run {short} is {run.state}. {asked}")
             return Looked(happened="yes" if run.is_terminal else "no", sentence=f"Run {short} is {run.state}.")
         past = ports.history.past_run(effect.job_id) if ports.history is not None else None
         if past is not None and past.is_terminal:
