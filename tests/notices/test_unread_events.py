@@ -37,7 +37,7 @@ def far(unread: str | None = None) -> Seen[FarRead]:
 def test_a_reader_that_was_not_seen_is_asked_to_check(
     story: Story, templates: Mapping[str, NoticeTemplate], reads: Seen[ReadRun], through: Seen[FarRead]
 ) -> None:
-    """With how much could not be read; the record says the same of others."""
+    """How much could not be read is on record, for responders: it is nothing to consumers."""
     story.opens().answers().draws_the_ledger().diagnoses().proposes().approves().rewinds().verifies()
     table = table_rewound()
 
@@ -48,7 +48,8 @@ def test_a_reader_that_was_not_seen_is_asked_to_check(
 
     text = render(templates["recovered"], facts)
     assert facts.rerun.needed is None
-    assert f"{UNREAD}." in text
+    assert "Please check: we could not see whether revenue_daily read" in text
+    assert UNREAD not in text
     assert "need not do anything" not in text
     assert why_unknown(affected_commits(story.incident, table), reads, through) == f"Lineage: {UNREAD}"
 

@@ -83,7 +83,7 @@ def test_evidence_on_a_table_that_cannot_be_read_fails_and_can_be_run_again(ana:
 
 @pytest.mark.parametrize("line", ["{not json\n", '{"eventTime": "yesterday"}\n'])
 def test_a_malformed_lineage_file_is_could_not_look(ana: Responder, dana: Responder, bot: LittleBot, line: str) -> None:
-    """A consumer is told that it is not known whether it read, never that it did not."""
+    """A consumer is told that it is not known whether it read, never that it did not; why is for responders."""
     bot.lineage.write_text(line)
     ana.opens_form()
     ana.submits()
@@ -92,8 +92,9 @@ def test_a_malformed_lineage_file_is_could_not_look(ana: Responder, dana: Respon
     ana.submits()
     warning = dana.sees("under review", "revenue-analytics")
 
-    assert "No run of yours was seen" not in warning.plain
-    assert "1 lines that are not" in warning.plain
+    assert "could not see whether" in warning.plain
+    assert "lines that are not" not in warning.plain
+    assert "Others may have read unseen" in ana.sees_on_card("1 lines that are not").plain
 
 
 def test_the_preview_says_when_readers_are_not_known(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
