@@ -21,6 +21,8 @@ class _Run:
 
     consumer: str
     application: str | None
+    first_at: datetime
+    last_at: datetime
     outputs: set[str] = field(default_factory=set)
     scanned: _At = field(default_factory=dict)
     current: _At = field(default_factory=dict)
@@ -29,6 +31,10 @@ class _Run:
     def wrote(self) -> set[tuple[str, str]]:
         """(Application, place) of what it wrote."""
         return {(self.application, place) for place in self.outputs} if self.application is not None else set()
+
+    def is_around(self, inner: "_Run") -> bool:
+        """Whether the other's time is within its own."""
+        return self.first_at <= inner.first_at and inner.last_at <= self.last_at
 
     @property
     def read(self) -> _At:
@@ -50,11 +56,12 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
     runs: dict[str, _Run] = {}
     for event in sorted(events, key=lambda event: event.at):
         consumer = event.consumer
-        if event.run is None or consumer is None or event.at <= since:
+        if event.run is None or consumer is None:
             continue
-        run = runs.setdefault(event.run.run_id, _Run(consumer, event.application))
+        run = runs.setdefault(event.run.run_id, _Run(consumer, event.application, event.at, event.at))
+        run.last_at = event.at
         run.outputs |= {place for each in event.outputs for place in each.places}
-        for dataset in event.inputs:
+        for dataset in event.inputs if event.at > since else ():
             if not _is(dataset, table, catalog):
                 continue
             if dataset.scanned is not None:
@@ -63,11 +70,14 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
             else:
                 run.current[None if dataset.current is None else SnapshotId(dataset.current)] = event.at
     # `CREATE TABLE … AS SELECT` has a run around the run that reads and writes, and only the inner one tells the scan.
-    inner = {wrote for run in runs.values() if run.scanned for wrote in run.wrote}
+    inner: dict[tuple[str, str], list[_Run]] = {}
+    for run in runs.values():
+        for wrote in run.wrote if run.scanned else ():
+            inner.setdefault(wrote, []).append(run)
     told = [
         ReadRun(consumer=run.consumer, run_id=run_id, at=at, snapshot_id=snapshot_id)
         for run_id, run in runs.items()
-        if run.scanned or not run.wrote & inner
+        if run.scanned or not any(run.is_around(each) for wrote in run.wrote for each in inner.get(wrote, ()))
         for snapshot_id, at in run.read.items()
     ]
     return tuple(sorted(told, key=lambda read: (read.at, read.run_id)))

@@ -6,7 +6,7 @@ asked a table of three snapshots in many ways. The warehouse's path was shortene
 """
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -86,6 +86,23 @@ def test_a_count_that_is_answered_from_metadata_does_not_tell_what_it_read() -> 
 def test_the_run_around_a_run_reads_nothing_more() -> None:
     """CREATE TABLE … AS SELECT is two runs of one application; the outer one names the head and no scan."""
     assert of("4aae1b") == []
+
+
+def test_a_later_run_of_the_same_application_into_the_same_table_is_a_run_of_its_own(tmp_path: Path) -> None:
+    """It is around nothing: it began when the one that scanned was over, and failed before it told a scan."""
+    events = [json.loads(line) for line in EVENTS.read_text().splitlines()]
+    for event in [each for each in events if each["run"]["runId"].endswith("4aae1b")]:
+        at = datetime.fromisoformat(event["eventTime"]) + timedelta(hours=3)
+        kind = "FAIL" if event["eventType"] == "COMPLETE" else event["eventType"]
+        run = {**event["run"], "runId": "later"}
+        events.append({**event, "eventTime": at.isoformat(), "eventType": kind, "run": run})
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+    told = OpenLineageFile(file, "lake").reads(ORDERS, AGES_AGO)
+
+    assert {read.snapshot_id for read in told if read.run_id == "later"} == {HEAD, None}
+    assert not [read for read in told if read.run_id.endswith("4aae1b")]
 
 
 def test_the_consumer_is_the_application() -> None:
