@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from bot.domain.contract import TableContract
 from bot.domain.effects import PublishBranch, ReplayRows
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import BackfillFinding, ReplayableFinding
@@ -23,10 +24,13 @@ _PROGRESS: dict[ProposalState, BackfillProgress] = {
 }
 
 
-def backfill_of(incident: Incident, affected: Affected | None) -> Backfill | None:
+def backfill_of(incident: Incident, affected: Affected | None, contract: TableContract) -> Backfill | None:
     """A declared replay of the source; else what the job brings again after a rewind; else a backfill that evidence
-    found among the commits; None: none of them."""
-    return _replay(incident) or _job_reads_again(incident, affected) or _found(incident)
+    found among the commits; None: none of them. Event times that the contract hides are not told."""
+    found = _replay(incident) or _job_reads_again(incident, affected) or _found(incident)
+    if found is None or not contract.hides(contract.event_time):
+        return found
+    return found.model_copy(update={"since": None, "until": None})
 
 
 def _replay(incident: Incident) -> Backfill | None:

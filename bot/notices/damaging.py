@@ -24,16 +24,18 @@ MOST_CHARACTERS = 60
 
 
 def damage_of(incident: Incident, contract: TableContract) -> Damage:
-    """By the newest *confirmed* evidence on main: after a repair, later evidence rightly counts nothing."""
+    """By the newest *confirmed* evidence on main: after a repair, later evidence rightly counts nothing. Event times
+    that the contract hides are not told."""
     duplicates = _newest(incident, DuplicatesFinding)
     gaps = _newest(incident, GapsFinding)
     again = _newest(incident, ReplayableFinding)
     missing = gaps[1].missing if gaps else again[1].absent if again else None
+    timed = again[1] if again and not contract.hides(contract.event_time) else None
     return Damage(
         extra_rows=duplicates[1].extra_rows if duplicates else None,
         missing_positions=missing,
-        missing_from=again[1].event_from if again else None,
-        missing_until=again[1].event_until if again else None,
+        missing_from=timed.event_from if timed else None,
+        missing_until=timed.event_until if timed else None,
         keys=_keys(incident, contract),
     )
 

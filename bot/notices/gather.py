@@ -75,7 +75,7 @@ def facts_for(
         proofs=_proofs(incident),
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
-        backfill=backfill_of(incident, affected),
+        backfill=backfill_of(incident, affected, contract),
         contract=contract_of(incident),
         review=review_of(incident),
         earlier=earlier,

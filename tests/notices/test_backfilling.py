@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.approval import Approval
 from bot.domain.effects import Effect, MakeBranch, PublishBranch, ReplayRows
 from bot.domain.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalEnded, ProposalMade
@@ -101,6 +103,23 @@ def test_a_program_is_told_boundary_and_schedule(story: Story) -> None:
     assert (found.event_from, found.event_until, found.rows, found.words) == (SINCE, UNTIL, 10, WORDS)
     assert (found.progress, found.approve_by) == ("waits", story.incident.proposals[REPLAY].proposal.expires_at)
     assert data_of(told(story, "update"), "update").backfill is None
+
+
+@pytest.mark.parametrize("hidden", ["event_time", "EVENT_TIME"])
+def test_a_hidden_event_time_is_told_to_nobody(
+    story: Story, templates: Mapping[str, NoticeTemplate], hidden: str
+) -> None:
+    """Neither in words nor to programs; how many rows, and how far it has come, is told."""
+    _replays(story.opens().answers("replayable_rows", finding=GIVEN))
+    contract = orders.contract().model_copy(update={"event_time": "event_time", "redacted": (hidden,)})
+
+    facts = told(story, "backfill_coming", contract)
+    data = data_of(facts, "backfill_coming").backfill
+
+    assert data is not None
+    assert (data.event_from, data.event_until, data.rows, data.progress) == (None, None, 10, "waits")
+    assert (facts.damage.missing_positions, facts.damage.missing_from, facts.damage.missing_until) == (10, None, None)
+    assert "Event times" not in render(templates["backfill_coming"], facts)
 
 
 def test_the_boundary_is_that_of_the_very_rows_that_are_proposed(
