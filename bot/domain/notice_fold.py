@@ -1,5 +1,6 @@
 """What each entry about consumers does to the incident."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
@@ -11,6 +12,7 @@ from bot.domain.told import AnswerView, follow, queued, take_up
 if TYPE_CHECKING:
     from bot.domain.incident import Incident
     from bot.domain.journal import Entry
+    from bot.domain.notice import Notice
 
 
 @dataclass
@@ -35,6 +37,12 @@ class HeldView:
     def is_waiting(self) -> bool:
         """Whether nobody has decided, and its end was not told yet."""
         return self.decided is None and self.expired is None
+
+
+def next_word_by(notices: Iterable["Notice"]) -> datetime | None:
+    """The earliest next word that they promise; None: they promise none."""
+    promised = [each.data.next_word_at for each in notices if each.data is not None]
+    return min((at for at in promised if at is not None), default=None)
 
 
 def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> None:
@@ -69,10 +77,7 @@ def _apply_held(
 ) -> None:
     match body:
         case n.NoticesHeld():
-            promised = [
-                each.data.next_word_at for each in incident.previews.get(body.name, ()) if each.data is not None
-            ]
-            word_by = min((at for at in promised if at is not None), default=None)
+            word_by = next_word_by(incident.previews.get(body.name, ()))
             incident.held[body.name] = HeldView(
                 name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at, word_by=word_by
             )

@@ -20,7 +20,7 @@ from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
-from bot.domain.notice_fold import HeldView
+from bot.domain.notice_fold import HeldView, next_word_by
 from bot.ports import Clock, Directory, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
@@ -154,14 +154,23 @@ def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
 
 
 def sent_or_held(
-    incident: Incident, name: str, notices: tuple[Notice, ...], policy: ApprovalPolicy | None, step: StepId | None
-) -> list[Body]:
-    """What a click on Send writes: the notices, or that they wait for approval."""
+    incident: Incident, name: str, notices: tuple[Notice, ...], policy: ApprovalPolicy | None, step: StepId | None,
+    *, now: datetime,
+) -> list[Body]:  # fmt: skip
+    """What a click on Send writes: the notices, or that they wait for approval. Raises Refused for what may not be sent
+    any more since it was previewed."""
     if policy is None or all(n.key(incident.id) in incident.notices for n in notices):
         return queued(incident, name, notices, step)
     if name in incident.held:
         return []
     refuse_to_send(incident, name, notices)
+    word_by = next_word_by(notices)
+    if word_by is not None and word_by <= now:
+        raise Refused(
+            "This preview is too old to wait for approval.",
+            f"It promises the next word by {clock_time(word_by, now)}, which is over.",
+            "Preview it again. Nothing was sent.",
+        )
     return [NoticesHeld(name=name, policy=policy, step=step)]
 
 

@@ -192,7 +192,9 @@ class Telling:
         policy = self._policy(incident_id, notices)
 
         def decide(incident: Incident) -> list[Body]:
-            return sent_or_held(incident, name, notices, policy, step) if if_still(incident) else []
+            if not if_still(incident):
+                return []
+            return sent_or_held(incident, name, notices, policy, step, now=self._clock.now())
 
         after = self._store.write(incident_id, by=by, decide=decide)
         return tuple(n for n in notices if n.key(incident_id) in after.notices and n.key(incident_id) not in before)
