@@ -39,7 +39,8 @@ def runs_told(incident: Incident) -> dict[str, RunsTold]:
     """Consumer -> what it was told, where its closing message, or the newest correction of it, says which runs were
     seen, or that none was: not of whom lineage could not tell, nor while a correction waits for its approval.
 
-    Not of a private incident: nobody is told of it by itself.
+    Not where nothing was affected, for no run can have read it; nor of a private incident: nobody is told of it by
+    itself.
     """
     if incident.is_private or not any(view.notice.kind == "recovered" for view in incident.notices.values()):
         return {}
@@ -76,7 +77,7 @@ def _told_by(entry: Entry, incident: Incident) -> Iterator[Notice]:
 
 def _told(incident: Incident, closed_at: datetime, entry: Entry, notice: Notice) -> RunsTold | None:
     data = notice.data
-    if data is None or data.rerun is None:
+    if data is None or data.rerun is None or not data.affected_snapshots:
         return None
     if data.reading == "many":
         noted = _noted(incident, entry, notice)

@@ -26,7 +26,10 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 def notice(kind: str, *runs: str, reading: str = "read-above", needed: bool | None = True) -> Notice:
     """To revenue_daily."""
-    data = NoticeData(stage="proven", reading=reading, affected_runs=runs, rerun=RerunData(needed=needed))
+    data = NoticeData(
+        stage="proven", affected_snapshots=(orders.HEAD,), reading=reading, affected_runs=runs,
+        rerun=RerunData(needed=needed),
+    )  # fmt: skip
     return Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", data=data)
 
 
@@ -39,6 +42,17 @@ def seen(runs: int) -> ReadersNoted:
 def test_whoever_was_asked_to_look_for_themselves_is_left_alone(story: Story) -> None:
     """Lineage could not tell: they were told so, and nothing of it was wrong."""
     story.says(NoticeQueued(notice=notice("recovered", reading="unknown", needed=None)))
+
+    assert runs_told(story.incident) == {}
+
+
+@pytest.mark.parametrize("reading", ["unknown", "not-observed", "many"])
+def test_where_nothing_was_affected_nobody_is_looked_for(story: Story, reading: str) -> None:
+    """No run can have read wrong rows, and where there is no lineage each look would be told as one that failed."""
+    told = notice("recovered", reading=reading, needed=False)
+    assert told.data is not None
+    data = told.data.model_copy(update={"affected_snapshots": ()})
+    story.says(seen(0)).says(NoticeQueued(notice=told.model_copy(update={"data": data})))
 
     assert runs_told(story.incident) == {}
 
