@@ -7,6 +7,7 @@ from bot.adapters.notice_files import NoticeFiles
 from bot.adapters.smtp import Smtp
 from bot.adapters.webhook import Webhook, secrets_in
 from bot.bootstrap import Built
+from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration
 from bot.domain.setup import TableSetup
 from bot.notices.answer_link import AnswerLinks, link_secrets
@@ -37,7 +38,13 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     courier.start()
     Reruns(services.store, services.observer, services.background, services.clock, built.timers).start()
     LateReaders(
-        services.store, services.observer, services.telling, services.background, services.clock, built.timers
+        services.store,
+        services.observer,
+        services.telling,
+        services.background,
+        services.clock,
+        built.timers,
+        findings_of(settings, built.store),
     ).start()
     LateReviews(services.store, services.reviews, services.background, services.clock, built.timers).start()
     services.holding.start(built.timers, services.background)

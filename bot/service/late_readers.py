@@ -19,6 +19,7 @@ from bot.service.looks import LOOKS, Looks
 from bot.service.observing import Observer, readers_since
 from bot.service.runs_told import runs_told
 from bot.service.telling import Preview, Telling
+from bot.service.watch_findings import WatchFindings
 
 LATE = (
     "a run was seen only now that has read rows that were wrong. It is among those below; what was run again since "
@@ -29,7 +30,7 @@ _WORK = "Looking in lineage for readers whose events came late"
 _AGAIN = timedelta(hours=1)
 """So long after a look that could not see."""
 _OVERDUE = timedelta(days=7)
-"""So long after the closing message a look that was missed is made up for."""
+"""So long after the closing message a look that was missed is made up for; longer where a correction is owed."""
 
 
 class LateReaders:
@@ -39,16 +40,20 @@ class LateReaders:
 
     def __init__(
         self, store: IncidentStore, observer: Observer, telling: Telling, background: Background, clock: Clock,
-        timers: Timers,
+        timers: Timers, findings: WatchFindings | None,
     ) -> None:  # fmt: skip
+        """`findings` None: nothing is watched."""
         self._store = store
         self._observer = observer
         self._telling = telling
         self._clock = clock
+        self._findings = findings
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last and saw; of looks before its start nothing is known."""
         self._in_vain: dict[IncidentId, datetime] = {}
         """When it looked last, where it could not see; gone once it has seen."""
+        self._owed: set[IncidentId] = set()
+        """Where somebody is to be corrected as soon as the table is trusted again; this process knows."""
         self.looks = Looks("late-readers", _WORK, store, background, timers, self._due, self.settle)
 
     def start(self) -> None:
@@ -58,12 +63,14 @@ class LateReaders:
     def settle(self, incident_id: IncidentId) -> None:
         """Look once, and correct what was told to those who are seen now. Raises CouldNotLook (also where only a part
         could be seen: whoever was seen is corrected first), UnknownTable, Refused (also where somebody is to be
-        corrected and another incident has the table in doubt); it is looked again in an hour then.
+        corrected and another incident, or the watch, has the table in doubt); it is looked again in an hour then, where
+        somebody is to be corrected for as long as that takes.
         """
         self._in_vain[incident_id] = now = self._clock.now()
         self._look(self._store.get(incident_id))
         self._looked[incident_id] = now
         del self._in_vain[incident_id]
+        self._owed.discard(incident_id)
 
     def _look(self, incident: Incident) -> None:
         told = runs_told(incident)
@@ -79,8 +86,10 @@ class LateReaders:
             if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
         }
         if late:
+            self._owed.add(incident.id)
             self._refuse_in_doubt(incident)
             self._correct(incident, late)
+            self._owed.discard(incident.id)
         for looked in (reads, far):
             if isinstance(looked, NotSeen):
                 raise CouldNotLook(f"Not all readers of {table.name} could be seen.", looked.reason, looked.remedy)
@@ -100,21 +109,32 @@ class LateReaders:
         )
 
     def _refuse_in_doubt(self, incident: Incident) -> None:
-        claim = newest_claim(tuple(each for each in self._store.all() if each.opened.table == incident.opened.table))
-        if claim is None or claim.incident.id == incident.id or claim.state is TrustState.TRUSTED:
-            return
-        raise Refused(
-            f"A run was seen late that has read wrong rows of {incident.opened.table}; its owner is not told yet.",
-            f"The correction asks to run again, and {claim.shown_id or 'another incident'} has the table in doubt.",
-            "It is sent when the table is trusted again.",
-        )
+        """As trust is judged, by the record and by what the watch keeps; the catalog is not asked."""
+        doubt = self._doubt(incident)
+        if doubt is not None:
+            raise Refused(
+                f"A run was seen late that has read wrong rows of {incident.opened.table}; its owner is not told yet.",
+                f"The correction asks to run again, and {doubt}.",
+                "It is sent when the table is trusted again.",
+            )
+
+    def _doubt(self, incident: Incident) -> str | None:
+        """Who has the table in doubt beside this incident, a clause. Raises CouldNotLook."""
+        table = incident.opened.table
+        theirs = tuple(each for each in self._store.all() if each.opened.table == table)
+        claim = newest_claim(theirs)
+        if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
+            return f"{claim.shown_id or 'another incident'} has the table in doubt"
+        found = self._findings.of(table, theirs) if self._findings is not None else ()
+        return f"the watch has found {found[0].sign.code} in the table" if found else None
 
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now, looked = self._clock.now(), self._looked.get(incident.id)
-        if incident.entries[-1].at + _OVERDUE <= now:
+        is_owed = incident.id in self._owed
+        if not is_owed and incident.entries[-1].at + _OVERDUE <= now:
             return None  # asked of every incident again and again: nothing in it is young enough to be walked
         closed = {told.closed_at for told in runs_told(incident).values()}
-        moments = sorted(each + wait for each in closed if now < each + _OVERDUE for wait in LOOKS)
+        moments = sorted(each + wait for each in closed if is_owed or now < each + _OVERDUE for wait in LOOKS)
         following = next((moment for moment in moments if moment > now), None)
         in_vain = self._in_vain.get(incident.id)
         if in_vain is not None and moments:

@@ -14,6 +14,7 @@ from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
+from bot.domain.watch import Ended
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan
 from bot.service import late_readers
@@ -22,10 +23,13 @@ from bot.service.looks import LOOKS
 from bot.service.newer_commits import NewerCommits
 from bot.service.telling import Telling
 from bot.service.telling_rules import owes_withdrawal
+from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.slack.people import eventually
+from tests.tables import ORDERS
 from tests.telling.rerunning_world import World
+from tests.watch.signs import sighted, sign
 from tests.web.scene import Scene
 
 
@@ -37,7 +41,10 @@ class Cleared(World):
         scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
         newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
         self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
-        self.late = LateReaders(scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers)
+        self.late = LateReaders(
+            scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers,
+            WatchFindings(scene.store.watched, [ORDERS]),
+        )  # fmt: skip
         scene.opens()
         if not is_many:
             self.reads(read or scene.good, "right")
@@ -176,6 +183,43 @@ def test_nobody_is_asked_to_run_again_on_a_table_that_is_in_doubt_again(world: C
 
     assert [notice.kind for notice in world.told] == ["recovered", "correction"]
     assert runs_of(world.told[-1]) == {"late"}
+
+
+def test_a_correction_that_is_owed_is_sent_however_long_the_doubt_lasts(world: Cleared) -> None:
+    """Its owner is told so: "when the table is trusted again"."""
+    scene, first = world.scene, world.scene.id
+    scene.closes().opens()
+    second, scene.id = scene.id, first
+    world.reads(scene.commits[-1], "late")
+    for _ in range(2):
+        with pytest.raises(Refused, match="has the table in doubt"):
+            world.late.settle(first)
+        scene.clock.at += timedelta(days=8)
+    due = world.late._due(scene.incidents.get(first), False)
+    moved = WaterlineMoved(snapshot=scene.orders.head, status="trusted")
+    scene.incidents.write(second, by=WATERLINE, decide=lambda _now: [moved])
+
+    world.late.settle(first)
+
+    assert due == scene.clock.at
+    assert world.told[-1].kind == "correction"
+    assert world.late._due(scene.incidents.get(first), False) is None
+
+
+def test_nobody_is_asked_to_run_again_while_the_watch_has_found_something(world: Cleared) -> None:
+    """No incident has looked into it yet, and the table is not called trusted meanwhile."""
+    world.reads(world.scene.commits[-1], "late")
+    found = sighted(sign(), at=world.scene.clock.now())
+    world.scene.store.watched.add(found)
+
+    with pytest.raises(Refused, match="the watch has found F2 in the table"):
+        world.late.settle(world.scene.id)
+    assert [notice.kind for notice in world.told] == ["recovered"]
+    over = Ended(sighting=found.id, table=ORDERS, at=world.scene.clock.now(), why="It is over.")
+    world.scene.store.watched.add(over)
+    world.late.settle(world.scene.id)
+
+    assert world.told[-1].kind == "correction"
 
 
 def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) -> None:
