@@ -67,11 +67,23 @@ def _times(field: PartitionField, value: str) -> tuple[datetime, datetime]:
         first = datetime.strptime(value, form).replace(tzinfo=UTC)
     except ValueError:
         raise _no_value(field, value, f"one like {datetime(2026, 11, 3, 12, tzinfo=UTC):{form}}") from None
-    if field.transform == "year":
-        return first, first.replace(year=first.year + 1)
-    if field.transform == "month":
-        return first, (first + timedelta(days=31)).replace(day=1)
-    return first, first + (timedelta(days=1) if field.transform == "day" else timedelta(hours=1))
+    try:
+        return first, _end(field.transform, first)
+    except (ValueError, OverflowError):
+        raise _no_value(field, value, "one that ends before the year 10000") from None
+
+
+def _end(transform: str, first: datetime) -> datetime:
+    """Exclusive. ValueError or OverflowError where no datetime is so late."""
+    match transform:
+        case "year":
+            return first.replace(year=first.year + 1)
+        case "month":
+            return (first + timedelta(days=31)).replace(day=1)
+        case "day":
+            return first + timedelta(days=1)
+        case _:
+            return first + timedelta(hours=1)
 
 
 def _no_value(field: PartitionField, value: str, expected: str) -> Refused:

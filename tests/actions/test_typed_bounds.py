@@ -5,7 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyiceberg.transforms import BucketTransform, HourTransform, IdentityTransform, MonthTransform, TruncateTransform
+from pyiceberg.transforms import (
+    BucketTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+    YearTransform,
+)
 
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
@@ -26,6 +33,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TableState]:
     orders = OrdersTable(Path(tmp_path_factory.mktemp("orders")))
     orders.partitions_by(("event_time", HourTransform()), name="event_hour")
     orders.partitions_by(("event_time", MonthTransform()), name="event_month")
+    orders.partitions_by(("event_time", YearTransform()), name="event_year")
     orders.partitions_by(("source_partition", IdentityTransform()), name="source")
     orders.partitions_by(("order_id", BucketTransform(4)), name="order_bucket")
     orders.partitions_by(("customer", TruncateTransform(3)), name="region")
@@ -100,6 +108,9 @@ def test_partitions_are_conditions_on_columns(table: TableState) -> None:
         ("partition=source", CONTRACT, "“source” is no partition of sales.orders."),
         ("partition=source=x", CONTRACT, "“x” is no value of source. Expected a value of type int"),
         ("partition=event_hour=2026-11-03", CONTRACT, "Expected one like 2026-11-03-12"),
+        ("partition=event_year=9999", CONTRACT, "“9999” is no value of event_year. Expected one that ends before"),
+        ("partition=event_month=9999-12", CONTRACT, "Expected one that ends before the year 10000"),
+        ("partition=event_hour=9999-12-31-23", CONTRACT, "Expected one that ends before the year 10000"),
         ("partition=order_bucket=2", CONTRACT, "bounded by order_bucket: bucket[4](order_id) is no condition"),
         ("partition=region=eu", CONTRACT, "A replay cannot be bounded by region: its values are never shown."),
         ("partition=region=eu", BARE, "truncate[3](customer) is no condition on its column."),
