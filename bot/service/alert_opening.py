@@ -18,7 +18,11 @@ _OTHERWISE = "job-restarted"
 
 class AlertOpening:
     """After each look at a table. What people write in channels opens nothing, nor what is muted or waits for the end
-    of quiet hours; what cannot be opened now is tried at the next look."""
+    of quiet hours; what cannot be opened now is tried at the next look.
+
+    The summary is ours: consumers are warned with it before anybody has read it, and an alert's words are of hosts,
+    users and whatever else its sender put there. They stay in the channel, in the alert's message.
+    """
 
     def __init__(
         self,
@@ -66,7 +70,7 @@ class AlertOpening:
             runbook=next((each for each in (sign.runbook, _OTHERWISE, *fitting) if each in fitting), _OTHERWISE),
             severity=sign.severity,
             channel=sighted.channel,
-            summary=f"Opened by an alert of {sign.source}: {sign.headline}",
+            summary=f"An alert of {sign.source} told of {sighted.table}.",
             by=WATERLINE,
             responder=self._responder,
         )

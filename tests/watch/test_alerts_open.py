@@ -68,7 +68,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def test_it_opens_the_incident_once_in_the_name_of_who_responds(desk: Desk) -> None:
-    """With the alert's symptom and words; also after its end, while the alert goes on, and anew when it comes anew."""
+    """With the alert's symptom and words of ours, which consumers read first of all; once more when it comes anew."""
     [opened] = desk.looks(alert())
     desk.scene.id = opened.id
     desk.scene.closes()
@@ -77,7 +77,7 @@ def test_it_opens_the_incident_once_in_the_name_of_who_responds(desk: Desk) -> N
 
     assert (opened.opened_by, opened.responder, opened.severity) == (WATERLINE, ANA, "sev1")
     assert (opened.opened.runbook.id, opened.opened.channel) == ("failed-checkpoints", "C0ORDERS01")
-    assert opened.opened.summary == "Opened by an alert of Alertmanager: Checkpoints fail."
+    assert opened.opened.summary == "An alert of Alertmanager told of sales.orders."
     assert not still_one.is_open
     assert [each.id for each in both] == ["wl-1", "wl-2"] == desk.begun
 
