@@ -39,7 +39,7 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     if watch.alerts_open is not None:
         severities, responder = watch.alerts_open.severities, watch.alerts_open.responder
         then = services.duties.settle
-        opens = AlertOpening(services.opening, sightings, services.store, severities, responder, then)
+        opens = AlertOpening(services.opening, sightings, services.store, severities, responder, then, alone)
         made.after_each_look(opens.open_if_asked)
     desk = AlertDesk(sightings, services.observer.tables, made)
     hearing = Hearing(desk, sightings, services.store, services.clock, watch.listen_in)

@@ -1,6 +1,7 @@
 """Where the settings say so, a grave alert opens the incident itself: once, and not while people look already."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,13 +26,15 @@ from tests.slack.people import Responder, eventually
 from tests.tables import ORDERS
 from tests.watch.signs import sign
 from tests.watch.watching_bot import WatchingBot
-from tests.web.scene import Scene, _setup
+from tests.web.scene import REFUNDS, Scene, _setup
 
 
-def alert(severity: Severity = "sev1", *, runbook: str = "failed-checkpoints", code: str = "alert") -> Sign:
+def alert(
+    severity: Severity = "sev1", *, runbook: str = "failed-checkpoints", code: str = "alert", subject: str = "1"
+) -> Sign:
     """As another system tells it."""
     told = {"source": "Alertmanager", "headline": "Checkpoints fail.", "name": "CheckpointsFail", "severity": severity}
-    return sign(code, "Alertmanager/1").model_copy(update=told | {"runbook": runbook})
+    return sign(code, f"Alertmanager/{subject}").model_copy(update=told | {"runbook": runbook})
 
 
 class Desk:
@@ -39,23 +42,24 @@ class Desk:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        observer = Observer(scene.catalog, {ORDERS: _setup(ORDERS)}, {}, AllLineage([]), FolderOfTable())
-        self.sightings = Sightings(
-            scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"}
-        )
+        setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
+        observer = Observer(scene.catalog, setups, {}, AllLineage([]), FolderOfTable())
+        self.channels = {ORDERS: "C0ORDERS01", REFUNDS: "C0REFUNDS1"}
+        self.sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, self.channels)
         opening = Opening(scene.incidents, observer, read_all(CONTENT / "runbooks"))
         self.begun: list[IncidentId] = []
         then = self.begun.append
-        self.opens = AlertOpening(opening, self.sightings, scene.incidents, ["sev1"], UserId(ANA), then)
+        alone = scene.store.presence.alone_with
+        self.opens = AlertOpening(opening, self.sightings, scene.incidents, ["sev1"], UserId(ANA), then, alone)
 
-    def looks(self, of: Sign | None = None, *, at: str = "09:00") -> tuple[Incident, ...]:
+    def looks(self, of: Sign | None = None, *, at: str = "09:00", table: TableName = ORDERS) -> tuple[Incident, ...]:
         """It is told, and the watch has looked twice; every incident then."""
         if of is not None:
             self.scene.clock.at += timedelta(minutes=1)
-            self.sightings.see(ORDERS, of, occasion=at)
+            self.sightings.see(table, of, occasion=at)
         for _ in range(2):
-            self.sightings.settle(ORDERS)
-            self.opens.open_if_asked(ORDERS)
+            self.sightings.settle(table)
+            self.opens.open_if_asked(table)
         return self.scene.incidents.all()
 
 
@@ -107,6 +111,40 @@ def test_an_alert_beside_an_open_incident_opens_no_other(desk: Desk) -> None:
     assert len(desk.looks()) == 1
 
 
+@pytest.fixture
+def two(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """Refunds look like orders."""
+    load = desk.scene.catalog.load
+    monkeypatch.setattr(
+        desk.scene.catalog, "load", lambda table: load(ORDERS).model_copy(update={"name": TableName(table)})
+    )
+    return desk
+
+
+def test_where_people_look_at_another_table_it_waits_for_its_button(two: Desk) -> None:
+    """What they type in the channel is meant for theirs; once that has ended, the alert opens its own."""
+    two.channels[REFUNDS] = two.channels[ORDERS]
+    [first] = two.looks(alert())
+    meanwhile = two.looks(alert(subject="2"), table=REFUNDS)
+    [told] = two.sightings.memory(REFUNDS).lasting
+    two.scene.id = first.id
+    two.scene.closes()
+
+    assert [each.id for each in meanwhile] == [first.id]
+    assert two.sightings.is_told(told.id)
+    assert [each.opened.table for each in two.looks(table=REFUNDS)] == [ORDERS, REFUNDS]
+
+
+def test_an_alert_of_two_tables_opens_one_incident(two: Desk) -> None:
+    """Whoever sends alerts warns the consumers of one table; another alert opens that of the other."""
+    two.looks(alert())
+    of_one = two.looks(alert(), table=REFUNDS)
+    of_two = two.looks(alert(subject="2"), table=REFUNDS)
+
+    assert [each.opened.table for each in of_one] == [ORDERS]
+    assert [each.opened.table for each in of_two] == [ORDERS, REFUNDS]
+
+
 @pytest.mark.parametrize("runbook", ["no-such-symptom", "planned-savepoint"])
 def test_a_label_that_names_no_symptom_opens_the_ordinary_one(desk: Desk, runbook: str) -> None:
     """An alert is no planned work."""
@@ -133,7 +171,9 @@ def test_the_bot_opens_it_after_a_look_and_the_alert_shows_it(ana: Responder, bo
     """The alert is told first, so whoever is to be notified is; then it leads to the incident."""
     services = bot.services
     then = services.duties.settle
-    opens = AlertOpening(services.opening, bot.sightings, services.store, ["sev1"], UserId(ana.id), then)
+    opens = AlertOpening(
+        services.opening, bot.sightings, services.store, ["sev1"], UserId(ana.id), then, lambda _work: nullcontext(True)
+    )
     bot.watch.after_each_look(opens.open_if_asked)
     bot.sightings.see(ORDERS, alert(), occasion="09:00")
 
