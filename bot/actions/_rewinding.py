@@ -1,12 +1,15 @@
 """The one recipe that moves table and job together: stop the run, move `main` by compare-and-swap, start from M."""
 
+from collections.abc import Sequence
+
 from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, readers_of
+from bot.actions._other_rows import in_words
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.proposal import Preview, Proposal
+from bot.domain.proposal import OtherRows, Preview, Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
 from bot.domain.table import Snapshot, TableState
 
@@ -22,9 +25,11 @@ def rewound(
     *,
     title: str,
     unstarted: str = NONE_WAS_ALIVE,
+    others: Sequence[OtherRows] = (),
 ) -> Proposal:
     """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: no run is started, and `unstarted`
-    says why and what people do. Raises Refused where no job is configured."""
+    says why and what people do. `others`: rows that go as well and are not read again. Raises Refused where no job is
+    configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
@@ -47,7 +52,7 @@ def rewound(
         title=title,
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, to, point, live, unstarted),
+        preview=_preview(plan, to, point, live, unstarted, others),
         undo=_undo(kept, point, live),
     )
 
@@ -70,15 +75,31 @@ def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
     )
 
 
-def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRun | None, unstarted: str) -> Preview:
+def _preview(
+    plan: Plan,
+    to: SnapshotId,
+    point: RestorePoint | None,
+    live: JobRun | None,
+    unstarted: str,
+    others: Sequence[OtherRows],
+) -> Preview:
     table = plan.case.observation.table
     left = left_behind(table, to)
-    rows = sum(s.counted("added-records") for s in left)
+    brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
+    rows = sum(s.counted("added-records") for s in brought)
     sentences = [
         *([how_it_is_stopped(live)] if live else ["No run of the job is alive: nothing is stopped."]),
         *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "
         "anything unforeseen was committed; the present head stays readable under a tag.",
+        *(
+            [
+                f"That takes off main as well, and it is not read again by the job: {in_words(others)}. It stays "
+                "readable under that tag alone, until its writer writes it again."
+            ]
+            if others
+            else []
+        ),
     ]
     if point is None:
         sentences.append(unstarted)
@@ -88,16 +109,19 @@ def _preview(plan: Plan, to: SnapshotId, point: RestorePoint | None, live: JobRu
             f"Start the job from checkpoint {point.checkpoint_id} at {point.path}; its source re-reads everything "
             "after it.",
             f"Verify: the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(to)}"
-            + (", no row is there twice, no row is missing." if point.is_right else "."),
+            + (f", no row is there twice{'' if others else ', no row is missing'}." if point.is_right else ".")
+            + (" The table stays under review then: what others had written is missing." if others else ""),
         ]
         restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
     return Preview(
         commits=len(left),
-        files=sum(s.counted("added-data-files") for s in left),
+        files=sum(s.counted("added-data-files") for s in brought),
         rows=rows,
         replayed_from=point.checkpoint_id if point else None,
         affected_runs=readers_of(plan, left),
         readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"{rows:,} rows leave main of {table.name}, and {restarts}.",
+        sure=f"{rows:,} rows leave main of {table.name}, and {restarts}."
+        + (f" {sum(each.rows for each in others):,} rows of other writers are not read again." if others else ""),
         sentences=tuple(sentences),
+        others=tuple(others),
     )

@@ -6,8 +6,9 @@ compare-and-swap to the snapshot that pairs with restore point M, start the job 
 """
 
 from bot.actions._draft import live_run
+from bot.actions._other_rows import must_be_chosen, rows_of_others
 from bot.actions._restore_points import newest_pair
-from bot.actions._rewinding import rewound
+from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.proposal import Proposal
@@ -17,6 +18,7 @@ ACTION = Action(
     title="Rewind table and job",
     promise="Every source position is in the table exactly once, and the job goes on from there.",
     needs=("ledger", "checkpoint_pairing"),
+    drops_others=True,
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
 )
 
@@ -24,7 +26,8 @@ ACTION = Action(
 def propose(plan: Plan) -> Proposal:
     """The rewind to the newest durable restore point that pairs at or below the last good snapshot.
 
-    Raises Refused when no restore point pairs or the job is not configured, CouldNotLook when Flink was not seen.
+    Raises Refused when no restore point pairs, the job is not configured, or rows of other writers would go unasked;
+    CouldNotLook when Flink was not seen.
     """
     if plan.match.last_good is None:
         raise Refused(
@@ -33,6 +36,8 @@ def propose(plan: Plan) -> Proposal:
             "Widen the window, diagnose again, or repair by hand.",
         )
     point = newest_pair(plan.case, plan.match.last_good)
+    others = rows_of_others(plan, left_behind(plan.case.observation.table, point.snapshot_id), point.snapshot_id)
+    must_be_chosen(plan, others)
     return rewound(
         plan,
         ACTION,
@@ -40,4 +45,5 @@ def propose(plan: Plan) -> Proposal:
         point,
         live_run(plan),
         title=f"{ACTION.title}: back to checkpoint {point.checkpoint_id}",
+        others=others,
     )

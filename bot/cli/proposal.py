@@ -55,7 +55,10 @@ def propose(
     action: Annotated[str, typer.Argument(help="The action, for example rewind_table_and_job.")],
     bounds: Annotated[
         list[str] | None,
-        typer.Argument(help="Of replay_rows: positions=1200..1500 and the like, as docs/replay.md tells."),
+        typer.Argument(
+            help="Of replay_rows: positions=1200..1500 and the like, as docs/replay.md tells; of a rewind: "
+            "drop_others=yes."
+        ),
     ] = None,
     keep: Annotated[str, typer.Option(help="Of two runs that write: the first digits of the one that stays.")] = "",
     config: ConfigOption = DEFAULT_CONFIG,
@@ -71,6 +74,7 @@ def propose(
             reason=typed.reason,
             keeps=keep.lower() or typed.keeps,
             bounds=typed.bounds,
+            drops_others=typed.drops_others,
         )
         _print(_newest(built, incident))
 

@@ -5,10 +5,11 @@ from itertools import pairwise
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._other_writers import changes_by_others, name_of, picked_from
+from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_writers import name_of, picked_from
 from bot.domain.rewinds import flink_commits
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.suspicion import is_unexplained

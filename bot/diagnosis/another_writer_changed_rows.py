@@ -5,9 +5,10 @@ rows; one that loses rows is.
 """
 
 from bot.diagnosis._case import in_window, not_asked
-from bot.diagnosis._other_writers import changes_by_others, name_of, picked_from, rows_lost_by_replacing
+from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import short
+from bot.domain.other_writers import name_of, picked_from, rows_lost_by_replacing
 from bot.domain.table import Snapshot
 
 MODE = Mode(

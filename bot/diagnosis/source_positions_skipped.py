@@ -9,12 +9,13 @@ from itertools import pairwise
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position
 from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._other_writers import changes_by_others, name_of
+from bot.diagnosis._other_writers import changes_by_others
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
+from bot.domain.other_writers import name_of
 from bot.domain.rollbacks import Sequel, rollbacks
 
 MODE = Mode(

@@ -42,6 +42,8 @@ class Action(Record):
     """Whether people may say which run it keeps: `keep=RUN`."""
     takes_bounds: bool = False
     """Whether people say within which bounds it acts: `positions=1200..1500`."""
+    drops_others: bool = False
+    """Whether people may say that it takes commits of other writers off main: `drop_others=yes`."""
     moves_waterline: MovesWaterline = "trusted"
     """What a passed proof says of the table, of a repair once it is published: trusted at the new head, under review
     again, or nothing."""
@@ -116,6 +118,8 @@ class Plan(Record):
     """Run -> the suffix of the sink's uid that a start of ours gave it; state of that run is restored under it."""
     keeps: str = ""
     """The first digits of the run that whoever asks wants to keep; empty where nobody says."""
+    drops_others: bool = False
+    """Whether whoever asks has said that rows of other writers may go."""
     compactions: tuple[str, ...] = ()
     """Names of those that the freeze of maintenance pauses."""
     replay: ReplayRecipe | None = None

@@ -29,6 +29,16 @@ class Term(Record):
     """People in it are written `<@U…>`."""
 
 
+class OtherRows(Record):
+    """What one other writer committed, and the job does not read again."""
+
+    writer: str
+    commits: tuple[SnapshotId, ...]
+    """Oldest first."""
+    rows: int
+    """Rows that these commits added."""
+
+
 class Preview(Record):
     """What the proposal changes, counted from the ledger at the pinned head."""
 
@@ -48,6 +58,8 @@ class Preview(Record):
     """The change in words, in the order in which it will happen."""
     recorded: tuple[Term, ...] = Field(default=(), exclude_if=lambda terms: not terms)
     """The terms that are approved with it, as the record keeps them."""
+    others: tuple[OtherRows, ...] = Field(default=(), exclude_if=lambda others: not others)
+    """Of what leaves `main`, the commits of other writers: their rows do not come back by themselves."""
 
 
 class Proposal(Record):

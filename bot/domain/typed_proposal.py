@@ -6,7 +6,7 @@ from bot.domain.errors import Refused
 from bot.domain.record import Record
 from bot.domain.replay_bounds import NAMES
 
-_CHOICE = re.compile(rf"\s*(?:keep=([0-9a-fA-F]{{4,32}})|({'|'.join(NAMES)})=(\S+))(?=\s|$)")
+_CHOICE = re.compile(rf"\s*(?:keep=([0-9a-fA-F]{{4,32}})|(drop_others)=(yes)|({'|'.join(NAMES)})=(\S+))(?=\s|$)")
 
 
 class TypedProposal(Record):
@@ -16,6 +16,8 @@ class TypedProposal(Record):
     """Empty where none is named."""
     keeps: str
     """The first digits of the run that is to stay, in lower case; empty where none is named."""
+    drops_others: bool = False
+    """Whether rows of other writers may go: `drop_others=yes`."""
     bounds: dict[str, str]
     """Name -> value, as typed: `positions` -> `1200..1500`."""
     reason: str
@@ -26,7 +28,7 @@ def typed_proposal(text: str) -> TypedProposal:
     action, _, rest = text.strip().partition(" ")
     chosen: dict[str, str] = {}
     while (found := _CHOICE.match(rest)) is not None:
-        name, value = ("keep", found[1].lower()) if found[1] else (found[2], found[3])
+        name, value = ("keep", found[1].lower()) if found[1] else (found[2] or found[4], found[3] or found[5])
         if name in chosen:
             raise Refused(
                 f"`{name}=` is named twice.",
@@ -35,4 +37,10 @@ def typed_proposal(text: str) -> TypedProposal:
             )
         chosen[name] = value
         rest = rest[found.end() :]
-    return TypedProposal(action=action, keeps=chosen.pop("keep", ""), bounds=chosen, reason=rest.strip())
+    return TypedProposal(
+        action=action,
+        keeps=chosen.pop("keep", ""),
+        drops_others=chosen.pop("drop_others", "") == "yes",
+        bounds=chosen,
+        reason=rest.strip(),
+    )

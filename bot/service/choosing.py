@@ -63,6 +63,16 @@ def may_bound(module: ActionModule, bounds: Mapping[str, str]) -> None:
         )
 
 
+def may_drop(module: ActionModule, drops_others: bool) -> None:
+    """Raises Refused where an action that takes no commits of other writers off main is told that it may."""
+    if drops_others and not module.action.drops_others:
+        raise Refused(
+            f"“{module.action.title}” drops no rows of other writers.",
+            "Expected no `drop_others=`; found drop_others=yes.",
+            "Leave it out, or propose rewind_table_and_job.",
+        )
+
+
 def action_of(remedy: Remedy) -> str:
     """The name that an action for this remedy has."""
     return remedy.value.replace("-", "_")

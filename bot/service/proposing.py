@@ -30,6 +30,7 @@ from bot.service.choosing import (
     UNDO,
     action_meant,
     may_bound,
+    may_drop,
     may_keep,
     newest_that_did_anything,
     past_of,
@@ -82,14 +83,23 @@ class Proposals:
         undoes: ProposalId | None = None,
         keeps: str = "",
         bounds: Mapping[str, str] | None = None,
+        drops_others: bool = False,
     ) -> ProposalId:
         """Propose an action, or with `diagnosis.remedy` the one that the diagnosis asks for. Where nothing right can be
         proposed, the step is done with that. `keeps`: the first digits of the run that is to stay; `bounds`: within
-        which a replay stays, as they were typed. Raises Refused (with what is missing), Superseded, CouldNotLook; what
-        they say shows no value of a hidden column."""
+        which a replay stays, as they were typed; `drops_others`: rows of other writers may go. Raises Refused (with
+        what is missing), Superseded, CouldNotLook; what they say shows no value of a hidden column."""
         try:
             return self._propose(
-                incident_id, action, step=step, by=by, reason=reason, undoes=undoes, keeps=keeps, bounds=bounds or {}
+                incident_id,
+                action,
+                step=step,
+                by=by,
+                reason=reason,
+                undoes=undoes,
+                keeps=keeps,
+                bounds=bounds or {},
+                drops_others=drops_others,
             )
         except WaterlineError as error:
             setup = self._observer.tables.get(self._store.get(incident_id).opened.table)
@@ -108,6 +118,7 @@ class Proposals:
         undoes: ProposalId | None,
         keeps: str,
         bounds: Mapping[str, str],
+        drops_others: bool,
     ) -> ProposalId:
         incident = self._store.get(incident_id)
         must_be_free(incident)
@@ -115,6 +126,7 @@ class Proposals:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
             may_keep(module, keeps)
             may_bound(module, bounds)
+            may_drop(module, drops_others)
             incident = self._looked(incident, module)
         except Refused as error:
             self._not_possible(incident_id, step, error)
@@ -146,6 +158,7 @@ class Proposals:
             keeps=keeps,
             replay=setup.replay,
             bounds=bounds,
+            drops_others=drops_others,
             source=partial(self._source, setup, observation.table),
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,

@@ -85,11 +85,14 @@ class Verifier:
 
     def _moves_waterline(self, incident: Incident, view: ProposalView) -> MovesWaterline:
         """What its proof says of the table. Of a rehearsal, nothing; of a repair that is published, what the action
-        that made it says: one which proves no more than its bounds does not make the table trusted."""
+        that made it says: one which proves no more than its bounds does not make the table trusted; nor does one
+        that left rows of others out."""
         if view.proposal.rehearses_on is not None:
             return "no"
         published = {effect.branch for effect in view.proposal.effects if isinstance(effect, PublishBranch)}
         made = [each for each in incident.proposals.values() if each.proposal.rehearses_on in published]
+        if view.proposal.preview.others:
+            return "under-review"
         action = self._actions.get((made[-1] if made else view).proposal.action)
         return action.action.moves_waterline if action is not None else "no"
 

@@ -139,6 +139,7 @@ class Commands:
             reason=typed.reason,
             keeps=typed.keeps,
             bounds=typed.bounds,
+            drops_others=typed.drops_others,
         )
         return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
 
@@ -188,9 +189,9 @@ VERBS: dict[str, Verb] = {
     "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
     "propose": Verb(
-        "propose [ACTION] [keep=RUN] [BOUNDS]",
-        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays, of a replay, "
-        "within which bounds",
+        "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
+        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays, of a rewind, that "
+        "rows of other writers may go, of a replay, within which bounds",
         Commands._propose,
     ),
     "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),

@@ -1,0 +1,67 @@
+"""What others than the job have committed, which the job does not read again when table and job go back."""
+
+from collections.abc import Sequence
+
+from bot.domain.action import Plan
+from bot.domain.errors import Refused
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.other_writers import changes_rows_without_flink, keeps_its_rows, name_of
+from bot.domain.proposal import OtherRows
+from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
+
+
+def rows_of_others(plan: Plan, left: Sequence[Snapshot], to: SnapshotId) -> tuple[OtherRows, ...]:
+    """Of the commits that leave main those of each other writer, oldest first. A run is the job's own where Flink or a
+    restore point names it, where it wrote `to` or is the wrong one, and where its sink is the same operator."""
+    table, observation = plan.case.observation.table, plan.case.observation
+    own = {run.job_id for run in observation.jobs.values} if observation.jobs.state == "seen" else set()
+    if observation.checkpoints.state == "seen":
+        own |= {each.job_id for each in observation.checkpoints.values if each.job_id is not None}
+    base = [table.by_id[to]] if to in table.by_id else []
+    own |= {each for each in (plan.match.wrong_run, *(s.job_id for s in base)) if each is not None}
+    sinks = {s.operator_id for s in (*base, *left) if s.job_id in own and s.operator_id is not None}
+    found: dict[str, list[Snapshot]] = {}
+    for each in left:
+        if each.job_id is None:
+            is_other = changes_rows_without_flink(table, each)
+        else:
+            is_own = each.job_id in own or each.operator_id in sinks
+            is_other = not is_own and not each.is_repair and not keeps_its_rows(table, each)
+        if is_other:
+            writer = f"Flink run {short_job(each.job_id)}" if each.job_id else name_of(each)
+            found.setdefault(writer, []).append(each)
+    return tuple(
+        OtherRows(
+            writer=writer,
+            commits=tuple(s.snapshot_id for s in commits),
+            rows=sum(s.counted("added-records") for s in commits),
+        )
+        for writer, commits in found.items()
+    )
+
+
+def in_words(others: Sequence[OtherRows]) -> str:
+    """`3 rows in 1 commit of spark application local-17 (912345)`, writer by writer."""
+    return " and ".join(
+        f"{counted(each.rows, 'row')} in {counted(len(each.commits), 'commit')} of {each.writer} "
+        f"({_named(each.commits)})"
+        for each in others
+    )
+
+
+def _named(commits: Sequence[SnapshotId]) -> str:
+    if len(commits) <= 3:
+        return ", ".join(short(each) for each in commits)
+    return f"{short(commits[0])} to {short(commits[-1])}"
+
+
+def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
+    """Raises Refused where rows of others would go and whoever proposes has not said so."""
+    if others and not plan.drops_others:
+        raise Refused(
+            "A rewind would take rows of other writers off main, and the job does not read them again.",
+            f"Expected only commits of the job since; found {in_words(others)}.",
+            "Talk to those writers. If they can write them again, or the rows may go, propose "
+            "rewind_table_and_job drop_others=yes; else repair by key.",
+        )

@@ -1,0 +1,61 @@
+"""Whether a commit is a change by anybody but Flink, told by its operation and counters; and who wrote it."""
+
+from bot.domain.table import Snapshot, TableState
+
+_CHANGES = ("added-", "deleted-", "removed-")
+_TOTALS = ("total-records", "total-data-files", "total-delete-files")
+_REMOVED_DELETES = ("removed-delete-files", "removed-position-deletes", "removed-equality-deletes", "removed-dvs")
+
+
+def changes_rows_without_flink(table: TableState, snapshot: Snapshot) -> bool:
+    """Whether it carries no Flink job id and changed which rows are live. A compaction does not, as long as it kept its
+    rows; nor does a commit of nothing; an approved repair of ours is no other writer's."""
+    return (
+        snapshot.job_id is None
+        and not snapshot.is_repair
+        and not _brought_nothing(table, snapshot)
+        and not keeps_its_rows(table, snapshot)
+    )
+
+
+def keeps_its_rows(table: TableState, snapshot: Snapshot) -> bool:
+    """Whether it is a compaction: a `replace` after which every row is live that was live before."""
+    return snapshot.operation == "replace" and rows_lost_by_replacing(table, snapshot) == 0
+
+
+def _brought_nothing(table: TableState, snapshot: Snapshot) -> bool:
+    """Whether the commit counts no change, and totals as before: so the dynamic sink begins an empty table (seen with
+    Iceberg 1.11). False where it counts no totals."""
+    parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
+    if any(snapshot.counted(key) for key in snapshot.summary if key.startswith(_CHANGES)):
+        return False
+    if snapshot.parent_id is not None and parent is None:
+        return False
+    return all(
+        key in snapshot.summary and snapshot.counted(key) == (parent.counted(key) if parent else 0) for key in _TOTALS
+    )
+
+
+def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
+    """Rows that a `replace` did not write again; 0 where it worked deletes in, or where no counter tells."""
+    if any(snapshot.counted(key) for key in _REMOVED_DELETES):
+        return 0
+    parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
+    if "deleted-records" in snapshot.summary:
+        return max(snapshot.counted("deleted-records") - snapshot.counted("added-records"), 0)
+    if parent is not None and "total-records" in parent.summary and "total-records" in snapshot.summary:
+        return max(parent.counted("total-records") - snapshot.counted("total-records"), 0)
+    return 0
+
+
+def picked_from(snapshot: Snapshot) -> str | None:
+    """The snapshot that a cherry-pick copied, in full; None for any other commit."""
+    return snapshot.summary.get("source-snapshot-id")
+
+
+def name_of(snapshot: Snapshot) -> str:
+    """The writer as the summary tells: `spark application local-17`, `flink 2.1`, `an unknown writer`."""
+    application = snapshot.summary.get("spark.app.id") or snapshot.summary.get("app-id")
+    if application:
+        return f"{snapshot.engine} application {application}"
+    return "an unknown writer" if snapshot.engine == "unknown" else snapshot.engine
