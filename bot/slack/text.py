@@ -78,6 +78,23 @@ def clipped(value: str, most: int) -> str:
     return value if len(value) <= most else value[: most - 1].rstrip() + "…"
 
 
+def parted(value: str, most: int) -> list[str]:
+    """The whole text in parts of at most `most` characters, cut at a line's end, else at a space; never within an
+    escape. Lines' ends and spaces at a cut are left out."""
+    parts = []
+    while len(value) > most:
+        room = value[:most]
+        at = max(room.rfind("\n"), 0) or max(room.rfind(" "), 0) or _outside_an_escape(room)
+        parts.append(value[:at].rstrip())
+        value = value[at:].lstrip()
+    return [*parts, value]
+
+
+def _outside_an_escape(room: str) -> int:
+    begun = max(room.rfind("&", -5), 0)
+    return begun if begun and ";" not in room[begun:] else len(room)
+
+
 def from_markdown(prose: str) -> str:
     """A runbook's prose as mrkdwn: bold, emphasis and links (https only) are turned, the rest is escaped."""
     text = _LINK.sub(_link, _escaped("\n".join(visible(line) for line in prose.split("\n"))))

@@ -17,7 +17,7 @@ from slack_sdk.models.blocks import (
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
 from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
-from bot.slack.text import clipped, mrkdwn, plain, written
+from bot.slack.text import clipped, mrkdwn, parted, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
 
@@ -43,6 +43,11 @@ def header(text: str) -> HeaderBlock:
 def section(text: str) -> SectionBlock:
     """A paragraph of mrkdwn that is escaped already."""
     return SectionBlock(text=written(clipped(text, SECTION_TEXT)))
+
+
+def sections(text: str) -> list[SectionBlock]:
+    """As many paragraphs as it needs to be shown whole; mrkdwn that is escaped already."""
+    return [SectionBlock(text=written(part)) for part in parted(text, SECTION_TEXT)]
 
 
 def context(*lines: str) -> ContextBlock:

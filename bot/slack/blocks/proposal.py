@@ -10,11 +10,13 @@ from bot.domain.incident import Incident
 from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
+from bot.slack.limits import is_cut
 from bot.slack.text import addressed, code, mrkdwn, short_paths
 
 _NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
+_RUNS_SHOWN = 10
 _OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
 """Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
 _STATE = {
@@ -33,26 +35,37 @@ _STATE = {
 
 
 def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
-    """(notification text, blocks). Buttons are there only while they can do something."""
+    """(notification text, blocks). Buttons are there only while they can do something, and Approve only where all that
+    is approved is shown."""
     proposal = view.proposal
     blocks: list[Block] = [
         header(f"{incident.id}: {proposal.title}"),
-        section(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
-        *([] if view.state in _OVER else [section(f"*What will happen*\n{_steps(view)}")]),
-        *([section(_recorded(view))] if view.proposal.preview.recorded else []),
-        *([] if view.state in _NOTHING_DONE else [section(_affected(view)), section(_undo(view))]),
+        *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
+        *([] if view.state in _OVER else sections(f"*What will happen*\n{_steps(view)}")),
+        *(sections(_recorded(view)) if view.proposal.preview.recorded else []),
+        *([] if view.state in _NOTHING_DONE else [*sections(_affected(view)), *sections(_undo(view))]),
         *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
     if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
-    buttons = _buttons(incident, view)
+    is_whole = not is_cut(blocks)
+    if view.state is ProposalState.PROPOSED and not is_whole:
+        blocks.insert(1, section(_too_long(incident)))
+    buttons = _buttons(incident, view, is_whole=is_whole)
     if buttons:
         blocks.append(actions(buttons))
     if incident.is_open and view.state in UNDECIDED:
         blocks.append(actions(_telling(incident, view)))
     return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
+
+
+def _too_long(incident: Incident) -> str:
+    return (
+        ":warning: *This is too long for one message of Slack, so it is not approved here.* Read all of it and approve "
+        f"it in a terminal: {code(f'waterline proposal show {incident.id}')}"
+    )
 
 
 def _state(view: ProposalView) -> str:
@@ -92,25 +105,29 @@ def _undo(view: ProposalView) -> str:
 
 def _affected(view: ProposalView) -> str:
     preview = view.proposal.preview
-    if not preview.commits and not preview.files:
+    if not (preview.commits or preview.files or preview.rows or preview.affected_runs):
         return "*What it takes off main*\nNothing: no commit leaves the table."
     title = "What it took off main, as approved" if view.state in _OVER else "What it takes off main"
-    taken = (
-        f"*{title}*\n{counted(preview.commits, 'commit')}, {counted(preview.files, 'file')}, "
-        f"{counted(preview.rows, 'row')}; they stay readable under a tag"
-    )
+    counts = ((preview.commits, "commit"), (preview.files, "file"), (preview.rows, "row"))
+    what = ", ".join(counted(number, unit) for number, unit in counts if number) or "What consumers have read"
+    taken = f"*{title}*\n{what}; they stay readable under a tag"
+    if preview.others:
+        taken += "\n:warning: *Of other writers, and not read again by the job:* " + ", ".join(
+            f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}" for each in preview.others
+        )
     if not preview.readers_known:
         return taken + "\n:warning: Which consumer runs read them is not known: the lineage source could not be asked."
     if not preview.affected_runs:
         return taken + "\nNo observed consumer run has read them."
     runs = "\n".join(
         f"• {mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
-        for run in preview.affected_runs[:10]
+        for run in preview.affected_runs[:_RUNS_SHOWN]
     )
-    return f"{taken}\n*Consumer runs that read them*\n{runs}"
+    more = len(preview.affected_runs) - _RUNS_SHOWN
+    return f"{taken}\n*Consumer runs that read them*\n{runs}" + (f"\n• and {more} more" if more > 0 else "")
 
 
-def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
+def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[ButtonElement]:
     if not incident.is_open:
         return []
     proposal, policy = view.proposal, view.proposal.policy
@@ -127,7 +144,7 @@ def _buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:
             yes = button(
                 "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
             )
-            return [yes, reject, *_other_fork(incident, view), *veto, *glass]
+            return [*([yes] if is_whole else []), reject, *_other_fork(incident, view), *veto, *glass]
         case ProposalState.HELD:
             return [reject, *veto, *glass]
         case ProposalState.APPROVED:

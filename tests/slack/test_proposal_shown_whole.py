@@ -1,0 +1,76 @@
+"""What is approved is seen: rows without commits, every reader counted, long texts to their end."""
+
+import json
+
+from bot.domain.execution import ProposalView
+from bot.domain.fold import fold
+from bot.domain.proposal import AffectedRun, OtherRows
+from bot.slack.blocks.proposal import proposal_message
+from bot.slack.limits import SECTION_TEXT, fit
+from bot.slack.text import parted
+from tests import orders_table as orders
+from tests.approval.desk import Desk
+
+READS = tuple(
+    AffectedRun(consumer=f"report_{n}", run_id=f"run-{n}", at=orders.NINE, snapshot_id=orders.HEAD) for n in range(14)
+)
+
+
+def shown(**preview: object) -> str:
+    """The message of Ana's proposal with this preview, as Slack gets it."""
+    incident = fold(Desk().entries)
+    [view] = incident.proposals.values()
+    changed = view.proposal.model_copy(update={"preview": view.proposal.preview.model_copy(update=preview)})
+    incident.proposals[changed.id] = ProposalView(**{**vars(view), "proposal": changed})
+    _text, blocks = proposal_message(incident, incident.proposals[changed.id])
+    return json.dumps(fit(blocks), ensure_ascii=False)
+
+
+def test_rows_that_leave_without_a_commit_are_told_with_their_readers() -> None:
+    """So the publication of a repair by key."""
+    told = shown(commits=0, files=0, rows=220, affected_runs=READS)
+
+    assert "220 rows; they stay readable" in told
+    assert "0 commits" not in told
+    assert "report_0 run" in told
+    assert "and 4 more" in told
+    assert "Nothing: no commit leaves" not in told
+
+
+def test_readers_that_are_not_known_are_told_where_only_rows_leave() -> None:
+    """And nothing is, where nothing leaves."""
+    assert "could not be asked" in shown(commits=0, files=0, rows=220, affected_runs=(), readers_known=False)
+    assert "Nothing: no commit leaves" in shown(commits=0, files=0, rows=0, affected_runs=())
+
+
+def test_rows_of_other_writers_stand_out() -> None:
+    """Beside what leaves main."""
+    others = (OtherRows(writer="spark application local-17", commits=(orders.HEAD,), rows=3),)
+
+    assert "not read again by the job:* 3 rows of spark application local-17" in shown(others=others)
+
+
+def test_a_long_text_goes_on_in_further_paragraphs() -> None:
+    """The last sentence is there, and so is Approve."""
+    told = shown(sentences=(*(f"Tag commit {n:06d} as last-91ab20-{n}." for n in range(100)), "That is the end."))
+
+    assert "That is the end." in told
+    assert "Tag commit 000077" in told
+    assert '"Approve"' in told
+
+
+def test_what_no_message_of_slack_holds_is_not_approved_there() -> None:
+    """It says where instead."""
+    told = shown(sentences=tuple(f"Tag commit {n:06d} as last-91ab20-{n}." for n in range(400)))
+
+    assert '"text": "Approve"' not in told
+    assert "waterline proposal show wl-1" in told
+    assert "Reject…" in told
+
+
+def test_a_text_is_parted_without_loss() -> None:
+    """At a line's end, else at a space; an escape stays whole."""
+    assert parted("short", SECTION_TEXT) == ["short"]
+    assert parted("one two\nthree four", 12) == ["one two", "three four"]
+    assert parted("one two three", 9) == ["one two", "three"]
+    assert parted("aaaaaaa&amp;b", 10) == ["aaaaaaa", "&amp;b"]
