@@ -77,6 +77,8 @@ class Begin(Record):
     """It is to be carried out now."""
 
     kind: Literal["begin"] = "begin"
+    restorers: frozenset[UserId] = frozenset()
+    """Whom the plan of the savepoint names from which it starts: they may have it carried out, too."""
 
 
 class Supersede(Record):
@@ -144,7 +146,7 @@ def decide(  # noqa: C901 - one case an act, nothing nested
         case Veto():
             return _veto(view, act, who, membership)
         case Begin():
-            return _begin(view, who)
+            return _begin(view, act, who)
         case Settle():
             return settle(view, act, who, at, membership)
         case Supersede():
@@ -228,9 +230,9 @@ def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> 
     return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip())
 
 
-def _begin(view: ProposalView, by: UserId) -> ExecutionStarted | NotAllowed:
+def _begin(view: ProposalView, act: Begin, by: UserId) -> ExecutionStarted | NotAllowed:
     allowed = dict.fromkeys((view.proposal.proposed_by, *(given.by for given in view.approvals)))
-    if by not in allowed:
+    if by not in allowed and by not in act.restorers:
         names = " or ".join(f"<@{user}>" for user in allowed)
         return NotAllowed(
             why="not-yours", happened="Only the proposer or an approver may carry it out.", remedy=f"Ask {names}."

@@ -108,6 +108,13 @@ def may_restore(kept: KeptSavepoint, user: UserId) -> bool:
     return kept.plan is None or not kept.plan.may_restore or user in kept.plan.may_restore
 
 
+def restorers_of(proposal: Proposal, incidents: Iterable[Incident]) -> frozenset[UserId]:
+    """Whom the plan names of the kept savepoint from which it starts; empty where none is named."""
+    start = starts_from(proposal)
+    kept = None if start is None else started_from(kept_savepoints(incidents, start.job), start)
+    return frozenset() if kept is None or kept.plan is None else frozenset(kept.plan.may_restore)
+
+
 def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
     for index, effect in enumerate(view.proposal.effects):
         ended = view.done.get(index)

@@ -13,6 +13,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.savepoints import restorers_of
 from bot.domain.settling import Settle
 from bot.ports import Clock, Directory
 from bot.service.carried_out import as_far_as
@@ -91,7 +92,8 @@ class Approvals:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
         view = self._view(incident_id, proposal_id)
-        decided = self._decide(view, Begin(), by, NO_GROUPS)
+        restorers = restorers_of(view.proposal, self._store.all())
+        decided = self._decide(view, Begin(restorers=restorers), by, NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise _refused(decided)
         if self._savepoints is not None and view.glass is None:

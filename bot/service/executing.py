@@ -19,6 +19,7 @@ from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refus
 from bot.domain.execution import AT_WORK, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
+from bot.domain.savepoints import restorers_of
 from bot.ports import Clock
 from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore
@@ -49,17 +50,18 @@ class Executions:
         view = self._store.get(incident_id).proposals.get(proposal_id)
         if view is None:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-        self._beginning(view, by)
+        begin = Begin(restorers=restorers_of(view.proposal, self._store.all()))
+        self._beginning(view, begin, by)
         try:
             effects.prepare(self._observer.hands, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
-            self._beginning(self._store.get(incident_id).proposals[proposal_id], by)
+            self._beginning(self._store.get(incident_id).proposals[proposal_id], begin, by)
             self._proposals.supersede(incident_id, proposal_id, str(error))
             raise
 
         def begun(now: Incident) -> list[Body]:
-            return [self._beginning(now.proposals[proposal_id], by)]
+            return [self._beginning(now.proposals[proposal_id], begin, by)]
 
         self._store.write(incident_id, by=by, decide=begun)
 
@@ -155,9 +157,9 @@ class Executions:
         self._waiting[turn.view.proposal.id] = replace(turn, since=since)
         return False
 
-    def _beginning(self, view: ProposalView, by: UserId) -> ExecutionStarted:
+    def _beginning(self, view: ProposalView, begin: Begin, by: UserId) -> ExecutionStarted:
         """By the one rule about proposals. Raises Refused."""
-        decided = decide(view, Begin(), by=by, at=self._clock.now(), membership=NO_GROUPS)
+        decided = decide(view, begin, by=by, at=self._clock.now(), membership=NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise Refused(decided.happened, decided.found, decided.remedy)
         assert isinstance(decided, ExecutionStarted)

@@ -8,6 +8,7 @@ from bot.actions import undo_proposal
 from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
+from bot.domain.ids import UserId
 from bot.domain.timeline import sentence
 from bot.service.savepoints import SavepointOffer
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
@@ -66,6 +67,28 @@ def test_the_savepoint_itself_is_restored_without_a_question_by_whom_the_plan_na
     world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
     with pytest.raises(Refused, match="Nothing has to be explained"):
         world.savepoints.explain(world.scene.incident, "Because.", by=ANA)
+
+
+def test_whom_the_plan_names_carries_out_what_others_proposed_and_approved(world: World) -> None:
+    """Neither proposer nor approver may, so nobody else could; anybody else is still turned away."""
+    cleo, dana = UserId("U0CLEO0003"), UserId("U0DANA0004")
+    world.plans(cleo)
+    world.takes_it()
+    plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
+    proposal = world.proposes(undo_proposal.propose(plan), plan)
+
+    with pytest.raises(Refused):
+        world.approvals.may_begin(world.scene.incident, proposal.id, cleo)
+    world.ben_approves(proposal)
+
+    for user in (ANA, BEN):
+        with pytest.raises(Refused, match=f"names <@{cleo}>"):
+            world.approvals.may_begin(world.scene.incident, proposal.id, user)
+    with pytest.raises(Refused, match="Only the proposer or an approver"):
+        world.approvals.may_begin(world.scene.incident, proposal.id, dana)
+    world.approvals.may_begin(world.scene.incident, proposal.id, cleo)
+    world.scene.executions.begin(world.scene.incident, proposal.id, by=cleo)
+    assert world.scene.view(proposal.id).state is ProposalState.EXECUTING
 
 
 def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World) -> None:
