@@ -52,10 +52,13 @@ class TableSetup(Record):
         keys = [key for name in (f"notice:{kind}", "notice") for key in (f"{name}/{severity}", name)]
         return next((self.policies[key] for key in keys if key in self.policies), None)
 
-    def policy_for(self, action: str, severity: Severity, *, is_destructive: bool, proposer: UserId) -> ApprovalPolicy:
-        """The most specific policy: of the action, else of destructive actions, else the default; each first for the
-        severity. A destructive action is approved by two teams unless its policy says a number itself."""
-        names = (action, *(("destructive",) if is_destructive else ()), "default")
+    def policy_for(
+        self, action: str, severity: Severity, *, is_destructive: bool, proposer: UserId, follows: str | None = None
+    ) -> ApprovalPolicy:
+        """The most specific policy: of the action, else of the one that it `follows` (which it publishes or undoes),
+        else of destructive actions, else the default; each first for the severity. A destructive action is approved by
+        two teams unless its policy says a number itself."""
+        names = (action, *((follows,) if follows else ()), *(("destructive",) if is_destructive else ()), "default")
         keys = [key for name in names for key in (f"{name}/{severity}", name)]
         policy = next(self.policies[key] for key in keys if key in self.policies)
         return policy.when_destructive(proposer) if is_destructive else policy

@@ -1,6 +1,7 @@
 """What has to hold before a proposal is made or decided."""
 
 from bot.actions._scan import ActionModule
+from bot.domain.action import Past
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
@@ -13,10 +14,18 @@ from bot.domain.staleness import stale_reason
 from bot.service.incident_store import must_be_open
 
 
-def policy_for(setup: TableSetup, incident: Incident, module: ActionModule, by: UserId) -> ApprovalPolicy:
-    """Who decides about this action at this severity, when `by` proposes it."""
+def policy_for(
+    setup: TableSetup, incident: Incident, module: ActionModule, by: UserId, follows: Past | None
+) -> ApprovalPolicy:
+    """Who decides about this action at this severity, when `by` proposes it. `follows`: what it publishes or undoes."""
     action = module.action
-    return setup.policy_for(action.name, incident.severity, is_destructive=action.is_destructive, proposer=by)
+    return setup.policy_for(
+        action.name,
+        incident.severity,
+        is_destructive=action.is_destructive,
+        proposer=by,
+        follows=follows.proposal.action if follows is not None else None,
+    )
 
 
 def match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:

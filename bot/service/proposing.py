@@ -41,7 +41,7 @@ from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
-from bot.service.rehearsals import next_action, past_of_rehearsal
+from bot.service.rehearsals import PUBLISH, next_action, past_of_rehearsal
 from bot.service.walking import walk_of
 
 
@@ -137,6 +137,8 @@ class Proposals:
         mode, match = why_it_is_proposed(incident, module, reason)
         setup = self._observer.setup(incident.opened.table)
         job = self._observer.jobs.get(setup.job or "")
+        past = past_of(incident, undoes, self._observer.jobs) if undoes else None
+        rehearsed = past_of_rehearsal(incident)
         plan = Plan(
             incident=incident_id,
             proposal=ProposalId(str(ULID())),
@@ -144,12 +146,12 @@ class Proposals:
             mode=mode,
             match=match,
             evidence=tuple(item.id for item in case.evidence),
-            policy=policy_for(setup, incident, module, by),
+            policy=policy_for(setup, incident, module, by, rehearsed if module.action.name == PUBLISH else past),
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
-            undoes=past_of(incident, undoes, self._observer.jobs) if undoes else None,
-            rehearsed=past_of_rehearsal(incident),
+            undoes=past,
+            rehearsed=rehearsed,
             survey=partial(self._survey, setup),
             written_at=partial(self._observer.files.written_at, setup.name),
             orphan_safe_age=setup.orphan_safe_age,

@@ -94,6 +94,22 @@ def test_the_most_specific_policy_counts() -> None:
     assert [4, 3, 2, 1, 5, 4] == found
 
 
+def test_what_publishes_or_undoes_another_action_asks_for_that_ones_approvals() -> None:
+    """Nobody gets round three approvals by the second of two proposals; a policy of its own name says otherwise."""
+    one, two, three = (ApprovalPolicy(users=(BEN,), required=n) for n in range(1, 4))
+    table = setup(default=one, deduplicate_rows=three, undo_proposal=two)
+
+    found = [
+        table.policy_for(action, "sev1", is_destructive=False, proposer=ANA, follows=follows).required
+        for action, follows in [
+            ("publish_repair", "deduplicate_rows"), ("publish_repair", "drop_duplicated_commit"),
+            ("undo_proposal", "deduplicate_rows"), ("publish_repair", None),
+        ]
+    ]  # fmt: skip
+
+    assert [3, 1, 2, 1] == found
+
+
 def test_what_is_destructive_needs_two_teams_unless_its_policy_says_a_number() -> None:
     """Nobody loses the second team by forgetting to ask for it."""
     said = ApprovalPolicy(users=(BEN,), different_teams=1)

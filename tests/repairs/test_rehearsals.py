@@ -1,6 +1,7 @@
 """A repair is made on a branch, proven there, and published by a second approval; until then main is untouched."""
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,15 @@ def test_a_duplicated_commit_is_dropped_on_a_branch_and_then_published(
     assert positions(scene, "main") == sorted([*range(30), *range(20, 30)])
     assert positions(scene, branch) == list(range(30))
 
+    setup = scene.services.observer.setup(scene.table.name)
+    of_repairs = setup.policies["default"].model_copy(update={"expires_after": timedelta(minutes=7)})
+    policies = {**setup.policies, "drop_duplicated_commit": of_repairs}
+    scene.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
     published = scene.carries_out(scene.proposes("drop_duplicated_commit"))
     proof = scene.proves(published)
 
     assert published.proposal.action == "publish_repair"
+    assert published.proposal.policy.expires_after == timedelta(minutes=7), "who approves repairs approves this, too"
     assert proof.passed, proof.checks
     assert positions(scene, "main") == list(range(50))
     assert [s.checkpoint_id for s in scene.table.chain[:2]] == [5, 4]
