@@ -72,7 +72,12 @@ def shows_wrong_rows(evidence: Evidence) -> bool:
 
 def faults_in(diagnosis: Diagnosis) -> tuple[tuple[Mode, Matches], ...]:
     """The matches that say that rows are wrong, or missing, or will be."""
-    return tuple(each for each in diagnosis.matches if each[1].remedy not in _ROWS_ARE_RIGHT)
+    return tuple(each for each in diagnosis.matches if not rows_are_right(each[1]))
+
+
+def rows_are_right(match: Matches) -> bool:
+    """Whether what it asks for leaves the table's rows alone, because nothing is wrong with them."""
+    return match.remedy in _ROWS_ARE_RIGHT
 
 
 def _raises_doubt(body: Body) -> bool:

@@ -25,9 +25,9 @@ def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighte
     """The urgent ones of the watch itself that last and that no incident took over, the first first.
 
     `incidents`: those of this table. A mute changes nothing here: it says that nobody wants to hear of it, not that it
-    is not so. A silence is none: what the table holds is right though nobody writes on, and its age is told by its
-    freshness. What others told (alerts, messages) is theirs, and counts only once the watch sees it, or an incident is
-    opened.
+    is not so. A silence is none, nor is what only the job is to be mended for: what the table holds is right though
+    nobody writes on, and its age is told by its freshness. What others told (alerts, messages) is theirs, and counts
+    only once the watch sees it, or an incident is opened.
     """
     return tuple(
         sighted
@@ -35,5 +35,6 @@ def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighte
         if sighted.sign.is_urgent
         and sighted.sign.is_of_watch
         and sighted.sign.code not in SILENT
+        and not sighted.sign.rows_are_right
         and taken_over_by(sighted, incidents) is None
     )

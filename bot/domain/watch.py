@@ -36,6 +36,8 @@ class Sign(Record):
     """The symptom that an incident would be opened with."""
     is_urgent: bool
     """Whether it may wake somebody: rows are wrong, or are being lost, or nobody writes the table."""
+    rows_are_right: bool = False
+    """Whether what it asks for leaves the table's rows alone, as a restore of the job does; False in old notes."""
     rows: tuple[SnapshotId, ...] = ()
     last_good: SnapshotId | None = None
     """The newest snapshot before it, where that is known."""

@@ -7,6 +7,7 @@ from bot.diagnosis._turns import writing
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
+from bot.domain.doubt import rows_are_right
 from bot.domain.ids import Severity
 from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
@@ -27,6 +28,8 @@ _RUNBOOKS = {
     "F25": "failed-checkpoints",
 }  # fmt: skip
 _OTHERWISE = "job-restarted"
+_OF_THE_JOB = frozenset({"F8"})
+"""Codes that put only the job's restart in question, whatever it takes: the table holds what was committed."""
 _STUCK = "F24"
 """Tells of an event time that is older than promised while commits come."""
 
@@ -46,7 +49,7 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
     What a failure mode explains is not told a second time as a mere silence.
     """
     asking = _asking(diagnosis)
-    named = (_sign(case, asking),) if asking else ()
+    named = tuple(_sign(case, each, asking) for each in _leading(asking))
     left = leaked(case)
     bare = (*unnamed_signs(case, patience), *((left,) if left else ()))
     if any(each.is_urgent for each in named):
@@ -55,7 +58,8 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
         explained = tuple(each for each in bare if each.code == "stale" and _STUCK in diagnosis.codes)
     return Signs(
         told=(*named, *(each for each in bare if each not in explained)),
-        beside=frozenset(mode.code for mode, _match in asking[1:]) | {each.code for each in explained},
+        beside=frozenset(mode.code for mode, _match in asking if mode.code not in {sign.code for sign in named})
+        | {each.code for each in explained},
     )
 
 
@@ -75,9 +79,23 @@ def _asking(diagnosis: Diagnosis) -> list[tuple[Mode, Matches]]:
     return [each for each in diagnosis.matches if each[1].remedy not in {Remedy.NOTHING, Remedy.WAIT}]
 
 
-def _sign(case: Case, asking: list[tuple[Mode, Matches]]) -> Sign:
-    """The match to act on first, with the others beside it."""
-    mode, match = asking[0]
+def _leading(asking: list[tuple[Mode, Matches]]) -> list[tuple[Mode, Matches]]:
+    """The match to act on first; beside one that says nothing against the rows, also the first that does: by what is
+    told the table's trust is judged."""
+    first = asking[:1]
+    if first and _leaves_rows_alone(first[0]):
+        first += [each for each in asking if not _leaves_rows_alone(each)][:1]
+    return first
+
+
+def _leaves_rows_alone(told: tuple[Mode, Matches]) -> bool:
+    mode, match = told
+    return mode.code in _OF_THE_JOB or rows_are_right(match)
+
+
+def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Matches]]) -> Sign:
+    """One match, with the others beside it."""
+    mode, match = told
     return Sign(
         code=mode.code,
         subject=_subject(case, match),
@@ -87,9 +105,10 @@ def _sign(case: Case, asking: list[tuple[Mode, Matches]]) -> Sign:
         severity=_severity(mode),
         runbook=_RUNBOOKS.get(mode.code, _OTHERWISE),
         is_urgent=mode.act <= Act.REPAIR,
+        rows_are_right=_leaves_rows_alone(told),
         rows=match.rows[:3],
         last_good=match.last_good,
-        also=tuple(f"{other.code}: {found.headline}" for other, found in asking[1:]),
+        also=tuple(f"{other.code}: {found.headline}" for other, found in asking if other.code != mode.code),
     )
 
 

@@ -119,8 +119,10 @@ def folders_taken() -> Recorded:
 
 def test_checkpoints_whose_folders_are_taken_are_told(over_recorded: OverRecorded) -> None:
     """F25, with the restore and the numbers, and what to do."""
-    told = told_once(over_recorded(folders_taken()), "F25")
+    watched = over_recorded(folders_taken())
+    told = told_once(watched, "F25")
 
+    assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
     assert "4, 5 and 6" in told.text
     assert "from checkpoint 3" in told.text
 
@@ -164,6 +166,8 @@ def test_a_last_snapshot_that_is_kept_is_not_told(over_recorded: OverRecorded, a
 
 def test_a_last_snapshot_that_is_gone_is_told(over_recorded: OverRecorded) -> None:
     """F8 as it was recorded: the run cannot restart any more."""
-    told = told_once(over_recorded(Recorded("last-commit-expired-v2")), "F8")
+    watched = over_recorded(Recorded("last-commit-expired-v2"))
+    told = told_once(watched, "F8")
 
+    assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
     assert "cannot restart: the last snapshot of run 5441e7 was expired" in told.text

@@ -69,11 +69,11 @@ def test_a_mute_is_no_denial(scene: Scene) -> None:
     assert _trust(scene).state is TrustState.UNKNOWN
 
 
-@pytest.mark.parametrize("how", ["over", "not urgent", "of an alert", "a silence", "not followed"])
+@pytest.mark.parametrize("how", ["over", "not urgent", "of an alert", "a silence", "of the job alone", "not followed"])
 def test_what_is_over_or_only_told_by_others_leaves_trust_alone(scene: Scene, how: str) -> None:
-    """Trust ends by what the watch sees itself, urgent, while it lasts."""
+    """Trust ends by what the watch sees itself, urgent, while it lasts, where it says that rows are wrong or lost."""
     code = {"of an alert": "alert", "a silence": "no-commit"}.get(how, "F2")
-    of = sign(code, urgent=how != "not urgent")
+    of = sign(code, urgent=how != "not urgent").model_copy(update={"rows_are_right": how == "of the job alone"})
     found = _finds(scene, of)
     if how == "over":
         scene.store.watched.add(Ended(sighting=found.id, table=ORDERS, at=scene.clock.now(), why="it is seen no more."))
