@@ -8,7 +8,7 @@ from bot.actions._marking import commit_marks
 from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState
-from bot.domain.freezes import owes_resume, still_paused
+from bot.domain.freezes import owes_resume
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -72,7 +72,7 @@ class Maintenance:
         return owes_resume(incident) and bool(self._schedulers.names(incident.opened.table))
 
     def settle(self, incident_id: IncidentId) -> None:
-        """The duty that `is_owed` tells of: late rather than lost. A scheduler that does not answer is put on record,
+        """The duty that `is_owed` tells of: late rather than lost. A scheduler that does not answer is put on record once,
         and asked again the next time. Raises CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         if self.is_owed(incident):
@@ -135,7 +135,7 @@ def _is_news(now: Incident, mark: MaintenanceMarked) -> bool:
         case "freezing" | "thawed":
             return now.is_frozen == (mark.status == "thawed")
         case "resuming":
-            return mark.sentence != still_paused(now)
+            return now.compactions != "resuming"
         case "resumed":
             return not now.is_frozen and now.compactions != "go-on"
     return True

@@ -104,6 +104,19 @@ def test_a_proposal_pauses_it_first_and_the_end_lets_it_go_on(paused: Scene, air
     assert still_paused(paused.store.get(paused.incident)) is None
 
 
+def test_a_scheduler_that_flaps_is_put_on_record_once(paused: Scene, airflow: Hook) -> None:
+    """It is asked until it does as it is told; whatever it answers meanwhile calls nobody again."""
+    paused.maintenance.freeze(paused.incident, by=ANA)
+    airflow.answers = [(503, {}), (502, {}), (503, {}), (502, {}), (200, {})]
+
+    paused.maintenance.thaw(paused.incident, by=ANA)
+    for _ in range(5):
+        paused.maintenance.settle(paused.incident)
+
+    assert asked(airflow) == [True, False, False, False, False, False]
+    assert marks(paused) == ["freezing", "frozen", "thawed", "resuming", "resumed"]
+
+
 def test_whoever_thaws_hears_that_it_is_still_paused(paused: Scene, airflow: Hook) -> None:
     """And may ask once more, also while the incident goes on."""
     paused.maintenance.freeze(paused.incident, by=ANA)
