@@ -72,8 +72,8 @@ class Maintenance:
         return owes_resume(incident) and bool(self._schedulers.names(incident.opened.table))
 
     def settle(self, incident_id: IncidentId) -> None:
-        """The duty that `is_owed` tells of: late rather than lost. A scheduler that does not answer is put on record once,
-        and asked again the next time. Raises CommitRefused, OutcomeUnknown, CouldNotLook."""
+        """The duty that `is_owed` tells of: late rather than lost. A scheduler that does not answer is put on record
+        once, and asked again the next time. Raises CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         if self.is_owed(incident):
             if incident.is_frozen:
