@@ -31,6 +31,8 @@ class EffectStarted(Record):
     before: dict[str, str] = {}
     """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
     left out."""
+    pauses: bool = False
+    """Whether compactions are asked to pause by it; False in records of earlier versions, which asked nobody."""
 
 
 class EffectEnded(Record):

@@ -126,7 +126,7 @@ def _apply_proposal(
             view.state = ProposalState.EXECUTING
             view.execution_started_at, view.executed_by = entry.at, entry.by
         case e.EffectStarted():
-            if view.proposal.effects[body.index].kind == "freeze-maintenance":
+            if body.pauses:
                 incident.compactions = "paused"
             _begun(view, body)
         case e.EffectEnded():

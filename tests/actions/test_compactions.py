@@ -10,7 +10,14 @@ from bot.actions import take_savepoint
 from bot.actions._effects import Hands
 from bot.adapters.schedulers import HttpSchedulers
 from bot.domain.compaction import Compaction
-from bot.domain.entries import IncidentClosed, MaintenanceMarked
+from bot.domain.entries import (
+    EffectEnded,
+    EffectStarted,
+    ExecutionEnded,
+    ExecutionStarted,
+    IncidentClosed,
+    MaintenanceMarked,
+)
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.execution import ProposalState
 from bot.domain.freezes import still_paused
@@ -199,6 +206,24 @@ def test_nothing_stays_paused_by_a_proposal_that_did_not_come_to_freeze(paused: 
     assert paused.view(view.proposal.id).state is ProposalState.REFUSED
     assert asked(airflow) == [True, True, True, False]
     assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
+
+
+def test_an_older_record_of_a_refused_freeze_owes_nothing(paused: Scene, airflow: Hook) -> None:
+    """It asked nobody to pause; what people have paused since is theirs."""
+    plan = paused.plan()
+    proposal = paused.approved(take_savepoint.propose(plan), plan).id
+    older = [
+        ExecutionStarted(proposal=proposal),
+        EffectStarted(proposal=proposal, index=0),
+        EffectEnded(proposal=proposal, index=0, how="refused", detail="The catalog refused."),
+        ExecutionEnded(proposal=proposal, outcome="refused", sentence="The catalog refused."),
+    ]
+
+    paused.store.write(paused.incident, by=ANA, decide=lambda _i: older)
+    paused.maintenance.settle(paused.incident)
+
+    assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
+    assert asked(airflow) == []
 
 
 def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow: Hook) -> None:

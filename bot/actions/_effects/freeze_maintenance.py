@@ -3,6 +3,7 @@
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._maintenance import freeze_change, frozen_by, stays_frozen_for
 from bot.actions._marking import commit_marks
+from bot.actions._requirements import World
 from bot.domain.effects import FreezeMaintenance
 from bot.domain.entries import EffectStarted
 
@@ -13,6 +14,16 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
     def describe(self, effect: FreezeMaintenance) -> str:  # noqa: ARG002 - there is one table
         """See Kind."""
         return "Freeze maintenance"
+
+    def prepare(
+        self,
+        effect: FreezeMaintenance,  # noqa: ARG002
+        intent: EffectStarted,
+        world: World,  # noqa: ARG002
+        earlier: EffectStarted | None,  # noqa: ARG002
+    ) -> EffectStarted:
+        """From this intent on compactions may be paused."""
+        return intent.model_copy(update={"pauses": True})
 
     def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
         """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
