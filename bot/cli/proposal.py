@@ -21,6 +21,10 @@ from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.inert import visible
+from bot.domain.proposal import Preview
+from bot.domain.requirements import Requirement
+from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
 from bot.domain.typed_proposal import typed_proposal
 from bot.ports import Directory
@@ -195,6 +199,11 @@ def _print(view: ProposalView) -> None:
         _say(f"  {number}. {sentence}")
     for term in proposal.preview.recorded:
         _say(f"  {term.name}: {term.says}")
+    for line in _consequences(proposal.preview):
+        _say(line)
+    _say("It is carried out only while all of this holds:")
+    for requirement in proposal.requirements:
+        _say(f"  {_required(requirement)}")
     _say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:_DIGEST_SHOWN]}")
     if view.approvals:
         _say(approved_by(view))
@@ -206,5 +215,29 @@ def _print(view: ProposalView) -> None:
         _say(f"Needs {needs}, not the proposer's, until {clock_time(last_approval_at(view))}. {ask}")
 
 
+def _consequences(preview: Preview) -> list[str]:
+    """What leaves main, who has read it, and what a yes means."""
+    counts = (counted(preview.commits, "commit"), counted(preview.files, "file"), counted(preview.rows, "row"))
+    lines = [f"What it takes off main: {', '.join(counts)}"]
+    for other in preview.others:
+        commits = ", ".join(str(each) for each in other.commits)
+        lines.append(f"  Not read again by the job: {counted(other.rows, 'row')} of {other.writer} (commits {commits})")
+    if not preview.readers_known:
+        lines.append("  Which consumer runs read them is not known: the lineage source could not be asked.")
+    lines += [
+        f"  Read by {run.consumer}, run {run.run_id}: snapshot {run.snapshot_id} at {run.at:%Y-%m-%d %H:%M:%S} UTC"
+        for run in preview.affected_runs
+    ]
+    return [*lines, f"What a yes means: {preview.sure}"]
+
+
+def _required(requirement: Requirement) -> str:
+    """`head-descends: head=…, job_id=…`, as the digest covers it."""
+    told = requirement.model_dump(mode="json", exclude={"kind"})
+    return f"{requirement.kind}: {', '.join(f'{name}={value}' for name, value in told.items())}"
+
+
 def _say(text: str) -> None:
-    console.print(text, markup=False)
+    """Line by line, nothing hidden: text that people typed cannot move the cursor over what was said before it."""
+    for line in text.split("\n"):
+        console.print(visible(line), markup=False)
