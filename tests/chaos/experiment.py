@@ -86,6 +86,9 @@ class Experiment:
             finally:
                 crowd.rest()
                 self._figures.clicks += crowd.clicks
+                self._figures.violations += [
+                    f"seed {self._seed}: {act} was tried again and again, and never done" for act in crowd.never_done()
+                ]
                 self._figures.commits += self._commits
                 self._figures.approvals += self._approvals
 

@@ -1,6 +1,7 @@
 """People who click at random: whoever they are, whatever is shown, twice if they are impatient, all at once."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -11,7 +12,10 @@ from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 
 FORWARD = ("Run evidence", "Run again", "Propose")
 """Buttons of the card that lead the walk on."""
-
+APPROVE, EXECUTE, REJECT = "Approve", "Execute", "Reject…"
+"""Buttons of a proposal; `test_people` holds them against the bot's."""
+_ENOUGH_TRIES = 40
+"""An act that was tried so often and never done could never be done."""
 
 _PAUSE_S = (0.2, 1.2)
 """Between two acts of one person."""
@@ -32,6 +36,8 @@ class Crowd:
         self._slack = slack
         self.notes: list[Typed] = []
         self.clicks = 0
+        self._tried: Counter[str] = Counter()
+        self._done: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._resting = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -54,6 +60,10 @@ class Crowd:
             thread.join()
         self._threads.clear()
 
+    def never_done(self) -> list[str]:
+        """Acts that were tried often enough, and not done once: then their script is wrong, not the bot lucky."""
+        return [act for act, tries in self._tried.items() if tries >= _ENOUGH_TRIES and not self._done[act]]
+
     def opens(self) -> None:
         """Ana tries to open an incident; it may fail in any way when the bot is killed."""
         if self.ana.has_modal:
@@ -64,7 +74,7 @@ class Crowd:
         self.ana.submits()
 
     def _live(self, name: str, person: Responder, random: Random) -> None:
-        acts: list[tuple[float, Callable[[Responder, Random], None]]] = [
+        acts: list[tuple[float, Callable[[Responder, Random], bool]]] = [
             (6, self._goes_forward),
             (3, self._decides),
             (2, self._executes),
@@ -75,44 +85,57 @@ class Crowd:
         ]
         while not self._resting.wait(random.uniform(*_PAUSE_S)):
             [do] = random.choices([act for _, act in acts], [weight for weight, _ in acts])
-            try:
-                do(person, random)
-            except AssertionError:
-                continue  # what they meant to click is not there (any more)
+            self._does(do, person, random)
 
-    def _goes_forward(self, person: Responder, random: Random) -> None:
+    def _does(self, do: Callable[[Responder, Random], bool], person: Responder, random: Random) -> None:
+        try:
+            is_done = do(person, random)
+        except AssertionError:
+            is_done = False  # what they meant to click is not there (any more)
+        with self._counting:
+            self._tried[do.__name__] += 1
+            self._done[do.__name__] += is_done
+
+    def _goes_forward(self, person: Responder, random: Random) -> bool:
         card = _newest(person, is_card)
         offered = [label for label in card.buttons if label.startswith(FORWARD) or label == "Diagnose"]
         if offered:
             self._click(person, random.choice(offered), card, random)
+        return bool(offered)
 
-    def _decides(self, person: Responder, random: Random) -> None:
-        proposal = _newest(person, is_proposal)
-        if "Approve" in proposal.buttons:
-            self._click(person, "Approve", proposal, random)
+    def _decides(self, person: Responder, random: Random) -> bool:
+        return self._clicks_if_there(person, APPROVE, random)
 
-    def _executes(self, person: Responder, random: Random) -> None:
-        proposal = _newest(person, is_proposal)
-        if "Execute" in proposal.buttons:
-            self._click(person, "Execute", proposal, random)
+    def _executes(self, person: Responder, random: Random) -> bool:
+        return self._clicks_if_there(person, EXECUTE, random)
 
-    def _rejects(self, person: Responder, random: Random) -> None:
-        proposal = _newest(person, is_proposal)
-        if "Reject" in proposal.buttons:
-            self._click(person, "Reject", proposal, random)
+    def _rejects(self, person: Responder, random: Random) -> bool:
+        if not self._clicks_if_there(person, REJECT, random):
+            return False
+        try:
             person.fills_reason("Not convinced.")
+        finally:
             if person.has_modal:
                 person.dismisses(whole_stack=True)
+        return True
 
-    def _notes(self, person: Responder, random: Random) -> None:
+    def _clicks_if_there(self, person: Responder, label: str, random: Random) -> bool:
+        proposal = _newest(person, is_proposal)
+        if label in proposal.buttons:
+            self._click(person, label, proposal, random)
+        return label in proposal.buttons
+
+    def _notes(self, person: Responder, random: Random) -> bool:
         text = f"remark {random.getrandbits(48):012x}"
         outcome = person.types(f"/waterline note {text}")
         self.notes.append(Typed(text, outcome.outcome == "acked"))
+        return True
 
-    def _asks(self, person: Responder, random: Random) -> None:
+    def _asks(self, person: Responder, random: Random) -> bool:
         person.types(f"/waterline {random.choice(['status', 'timeline', 'ledger', 'help'])}")
+        return True
 
-    def _spoils(self, _person: Responder, random: Random) -> None:
+    def _spoils(self, _person: Responder, random: Random) -> bool:
         """Slack misbehaves."""
         faults = self._slack.faults
         random.choice(
@@ -126,6 +149,7 @@ class Crowd:
                 lambda: faults.fails("chat.update", "internal_error"),
             ]
         )()
+        return True
 
     def _click(self, person: Responder, label: str, place: object, random: Random) -> None:
         for _ in range(random.choice([1, 1, 1, 2])):
