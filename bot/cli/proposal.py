@@ -7,25 +7,17 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.bootstrap import Built, build
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.proposal_shown import DIGEST_SHOWN, say, show_proposal
 from bot.domain.approval_answers import approval_counts, settlement_counts
-from bot.domain.approval_count import missing_in_words, whom_to_ask
-from bot.domain.approval_refusals import approved_by
-from bot.domain.approval_times import last_approval_at
-from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
-from bot.domain.inert import visible
-from bot.domain.proposal import Preview
-from bot.domain.requirements import Requirement
-from bot.domain.sentences import counted
-from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
+from bot.domain.settling import unknown_effect
 from bot.domain.typed_proposal import typed_proposal
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
@@ -36,12 +28,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-console = Console(soft_wrap=True, highlight=False)
-_DIGEST_SHOWN = 12
 
 IncidentArgument = Annotated[str, typer.Argument(help="The incident's id, for example wl-1.")]
 DigestOption = Annotated[
-    str, typer.Option(help=f"The digest that `show` tells, at least {_DIGEST_SHOWN} characters: what you approve.")
+    str, typer.Option(help=f"The digest that `show` tells, at least {DIGEST_SHOWN} characters: what you approve.")
 ]
 ReasonOption = Annotated[str, typer.Option(help="A sentence for the record.")]
 
@@ -50,7 +40,7 @@ ReasonOption = Annotated[str, typer.Option(help="A sentence for the record.")]
 def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """The newest proposal of an incident: what it does, its digest, and who is still to approve."""
     with _built(config) as (_settings, built):
-        _print(_newest(built, incident))
+        show_proposal(_newest(built, incident))
 
 
 @app.command()
@@ -80,7 +70,7 @@ def propose(
             bounds=typed.bounds,
             drops_others=typed.drops_others,
         )
-        _print(_newest(built, incident))
+        show_proposal(_newest(built, incident))
 
 
 @app.command()
@@ -91,7 +81,7 @@ def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
         after = built.services.approvals.approve(
             IncidentId(incident), _id(view), digest=_meant(view, digest), by=by, via="terminal"
         )
-        _say(approval_counts(after))
+        say(approval_counts(after))
 
 
 @app.command("break-glass")
@@ -104,7 +94,7 @@ def break_glass(
         after = built.services.approvals.break_glass(
             IncidentId(incident), _id(view), reason, digest=_meant(view, digest), by=by, via="terminal"
         )
-        _say(approval_counts(after))
+        say(approval_counts(after))
 
 
 @app.command()
@@ -113,7 +103,7 @@ def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOptio
     with _built(config) as (settings, built):
         view = _newest(built, incident)
         built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings))
-        _say(f"Rejected: {view.proposal.title}.")
+        say(f"Rejected: {view.proposal.title}.")
 
 
 @app.command()
@@ -122,7 +112,7 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
     with _built(config) as (settings, built):
         view = _newest(built, incident)
         built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings))
-        _say(f"Vetoed: {view.proposal.title}.")
+        say(f"Vetoed: {view.proposal.title}.")
 
 
 @app.command()
@@ -145,7 +135,7 @@ def settle(
             by=by,
             via="terminal",
         )
-        _say(settlement_counts(after))
+        say(settlement_counts(after))
 
 
 @contextmanager
@@ -189,55 +179,4 @@ def _id(view: ProposalView) -> ProposalId:
 def _meant(view: ProposalView, digest: str) -> str:
     """The whole digest, if what was typed is its beginning; else what was typed, which the rule refuses."""
     whole = view.proposal.digest
-    return whole if len(digest) >= _DIGEST_SHOWN and whole.startswith(digest) else digest
-
-
-def _print(view: ProposalView) -> None:
-    proposal = view.proposal
-    _say(f"{proposal.title} ({view.state.value}), proposed by <@{proposal.proposed_by}>\n{proposal.because}")
-    for number, sentence in enumerate(proposal.preview.sentences, start=1):
-        _say(f"  {number}. {sentence}")
-    for term in proposal.preview.recorded:
-        _say(f"  {term.name}: {term.says}")
-    for line in _consequences(proposal.preview):
-        _say(line)
-    _say("It is carried out only while all of this holds:")
-    for requirement in proposal.requirements:
-        _say(f"  {_required(requirement)}")
-    _say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:_DIGEST_SHOWN]}")
-    if view.approvals:
-        _say(approved_by(view))
-    if view.state is ProposalState.UNKNOWN and view.result is not None:
-        _say(f"{view.result.sentence}\n{HOW_TO_SETTLE}")
-    if view.state is ProposalState.PROPOSED:
-        needs = missing_in_words(proposal.policy, view.approvals)
-        ask = whom_to_ask(proposal.policy, proposal.proposed_by, view.approvals)
-        _say(f"Needs {needs}, not the proposer's, until {clock_time(last_approval_at(view))}. {ask}")
-
-
-def _consequences(preview: Preview) -> list[str]:
-    """What leaves main, who has read it, and what a yes means."""
-    counts = (counted(preview.commits, "commit"), counted(preview.files, "file"), counted(preview.rows, "row"))
-    lines = [f"What it takes off main: {', '.join(counts)}"]
-    for other in preview.others:
-        commits = ", ".join(str(each) for each in other.commits)
-        lines.append(f"  Not read again by the job: {counted(other.rows, 'row')} of {other.writer} (commits {commits})")
-    if not preview.readers_known:
-        lines.append("  Which consumer runs read them is not known: the lineage source could not be asked.")
-    lines += [
-        f"  Read by {run.consumer}, run {run.run_id}: snapshot {run.snapshot_id} at {run.at:%Y-%m-%d %H:%M:%S} UTC"
-        for run in preview.affected_runs
-    ]
-    return [*lines, f"What a yes means: {preview.sure}"]
-
-
-def _required(requirement: Requirement) -> str:
-    """`head-descends: head=…, job_id=…`, as the digest covers it."""
-    told = requirement.model_dump(mode="json", exclude={"kind"})
-    return f"{requirement.kind}: {', '.join(f'{name}={value}' for name, value in told.items())}"
-
-
-def _say(text: str) -> None:
-    """Line by line, nothing hidden: text that people typed cannot move the cursor over what was said before it."""
-    for line in text.split("\n"):
-        console.print(visible(line), markup=False)
+    return whole if len(digest) >= DIGEST_SHOWN and whole.startswith(digest) else digest

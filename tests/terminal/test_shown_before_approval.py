@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli import proposal as terminal
+from bot.cli.proposal_shown import show_proposal
 from bot.domain.execution import ProposalView
 from bot.domain.proposal import OtherRows, Proposal
 from tests import orders_table as orders
@@ -11,7 +11,7 @@ from tests.approval.desk import Desk
 
 def printed(capsys: pytest.CaptureFixture[str], proposal: Proposal) -> str:
     """What `show` prints of it."""
-    terminal._print(ProposalView(proposal=proposal, step=None))
+    show_proposal(ProposalView(proposal=proposal, step=None))
     return capsys.readouterr().out
 
 
