@@ -15,16 +15,12 @@ from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade, StepDone
 from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState
-from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.requirements import Requirement
 from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.savepoint_told import plan_with_told
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
 from bot.ports import Clock
 from bot.service.choosing import (
     UNDO,
@@ -42,6 +38,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
 from bot.service.rehearsals import PUBLISH, next_action, past_of_rehearsal
+from bot.service.surveys import survey_of_files, survey_of_source
 from bot.service.walking import walk_of
 
 
@@ -152,7 +149,7 @@ class Proposals:
             consumers=tuple(consumer.name for consumer in setup.consumers),
             undoes=past,
             rehearsed=rehearsed,
-            survey=partial(self._survey, setup),
+            survey=partial(survey_of_files, self._observer, setup),
             written_at=partial(self._observer.files.written_at, setup.name),
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
@@ -161,7 +158,7 @@ class Proposals:
             replay=setup.replay,
             bounds=bounds,
             drops_others=drops_others,
-            source=partial(self._source, setup, observation.table),
+            source=partial(survey_of_source, self._observer, setup, observation.table),
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
             uid_suffixes=uid_suffixes(self._store.all()),
@@ -187,15 +184,6 @@ class Proposals:
             if task not in known or known[task].evidence is None:
                 self._look(incident.id, task)
         return self._store.get(incident.id)
-
-    def _survey(self, setup: TableSetup, add: FileSources | None, remove: FileSources | None) -> FileSurvey:
-        contract = setup.contract
-        told = (contract.position, contract.event_time)
-        columns = [name for name in told if name is not None and not contract.hides(name)]
-        return self._observer.catalog.survey_files(setup.name, "main", add=add, remove=remove, columns=columns)
-
-    def _source(self, setup: TableSetup, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange) -> SourceSurvey:
-        return self._observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
 
     def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
         """The walk goes on to what people do by hand, with the reason."""
