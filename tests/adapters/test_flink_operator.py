@@ -21,8 +21,8 @@ from bot.domain.ids import JobId
 from tests.adapters.flink_wire import FIXTURES, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes, kubernetes
 from tests.adapters.operator_hand import NAMESPACE, OperatorHand
+from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
-from tests.adapters.test_flink_reading import F21, RUN_21
 from tests.adapters.test_flink_stopping import detail
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

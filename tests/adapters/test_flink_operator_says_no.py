@@ -15,7 +15,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import Wire
-from tests.adapters.test_flink_reading import RUN_21
+from tests.adapters.recorded_runs import RUN_21
 
 JOB, PATH, OURS = "orders-to-iceberg", "s3://flink-state/savepoints/savepoint-1", JobId("5ca1ab1e" * 4)
 RESOURCE = "/apis/flink.apache.org/v1beta1/namespaces/streaming/flinkdeployments/orders"

@@ -12,8 +12,8 @@ from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
+from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
-from tests.adapters.test_flink_reading import F21, RUN_21
 
 JOB = "orders-to-iceberg"
 PATH = "file:/lab/savepoints/savepoint-c96e2d-1"

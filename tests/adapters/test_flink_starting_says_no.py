@@ -5,7 +5,7 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import Wire
-from tests.adapters.test_flink_reading import RUN_21
+from tests.adapters.recorded_runs import RUN_21
 from tests.adapters.test_flink_starting import (
     DETAIL,
     JOB,

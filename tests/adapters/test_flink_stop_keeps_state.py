@@ -10,7 +10,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
-from tests.adapters.test_flink_reading import F21, RUN_21
+from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.test_flink_stopping import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
 
 CONFIG = f"GET /jobs/{RUN_21}/checkpoints/config"

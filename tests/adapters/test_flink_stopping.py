@@ -12,7 +12,7 @@ from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
-from tests.adapters.test_flink_reading import F21, RUN_21
+from tests.adapters.recorded_runs import F21, RUN_21
 
 JOB = "orders-to-iceberg"
 DONE = {"status": {"id": "COMPLETED"}, "operation": {"location": "file:/lab/savepoints/savepoint-5457e3-1"}}

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
 from tests.adapters.flink_wire import Wire
-from tests.adapters.test_flink_reading import RUN_21
+from tests.adapters.recorded_runs import RUN_21
 from tests.adapters.test_flink_starting import PATH, RUN_JAR, SESSION
 
 

@@ -23,8 +23,8 @@ from bot.service.observing import Observer, readers_since
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.adapters.lake import Lake
+from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
-from tests.adapters.test_flink_reading import F21, RUN_21
 
 ORDERS = TableName("sales.orders")
 JOB = "orders-to-iceberg"
