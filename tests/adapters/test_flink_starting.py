@@ -1,72 +1,29 @@
 """A job is started from one point of state, under one id, at most once."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.recorded_runs import F21, RUN_21
-from tests.adapters.serving import unused_address
+from tests.adapters.started_runs import (
+    CREATE,
+    DETAIL,
+    INSERT,
+    JOB,
+    PATH,
+    RUN_JAR,
+    SESSION,
+    UNKNOWN,
+    by_gateway,
+    by_jar,
+    closing,
+    fails,
+)
 
-JOB = "orders-to-iceberg"
-PATH = "file:/lab/savepoints/savepoint-c96e2d-1"
-CREATE, INSERT = "CREATE CATALOG lake WITH ('type' = 'iceberg')", "INSERT INTO lake.sales.orders SELECT 1"
-DETAIL = f"GET /jobs/{RUN_21}"
-UNKNOWN = (404, {"errors": ["Job not found"]})
-SESSION = "/v1/sessions/s1"
-RUN_JAR = "POST /jars/orders.jar/run"
-
-
-@pytest.fixture
-def closing() -> Iterator[ExitStack]:
-    """What a test opens is closed at its end."""
-    with ExitStack() as stack:
-        yield stack
-
-
-def starting(wire: Wire, closing: ExitStack, starter: SqlGatewayStart | JarStart) -> FlinkRest:
-    """An adapter with this way of starting and short limits."""
-    adapter = FlinkRest(
-        wire.url, starter=starter, start_limit=timedelta(seconds=0.4), poll_every=timedelta(milliseconds=10)
-    )
-    closing.callback(adapter.close)
-    return adapter
-
-
-@pytest.fixture
-def by_gateway(wire: Wire, closing: ExitStack) -> FlinkRest:
-    """Starts through a gateway that accepts everything."""
-    wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
-    wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"}, {"operationHandle": "o2"})
-    for operation in ("o1", "o2"):
-        wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "RUNNING"}, {"status": "FINISHED"})
-        wire.says(f"GET {SESSION}/operations/{operation}/result/0", {"resultType": "PAYLOAD"})
-    wire.says(f"DELETE {SESSION}", {"status": "CLOSED"})
-    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=0.5, poll_s=0.01)
-    return starting(wire, closing, gateway)
-
-
-@pytest.fixture
-def by_jar(wire: Wire, closing: ExitStack) -> FlinkRest:
-    """Starts an uploaded jar."""
-    wire.says(RUN_JAR, {"jobid": RUN_21})
-    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=2)
-    return starting(wire, closing, jar)
-
-
-def fails(wire: Wire, operation: str, reason: str) -> None:
-    """The gateway ran this statement, in vain."""
-    wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "ERROR"})
-    wire.says(f"GET {SESSION}/operations/{operation}/result/0", (500, {"errors": ["Internal", reason]}))
+__all__ = ["by_gateway", "by_jar", "closing"]
 
 
 def test_the_gateway_gets_the_path_and_the_id(wire: Wire, by_gateway: FlinkRest) -> None:
@@ -215,45 +172,3 @@ def test_a_run_that_never_shows_is_unknown(wire: Wire, by_jar: FlinkRest) -> Non
 
     with pytest.raises(OutcomeUnknown, match="no run under that id"):
         by_jar.start(JOB, PATH, RUN_21)
-
-
-def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) -> None:
-    """Surely not submitted, so it may be executed again."""
-    adapter = starting(wire, closing, SqlGatewayStart(unused_address(), (CREATE, INSERT), {}))
-
-    with pytest.raises(CouldNotLook, match="SQL gateway"):
-        adapter.start(JOB, PATH, RUN_21)
-
-
-def test_without_a_way_to_start_a_person_is_told_how(flink: FlinkRest) -> None:
-    """The path and the id to use are in the message."""
-    with pytest.raises(CommitRefused, match=f"{PATH} with the job id {RUN_21}"):
-        flink.start(JOB, PATH, RUN_21)
-
-
-def test_a_jar_that_the_cluster_has_lost_is_told_before_anything_is_stopped(wire: Wire, by_jar: FlinkRest) -> None:
-    """A JobManager that was started anew has no uploaded jars."""
-    wire.says("GET /jars", {"files": [{"id": "other.jar"}]}, {"files": [{"id": "other.jar"}, {"id": "orders.jar"}]})
-
-    lost, there = by_jar.obstacle(JOB), by_jar.obstacle(JOB)
-
-    assert (lost, there) == ("the cluster has no jar orders.jar", None)
-
-
-def test_a_gateway_is_asked_for_no_more_than_its_name(wire: Wire, by_gateway: FlinkRest) -> None:
-    """None of its statements is run before a proposal is approved; a gateway that is down is not `nothing found`."""
-    wire.says("GET /v1/info", {"productName": "Apache Flink", "version": "2.1.1"}, (500, {"errors": ["down"]}))
-
-    there = by_gateway.obstacle(JOB)
-
-    assert there is None
-    with pytest.raises(CouldNotLook):
-        by_gateway.obstacle(JOB)
-
-
-def test_a_job_that_only_people_can_start_is_told_so(wire: Wire, closing: ExitStack) -> None:
-    """Nothing that stops it is proposed then."""
-    adapter = FlinkRest(wire.url)
-    closing.callback(adapter.close)
-
-    assert "no way to start it is configured" in (adapter.obstacle(JOB) or "")

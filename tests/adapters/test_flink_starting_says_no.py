@@ -6,18 +6,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import Wire
 from tests.adapters.recorded_runs import RUN_21
-from tests.adapters.test_flink_starting import (
-    DETAIL,
-    JOB,
-    PATH,
-    RUN_JAR,
-    SESSION,
-    UNKNOWN,
-    by_gateway,
-    by_jar,
-    closing,
-    fails,
-)
+from tests.adapters.started_runs import DETAIL, JOB, PATH, RUN_JAR, SESSION, UNKNOWN, by_gateway, by_jar, closing, fails
 
 __all__ = ["by_gateway", "by_jar", "closing"]
 STATEMENTS = f"POST {SESSION}/statements"

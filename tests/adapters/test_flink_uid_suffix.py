@@ -8,7 +8,7 @@ from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
 from tests.adapters.flink_wire import Wire
 from tests.adapters.recorded_runs import RUN_21
-from tests.adapters.test_flink_starting import PATH, RUN_JAR, SESSION
+from tests.adapters.started_runs import PATH, RUN_JAR, SESSION
 
 
 @pytest.mark.parametrize(("asked", "stands"), [(None, "v1"), ("wl-1-abcd", "wl-1-abcd")])

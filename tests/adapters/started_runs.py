@@ -1,0 +1,66 @@
+"""Ways to start a job on a Flink that is told what to answer."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+
+import pytest
+
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_sql_gateway import SqlGatewayStart
+from bot.adapters.flink_starting import JarStart
+from tests.adapters.flink_wire import Wire, body
+from tests.adapters.recorded_runs import F21, RUN_21
+
+JOB = "orders-to-iceberg"
+PATH = "file:/lab/savepoints/savepoint-c96e2d-1"
+CREATE, INSERT = "CREATE CATALOG lake WITH ('type' = 'iceberg')", "INSERT INTO lake.sales.orders SELECT 1"
+DETAIL = f"GET /jobs/{RUN_21}"
+UNKNOWN = (404, {"errors": ["Job not found"]})
+SESSION = "/v1/sessions/s1"
+RUN_JAR = "POST /jars/orders.jar/run"
+
+
+@pytest.fixture
+def closing() -> Iterator[ExitStack]:
+    """What a test opens is closed at its end."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def starting(wire: Wire, closing: ExitStack, starter: SqlGatewayStart | JarStart) -> FlinkRest:
+    """An adapter with this way of starting and short limits."""
+    adapter = FlinkRest(
+        wire.url, starter=starter, start_limit=timedelta(seconds=0.4), poll_every=timedelta(milliseconds=10)
+    )
+    closing.callback(adapter.close)
+    return adapter
+
+
+@pytest.fixture
+def by_gateway(wire: Wire, closing: ExitStack) -> FlinkRest:
+    """Starts through a gateway that accepts everything."""
+    wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
+    wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"}, {"operationHandle": "o2"})
+    for operation in ("o1", "o2"):
+        wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "RUNNING"}, {"status": "FINISHED"})
+        wire.says(f"GET {SESSION}/operations/{operation}/result/0", {"resultType": "PAYLOAD"})
+    wire.says(f"DELETE {SESSION}", {"status": "CLOSED"})
+    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
+    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=0.5, poll_s=0.01)
+    return starting(wire, closing, gateway)
+
+
+@pytest.fixture
+def by_jar(wire: Wire, closing: ExitStack) -> FlinkRest:
+    """Starts an uploaded jar."""
+    wire.says(RUN_JAR, {"jobid": RUN_21})
+    wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
+    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=2)
+    return starting(wire, closing, jar)
+
+
+def fails(wire: Wire, operation: str, reason: str) -> None:
+    """The gateway ran this statement, in vain."""
+    wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "ERROR"})
+    wire.says(f"GET {SESSION}/operations/{operation}/result/0", (500, {"errors": ["Internal", reason]}))
