@@ -23,7 +23,7 @@ from tests.adapters.kubernetes import Kubernetes, kubernetes
 from tests.adapters.operator_hand import NAMESPACE, OperatorHand
 from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
-from tests.adapters.test_flink_stopping import detail
+from tests.adapters.stopped_runs import detail
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 """The API server is compiled once, which takes minutes."""

@@ -11,7 +11,7 @@ from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.recorded_runs import F21, RUN_21
-from tests.adapters.test_flink_stopping import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
+from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
 
 CONFIG = f"GET /jobs/{RUN_21}/checkpoints/config"
 SECOND = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21, 1)}"

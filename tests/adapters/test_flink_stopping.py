@@ -1,8 +1,5 @@
 """A run is stopped for good, once, with its state kept; what is not known is said to be so."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,42 +7,11 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
-from bot.domain.ids import JobId
-from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
+from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, WAITING, detail, stopping
 
-JOB = "orders-to-iceberg"
-DONE = {"status": {"id": "COMPLETED"}, "operation": {"location": "file:/lab/savepoints/savepoint-5457e3-1"}}
-WAITING = {"status": {"id": "IN_PROGRESS"}}
-NOT_ASKED = (404, {"errors": ["Operation not found"]})
-TRIGGER = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21)}"
-STOP = f"POST /jobs/{RUN_21}/stop"
-CANCEL = f"PATCH /jobs/{RUN_21}?mode=cancel"
-DETAIL = f"GET /jobs/{RUN_21}"
-
-
-def detail(state: str, vertices: str = "RUNNING") -> dict[str, Any]:
-    """The run's page in this state."""
-    page: dict[str, Any] = body(F21, "job")
-    page["state"] = state
-    for vertex in page["vertices"]:
-        vertex["status"] = vertices
-    return page
-
-
-@pytest.fixture
-def stopping(wire: Wire) -> Iterator[FlinkRest]:
-    """An adapter with short time limits, and a run that runs."""
-    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
-    with ExitStack() as closing:
-        adapter = FlinkRest(
-            wire.url,
-            savepoint_dir="file:///lab/savepoints",
-            stop_limit=timedelta(seconds=0.6),
-            poll_every=timedelta(milliseconds=10),
-        )
-        closing.callback(adapter.close)
-        yield adapter
+__all__ = ["stopping"]
 
 
 def test_a_settled_run_is_stopped_with_a_savepoint(wire: Wire, stopping: FlinkRest) -> None:
@@ -203,58 +169,3 @@ def test_a_cancel_that_is_not_taken_is_told_as_what_it_is(
 
     with pytest.raises(means):
         stopping.stop(JOB, RUN_21)
-
-
-def test_an_unknown_run_is_not_a_stopped_one(stopping: FlinkRest) -> None:
-    """After a restart of the JobManager a run may be forgotten and yet write: nothing may be concluded."""
-    with pytest.raises(CouldNotLook, match="Flink does not know it"):
-        stopping.stop(JOB, JobId("0" * 32))
-
-
-def savepoint_hangs(wire: Wire) -> None:
-    """The savepoint takes longer than the limit."""
-    wire.says(TRIGGER, NOT_ASKED, WAITING)
-
-
-def run_goes_on(wire: Wire) -> None:
-    """The savepoint is done and the run does not end."""
-    wire.says(TRIGGER, NOT_ASKED, DONE)
-
-
-def flink_breaks(wire: Wire) -> None:
-    """Flink cannot be asked any more."""
-    wire.says(TRIGGER, NOT_ASKED, (500, {"errors": ["boom"]}))
-
-
-def proxy_gives_up(wire: Wire) -> None:
-    """A gateway timeout of the request itself: it may have arrived."""
-    wire.says(STOP, (504, "timeout"))
-
-
-def flink_waits_in_vain(wire: Wire) -> None:
-    """Flink gave up waiting for its own JobMaster, which may be at it."""
-    told = f"<Exception on server side:\n{WAITED_IN_VAIN}End of exception on server side>"
-    wire.says(STOP, (500, {"errors": ["Internal server error.", told]}))
-
-
-def stop_waits_in_vain(wire: Wire) -> None:
-    """The same, told of the operation."""
-    cause = {"class": "CompletionException", "stack-trace": WAITED_IN_VAIN}
-    wire.says(TRIGGER, NOT_ASKED, {"status": {"id": "COMPLETED"}, "operation": {"failure-cause": cause}})
-
-
-@pytest.mark.parametrize(
-    "trouble",
-    [savepoint_hangs, run_goes_on, flink_breaks, proxy_gives_up, flink_waits_in_vain, stop_waits_in_vain],
-)
-def test_what_may_have_happened_is_unknown(wire: Wire, stopping: FlinkRest, trouble: Callable[[Wire], None]) -> None:
-    """After the request was sent, every silence is an unknown outcome: verified, never repeated."""
-    wire.says(DETAIL, detail("RUNNING"))
-    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
-    trouble(wire)
-
-    with pytest.raises(OutcomeUnknown):
-        stopping.stop(JOB, RUN_21)
-
-    assert len(wire.sent("POST")) == 1
-    assert wire.sent("PATCH") == []
