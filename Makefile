@@ -36,7 +36,7 @@ test-long: install ## Walk the repairs and the actions on the job on a real Flin
 	$(BIN)/pytest -m long --timeout=900
 
 test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
-	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator.py tests/adapters/test_flink_operator_login.py -m slow --timeout=1800
+	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator*.py -m slow --timeout=1800
 
 check: install ## Format, lint, types, floors, runbooks and messages
 	$(BIN)/ruff format --check .

@@ -9,7 +9,10 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
 from tests.adapters.flink_wire import Wire, flink_wire
+from tests.adapters.kubernetes import Kubernetes, kubernetes
 from tests.adapters.lake import Lake
+from tests.adapters.operated_job import schema
+from tests.adapters.operator_hand import NAMESPACE
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 
@@ -67,3 +70,14 @@ def flink(wire: Wire) -> Iterator[FlinkRest]:
     adapter = FlinkRest(wire.url)
     yield adapter
     adapter.close()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
+    """An API server that knows the operator's kinds, and a namespace; each test has a resource of its own."""
+    with kubernetes(tmp_path_factory.mktemp("kubernetes")) as server:
+        for kind in ("FlinkDeployment", "FlinkSessionJob"):
+            server.installed(schema(kind))
+        for name in (NAMESPACE, "waterline"):
+            server.asked("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        yield server
