@@ -1,173 +1,19 @@
-"""Who counts, how often, and for what: the policy as the rule reads it."""
+"""When approvals end, who carries out, and who vetoes or breaks the glass: the policy as the rule reads it."""
 
 from datetime import timedelta
 
 import pytest
 
-from bot.domain.approval import Approval, ApprovalPolicy, People
-from bot.domain.approval_count import missing, missing_in_words, teams_covered, whom_to_ask
+from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.approval_count import whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import next_due_at
-from bot.domain.contract import TableContract
-from bot.domain.deciding import Approve, Begin, BreakGlass, Reject, Tick, Veto
+from bot.domain.deciding import Approve, Begin, BreakGlass, Tick, Veto
 from bot.domain.entries import ApprovalReminded, GlassBroken, ProposalApproved, VetoTimeEnded
 from bot.domain.execution import ProposalState
-from bot.domain.ids import UserId
 from bot.domain.journal import WATERLINE
-from bot.domain.setup import TableSetup
 from tests import orders_table as orders
-from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, OWNERS, POLICY, TWO_TEAMS, Desk
-
-STREAM, LAKE = "S0STREAM01", "S0LAKE0001"
-
-
-def yes(by: UserId, *teams: str) -> Approval:
-    """One approval."""
-    return Approval(by=by, at=orders.NINE, digest="d", teams=teams)
-
-
-def setup(**policies: ApprovalPolicy) -> TableSetup:
-    """A table with these policies; a double underscore stands for the slash."""
-    named = {name.replace("__", "/"): policy for name, policy in policies.items()}
-    return TableSetup(
-        name=orders.TABLE, job=None, contract=TableContract(), consumers=(), policies=named, next_update_minutes=30
-    )
-
-
-@pytest.mark.parametrize(
-    ("people", "covered"),
-    [
-        ([], 0),
-        ([("a",), ("a",)], 1),
-        ([("a", "b")], 1),
-        ([("a", "b"), ("a",)], 2),
-        ([("a",), ("a", "b"), ("a", "c")], 3),
-        ([(), ("b",)], 1),
-    ],
-)
-def test_each_person_stands_for_one_team(people: list[tuple[str, ...]], covered: int) -> None:
-    """Somebody in two teams covers one of them, and whichever helps."""
-    assert covered == teams_covered(people)
-
-
-@pytest.mark.parametrize(
-    ("given", "still", "words"),
-    [
-        ([], (2, 2), "2 approvals, from 2 different teams"),
-        ([yes(BEN, "streaming")], (1, 1), "1 more approval, from another team"),
-        ([yes(BEN, "streaming"), yes(CLEO, "streaming")], (1, 1), "1 more approval, from another team"),
-        ([yes(BEN, "streaming"), yes(BEN, "streaming", "lakehouse")], (1, 1), "1 more approval, from another team"),
-        ([yes(CLEO)], (2, 2), "2 more approvals, from 2 other teams"),
-    ],
-)
-def test_what_is_missing_of_two_teams(given: list[Approval], still: tuple[int, int], words: str) -> None:
-    """Two people of one team are not two teams, and one person is never two."""
-    assert still == missing(TWO_TEAMS, given)
-    assert words == missing_in_words(TWO_TEAMS, given)
-
-
-def test_nothing_is_missing_once_two_people_cover_two_teams() -> None:
-    """Whoever is in both stands for the one that the other is not in."""
-    assert (0, 0) == missing(TWO_TEAMS, [yes(BEN, "streaming", "lakehouse"), yes(CLEO, "streaming")])
-
-
-def test_only_those_are_asked_whose_yes_would_count() -> None:
-    """Neither the proposer, nor who has approved, nor the team that is there already."""
-    assert f"Ask <@{CLEO}>." == whom_to_ask(POLICY, ANA, [yes(BEN)])
-    assert f"Ask team lakehouse (<!subteam^{LAKE}>)." == whom_to_ask(TWO_TEAMS, ANA, [yes(BEN, "streaming")])
-    assert "ask the table's owners" in whom_to_ask(ApprovalPolicy(users=(ANA,)), ANA)
-
-
-def test_the_most_specific_policy_counts() -> None:
-    """The action before `destructive` before `default`, each first for the severity."""
-    a, b, c, d, e = (ApprovalPolicy(users=(BEN,), required=n) for n in range(1, 6))
-    table = setup(default=a, default__sev1=b, rewind=c, rewind__sev1=d, destructive=e)
-
-    found = [
-        table.policy_for(action, severity, is_destructive=destructive, proposer=ANA).required
-        for action, severity, destructive in [
-            ("rewind", "sev1", False), ("rewind", "sev2", False), ("forward", "sev1", False),
-            ("forward", "sev3", False), ("orphans", "sev1", True), ("rewind", "sev1", True),
-        ]
-    ]  # fmt: skip
-
-    assert [4, 3, 2, 1, 5, 4] == found
-
-
-def test_what_publishes_or_undoes_another_action_asks_for_that_ones_approvals() -> None:
-    """Nobody gets round three approvals by the second of two proposals; a policy of its own name says otherwise."""
-    one, two, three = (ApprovalPolicy(users=(BEN,), required=n) for n in range(1, 4))
-    table = setup(default=one, deduplicate_rows=three, undo_proposal=two)
-
-    found = [
-        table.policy_for(action, "sev1", is_destructive=False, proposer=ANA, follows=follows).required
-        for action, follows in [
-            ("publish_repair", "deduplicate_rows"), ("publish_repair", "drop_duplicated_commit"),
-            ("undo_proposal", "deduplicate_rows"), ("publish_repair", None),
-        ]
-    ]  # fmt: skip
-
-    assert [3, 1, 2, 1] == found
-
-
-def test_what_is_destructive_needs_two_teams_unless_its_policy_says_a_number() -> None:
-    """Nobody loses the second team by forgetting to ask for it."""
-    said = ApprovalPolicy(users=(BEN,), different_teams=1)
-    table = setup(default=TWO_TEAMS.model_copy(update={"different_teams": None}), orphans=said)
-
-    asked = [
-        table.policy_for(action, "sev1", is_destructive=destructive, proposer=ANA).teams_asked
-        for action, destructive in [("drop", True), ("orphans", True), ("drop", False)]
-    ]
-
-    assert [2, 0, 0] == asked
-
-
-@pytest.mark.parametrize(
-    ("policy", "required"),
-    [
-        (ApprovalPolicy(users=(BEN,)), 1),
-        (ApprovalPolicy(users=(BEN, ANA)), 1),
-        (ApprovalPolicy(users=(BEN, CLEO)), 2),
-        (ApprovalPolicy(groups=("S0APPROVE1",)), 2),
-        (ApprovalPolicy(users=(BEN, CLEO, DANA), required=3), 3),
-        (ApprovalPolicy(users=(BEN, CLEO), different_teams=1), 1),
-    ],
-)
-def test_without_teams_what_is_destructive_needs_two_people_as_far_as_there_are_two(
-    policy: ApprovalPolicy, required: int
-) -> None:
-    """A policy that names no teams stays usable: nobody edits a file at night to give a repair up."""
-    found = setup(default=policy).policy_for("drop", "sev1", is_destructive=True, proposer=ANA)
-
-    assert (required, 0) == (found.required, found.teams_asked)
-
-
-def test_two_teams_approve_and_membership_is_that_of_the_click() -> None:
-    """Who leaves a team afterwards has approved for it; who joins between two clicks counts for it."""
-    desk = Desk(TWO_TEAMS, groups={STREAM: {BEN, CLEO}})
-    desk.does(Approve(digest=desk.proposal.digest), BEN)
-    second = desk.does(Approve(digest=desk.proposal.digest), DANA)
-    desk.groups = {LAKE: {DANA}}
-
-    desk.does(Approve(digest=desk.proposal.digest), DANA)
-
-    assert isinstance(second, NotAllowed)
-    assert "not-yours" == second.why
-    assert [("streaming",), ("lakehouse",)] == [given.teams for given in desk.view.approvals]
-    assert ProposalState.APPROVED is desk.state
-
-
-def test_one_person_counts_once() -> None:
-    """A second yes of the same person is answered with who is missing."""
-    desk = Desk(POLICY.model_copy(update={"required": 2}))
-    desk.does(Approve(digest=desk.proposal.digest), BEN)
-
-    again = desk.does(Approve(digest=desk.proposal.digest), BEN)
-
-    assert isinstance(again, NotAllowed)
-    assert ("counted-already", f"Ask <@{CLEO}>.") == (again.why, again.remedy)
-    assert ProposalState.PROPOSED is desk.state
+from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, HELD, OWNERS, POLICY, Desk
 
 
 def test_the_end_of_the_term_is_exclusive() -> None:
@@ -189,20 +35,6 @@ def test_only_the_proposer_and_those_who_approved_carry_it_out() -> None:
 
     assert isinstance(refused, NotAllowed)
     assert ("not-yours", f"Ask <@{ANA}> or <@{BEN}>.") == (refused.why, refused.remedy)
-
-
-def test_an_unread_group_makes_nobody_an_approver() -> None:
-    """Neither somebody who may be in it, nor, where teams matter, somebody whose team cannot be told."""
-    one, two = Desk(POLICY.model_copy(update={"groups": (LAKE,)})), Desk(TWO_TEAMS, groups={STREAM: {BEN}})
-
-    named = one.does(Approve(digest=one.proposal.digest), BEN, unread=frozenset({LAKE}))
-    perhaps = one.does(Reject(reason="No."), FINN, unread=frozenset({LAKE}))
-    in_one_team = two.does(Approve(digest=two.proposal.digest), BEN, unread=frozenset({LAKE}))
-
-    assert isinstance(named, ProposalApproved)
-    assert isinstance(perhaps, NotAllowed)
-    assert isinstance(in_one_team, NotAllowed)
-    assert ("unreadable", "unreadable") == (perhaps.why, in_one_team.why)
 
 
 def test_an_approved_proposal_is_held_until_its_veto_time_is_over() -> None:
