@@ -1,69 +1,15 @@
 """Files that Flink wrote and no commit took along are found, and a healthy job is not accused."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun, Restored, StoredCheckpoint, Vertex
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
-from bot.domain.looked import NotSeen
+from bot.domain.evidence import Verdict
+from bot.domain.findings import LeakedManifestsFinding, LeakStanding
+from bot.domain.flink import Vertex
+from bot.domain.ids import DRAINED, OperatorId
 from tests.evidence.conftest import Asks
+from tests.evidence.leaked_files import ask_about, ended, finding_of, only, owing, restored_from, told
 from tests.evidence.test_ledger import run_of
-from tests.tables import OPERATOR, OrdersTable, job, unseen
-
-NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
-
-
-def finding_of(answer: Answer) -> LeakedManifestsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, LeakedManifestsFinding)
-    return answer.finding
-
-
-def told(answer: Answer) -> list[tuple[int, LeakStanding, int | None, int | None]]:
-    """Checkpoint, standing, files and rows of each manifest."""
-    return [(m.checkpoint_id, m.standing, m.files, m.rows) for m in finding_of(answer).manifests]
-
-
-def only(answer: Answer) -> LeakedManifest:
-    """The one manifest."""
-    (found,) = finding_of(answer).manifests
-    return found
-
-
-def ask_about(
-    orders: OrdersTable,
-    since: SnapshotId | None,
-    *runs: JobRun,
-    checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
-) -> Ask:
-    """What is asked, with the manifests that lie on storage."""
-    return orders.ask(since, jobs=runs, checkpoints=checkpoints, flink_manifests=orders.flink_manifests())
-
-
-def ended(name: str) -> JobRun:
-    """A run that is over."""
-    return run_of(name).model_copy(update={"state": "CANCELED"})
-
-
-def restored_from(name: str, path: str) -> JobRun:
-    """A settled run that came up from a restore point."""
-    restored = Restored(checkpoint_id=CheckpointId(3), at=NOON, is_savepoint=True, path=path)
-    return run_of(name).model_copy(update={"restored": restored})
-
-
-def owing(name: str, checkpoint: int) -> StoredCheckpoint:
-    """A savepoint whose committer state lists the manifest of its own checkpoint."""
-    return StoredCheckpoint(
-        path="file:/state/savepoint-1",
-        kind=CheckpointKind.STOP_SAVEPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job(name),
-        written_at=NOON,
-        pending_manifests=(f"{job(name)}-{OPERATOR}-00000-0-{checkpoint}-00001.avro",),
-        is_committer_read=True,
-    )
+from tests.tables import OPERATOR, OrdersTable
 
 
 def test_a_clean_folder_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
@@ -198,67 +144,6 @@ def test_a_restore_that_did_not_commit_it_came_without_state(orders: OrdersTable
     assert "run bbbbbb was restored from the point that listed this manifest" in only(answer).reason
 
 
-def test_files_that_are_in_the_table_were_left_over(orders: OrdersTable, asks: Asks) -> None:
-    """Only the deletion of the manifest failed; also after a compaction has replaced the files."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits_files("a", 2, {"two.parquet": range(10, 20)})
-    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
-    orders.deletes("order_id >= 10")
-
-    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert told(answer) == [(2, LeakStanding.LEFT_OVER, 1, 10)]
-
-
-def test_files_that_somebody_appended_by_hand_are_left_over(orders: OrdersTable, asks: Asks) -> None:
-    """Once dropped files were added to the table, the manifest is no trouble any more, whoever added them."""
-    before = orders.commits("a", 5, range(10))
-    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
-    orders.names_again("c", 1, ["three.parquet"])
-
-    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
-
-    assert told(answer) == [(3, LeakStanding.LEFT_OVER, 1, 10)]
-
-
-def test_leaked_files_that_are_gone_are_counted(orders: OrdersTable, asks: Asks) -> None:
-    """What a clean-up has deleted cannot be appended any more."""
-    before = orders.commits("a", 5, range(10))
-    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20), "also.parquet": range(20, 25)})
-    (orders.data_folder / "three.parquet").unlink()
-
-    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
-
-    assert only(answer).missing_files == 1
-    assert "1 of their files is gone from storage" in answer.headline
-
-
-def test_a_manifest_that_cannot_be_read_is_said_and_not_counted(orders: OrdersTable, asks: Asks) -> None:
-    """Its standing is told by its name; its rows are not known."""
-    before = orders.commits("a", 5, range(10))
-    path = orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
-    path.write_bytes(b"no avro")
-
-    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
-
-    assert told(answer) == [(3, LeakStanding.DROPPED, None, None)]
-    assert "1 manifest cannot be read and is not counted" in answer.headline
-
-
-def test_a_manifest_that_vanishes_meanwhile_was_committed(orders: OrdersTable, asks: Asks) -> None:
-    """A healthy job deletes its manifest between our two looks."""
-    before = orders.commits("a", 1, range(10))
-    path = orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
-    ask = ask_about(orders, before, run_of("a"))
-    path.unlink()
-
-    answer = asks("leaked_manifests", ask)
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).manifests == ()
-
-
 def test_another_operator_of_the_same_run_has_its_own_count(orders: OrdersTable, asks: Asks) -> None:
     """One job may write one table by two sinks: the ids of one say nothing of the other."""
     before = orders.commits("a", 5, range(10))
@@ -268,29 +153,6 @@ def test_another_operator_of_the_same_run_has_its_own_count(orders: OrdersTable,
     answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
 
     assert only(answer).standing is LeakStanding.PENDING
-
-
-def test_without_flink_a_pending_manifest_is_not_judged(orders: OrdersTable, asks: Asks) -> None:
-    """Whether it will be committed depends on whether its run is alive."""
-    before = orders.commits("a", 1, range(10))
-    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
-
-    answer = asks(
-        "leaked_manifests", orders.ask(before, jobs=unseen("Flink"), flink_manifests=orders.flink_manifests())
-    )
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "Flink was not seen" in answer.headline
-
-
-def test_a_folder_that_could_not_be_listed_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing is concluded from what was not seen."""
-    before = orders.commits("a", 1, range(10))
-
-    answer = asks("leaked_manifests", orders.ask(before, flink_manifests=unseen("the metadata folder")))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.finding is None
 
 
 def test_a_manifest_below_which_another_run_took_over_is_given_up(orders: OrdersTable, asks: Asks) -> None:
