@@ -14,7 +14,7 @@ from bot.domain.owed import folder_of_manifests, owed_to
 from bot.domain.pairing import pairing
 from bot.domain.table import TableState
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_120, V1_120, recorded
-from tests.evidence.test_pairing import FIXTURES, NOON
+from tests.evidence.restore_points import FIXTURES, NOON
 from tests.tables import ORDERS
 
 STOPPED = "v1_stop_savepoint__metadata"

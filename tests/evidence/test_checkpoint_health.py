@@ -17,7 +17,7 @@ from spark_tasks.checkpoint_health import answer as answer_of
 from tests.adapters.flink_wire import flink_wire
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.evidence.conftest import Asks
-from tests.evidence.test_pairing import recorded
+from tests.evidence.restore_points import recorded
 from tests.tables import CONTRACT, OrdersTable, job, unseen
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)

@@ -13,8 +13,8 @@ from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint, Ve
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.looked import NotSeen, Seen
 from tests.evidence.conftest import Asks
+from tests.evidence.restore_points import NOON, stored
 from tests.evidence.test_ledger import run_of
-from tests.evidence.test_pairing import NOON, stored
 from tests.tables import CONTRACT, OPERATOR, OrdersTable, job, unseen
 
 SOURCE = OperatorId("cb" * 16)

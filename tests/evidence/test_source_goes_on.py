@@ -4,7 +4,7 @@ import pytest
 
 from bot.domain.flink import SourcePosition, StoredCheckpoint
 from tests.evidence.conftest import Asks
-from tests.evidence.test_pairing import stored
+from tests.evidence.restore_points import stored
 from tests.evidence.test_recovery_extent import SOURCE, asked, points_of
 from tests.tables import CONTRACT, OrdersTable, job
 
