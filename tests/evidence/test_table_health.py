@@ -1,59 +1,16 @@
-"""How a table is kept: whether a restore will find its snapshot, and what slows reads."""
+"""How a table is kept: whether a restore will find its snapshot."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import TableHealthFinding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId
+from bot.domain.evidence import Verdict
 from bot.domain.table import Ref
 from tests.evidence.conftest import Asks
+from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, finding_of, savepoint
 from tests.evidence.test_ledger import run_of
-from tests.tables import CONTRACT, OrdersTable, job, rows, unseen
+from tests.tables import OrdersTable, job, rows, unseen
 
-DAY = timedelta(days=1)
-HOUR_MS = "3600000"
-
-
-@pytest.fixture
-def brief(tmp_path: Path) -> Iterator[OrdersTable]:
-    """A table that lets snapshots expire after an hour."""
-    table = OrdersTable(tmp_path, {"history.expire.max-snapshot-age-ms": HOUR_MS})
-    yield table
-    table.close()
-
-
-def finding_of(answer: Answer) -> TableHealthFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, TableHealthFinding)
-    return answer.finding
-
-
-def ended(name: str) -> JobRun:
-    """A run that is over."""
-    return run_of(name).model_copy(update={"state": "FINISHED"})
-
-
-def at(ask: Ask, later: timedelta, **changes: object) -> Ask:
-    """The same, asked later, with the table changed."""
-    update = {"read_at": datetime.now(UTC) + later, **changes}
-    table = ask.observation.table.model_copy(update=update)
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
-
-
-def savepoint(checkpoint: int, age: timedelta) -> StoredCheckpoint:
-    """A restore point of run `a` on storage."""
-    return StoredCheckpoint(
-        path=f"file:/state/savepoint-{checkpoint}",
-        kind=CheckpointKind.STOP_SAVEPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job("a"),
-        written_at=datetime.now(UTC) - age,
-    )
+__all__ = ["brief"]
 
 
 def test_a_table_whose_head_is_the_jobs_last_commit_is_well_kept(orders: OrdersTable, asks: Asks) -> None:
@@ -169,72 +126,6 @@ def test_a_new_run_that_has_not_committed_yet_is_not_accused(orders: OrdersTable
     assert finding_of(answer).last_commits == ()
 
 
-def test_restore_points_that_outlive_the_snapshots_are_told(orders: OrdersTable, asks: Asks) -> None:
-    """A savepoint of last week has no table state to go with after five days."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    points = [savepoint(1, 6 * DAY), savepoint(2, DAY)]
-
-    answer = asks("table_health", orders.ask(before, jobs=[run_of("a")], checkpoints=points))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert "1 restore point is older than the table keeps snapshots (5 d), the oldest savepoint-1" in answer.headline
-
-
-def test_retention_below_the_contract_is_told(brief: OrdersTable, asks: Asks) -> None:
-    """The contract promises a week, the table keeps an hour."""
-    before = brief.commits("a", 1, range(10))
-    brief.commits("a", 2, range(10, 20))
-    contract = CONTRACT.model_copy(update={"keep_snapshots": 7 * DAY})
-
-    answer = asks("table_health", brief.ask(before, jobs=[run_of("a")], contract=contract))
-
-    assert answer.headline == "The table lets snapshots expire after 1 h; the contract promises 7 d."
-
-
-def test_metadata_files_that_vanish_within_a_day_are_told(tmp_path: Path, asks: Asks) -> None:
-    """Pinned evidence is as old as the metadata file that it names."""
-    kept = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "10"}
-    table = OrdersTable(tmp_path, kept)
-    before = table.commits("a", 1, range(10))
-    table.commits("a", 2, range(10, 20))
-
-    answer = asks("table_health", table.ask(before, jobs=[run_of("a")]))
-    table.close()
-
-    assert answer.headline.startswith("Only 10 older metadata files are kept, at the present pace")
-
-
-def test_many_small_files_are_told(orders: OrdersTable, asks: Asks) -> None:
-    """Twenty files far below the target are worth a compaction; a handful is not."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits_files("a", 2, {f"{n}.parquet": range(n, n + 1) for n in range(20)})
-
-    answer = asks("table_health", orders.ask(before, jobs=[run_of("a")]))
-
-    assert finding_of(answer).small_files == 20
-    assert answer.headline.startswith(
-        "20 of 20 data files of the window are smaller than a quarter of the target of 512"
-    )
-
-
-def test_many_deletes_are_told_from_the_heads_summary(orders: OrdersTable, asks: Asks) -> None:
-    """An upsert job leaves equality deletes that every read merges."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    ask = orders.ask(before, jobs=[run_of("a")])
-    *older, head = ask.observation.table.snapshots
-    counts = {"total-delete-files": "4", "total-equality-deletes": "30", "total-position-deletes": "5"}
-    upserted = head.model_copy(update={"summary": {**head.summary, **counts}})
-
-    answer = asks("table_health", at(ask, timedelta(0), snapshots=(*older, upserted)))
-
-    assert (finding_of(answer).equality_deletes, finding_of(answer).position_deletes) == (30, 5)
-    assert answer.headline == (
-        "4 delete files stand against 2 data files (30 equality and 5 position deletes): every read merges them."
-    )
-
-
 def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
     """Which runs are alive, and what they need, is not known."""
     before = orders.commits("a", 1, range(10))
@@ -244,8 +135,3 @@ def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, as
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Flink was not seen" in answer.headline
-
-
-def completed(name: str, started_at: datetime) -> JobRun:
-    """A run that is alive, began then and has completed checkpoints."""
-    return run_of(name).model_copy(update={"started_at": started_at, "completed_count": 7})

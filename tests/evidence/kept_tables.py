@@ -1,0 +1,59 @@
+"""Tables that are kept for so long, and what is asked about them later."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.domain.evidence import Answer, Ask
+from bot.domain.findings import TableHealthFinding
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import CheckpointId
+from tests.evidence.test_ledger import run_of
+from tests.tables import OrdersTable, job
+
+DAY = timedelta(days=1)
+HOUR_MS = "3600000"
+
+
+@pytest.fixture
+def brief(tmp_path: Path) -> Iterator[OrdersTable]:
+    """A table that lets snapshots expire after an hour."""
+    table = OrdersTable(tmp_path, {"history.expire.max-snapshot-age-ms": HOUR_MS})
+    yield table
+    table.close()
+
+
+def finding_of(answer: Answer) -> TableHealthFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, TableHealthFinding)
+    return answer.finding
+
+
+def ended(name: str) -> JobRun:
+    """A run that is over."""
+    return run_of(name).model_copy(update={"state": "FINISHED"})
+
+
+def at(ask: Ask, later: timedelta, **changes: object) -> Ask:
+    """The same, asked later, with the table changed."""
+    update = {"read_at": datetime.now(UTC) + later, **changes}
+    table = ask.observation.table.model_copy(update=update)
+    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+
+
+def savepoint(checkpoint: int, age: timedelta) -> StoredCheckpoint:
+    """A restore point of run `a` on storage."""
+    return StoredCheckpoint(
+        path=f"file:/state/savepoint-{checkpoint}",
+        kind=CheckpointKind.STOP_SAVEPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job("a"),
+        written_at=datetime.now(UTC) - age,
+    )
+
+
+def completed(name: str, started_at: datetime) -> JobRun:
+    """A run that is alive, began then and has completed checkpoints."""
+    return run_of(name).model_copy(update={"started_at": started_at, "completed_count": 7})
