@@ -4,7 +4,6 @@ A table of orders is written by PyIceberg into a folder of the test, with the su
 writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,12 +13,9 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.expressions import BooleanExpression
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
 from pyiceberg.table import TableProperties
-from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.table_files import FolderOfTable
@@ -30,7 +26,7 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
-from tests.altering import AlteredTable
+from tests.engines import WrittenTable
 
 T = TypeVar("T")
 ORDERS = TableName("sales.orders")
@@ -82,7 +78,7 @@ def rows(
     )
 
 
-class OrdersTable(AlteredTable):
+class OrdersTable(WrittenTable):
     """`sales.orders` in a SQLite catalog of its own."""
 
     def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
@@ -106,13 +102,6 @@ class OrdersTable(AlteredTable):
     ) -> SnapshotId:
         """One checkpoint of a Flink run that appends these positions."""
         return self.appends(rows(positions, partition=partition, orders=orders), of_flink(run, checkpoint, summary))
-
-    @property
-    def data_folder(self) -> Path:
-        """Where its data files lie; made when it is first asked for."""
-        folder = Path(self._table.location().removeprefix("file://")) / "data"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
 
     def commits_files(
         self, run: str, checkpoint: int, files: Mapping[str, Iterable[int]], *, times: int = 1
@@ -155,16 +144,6 @@ class OrdersTable(AlteredTable):
         """What Flink left in the metadata folder, as the adapter lists it."""
         return FolderOfTable().flink_manifests(self.state())
 
-    @property
-    def _metadata_folder(self) -> Path:
-        return Path(self._table.location().removeprefix("file://")) / "metadata"
-
-    def _mapped(self) -> TableMetadata:
-        """The table's metadata with the mapping that files without field ids need."""
-        mapping = {TableProperties.DEFAULT_NAME_MAPPING: self._table.schema().name_mapping.model_dump_json()}
-        metadata = self._table.metadata
-        return metadata.model_copy(update={"properties": {**metadata.properties, **mapping}})
-
     def names_again(
         self, run: str, checkpoint: int, files: Sequence[str], summary: Mapping[str, str] | None = None
     ) -> SnapshotId:
@@ -178,71 +157,6 @@ class OrdersTable(AlteredTable):
                     path = f"file://{self.data_folder / name}"
                     append.append_data_file(parquet_file_to_data_file(self._table.io, change.table_metadata, path))
         return self.head
-
-    def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None, *, branch: str = "main") -> SnapshotId:
-        """An append by whatever engine the summary names; the head of main."""
-        self._table.refresh()
-        self._table.append(table, snapshot_properties=dict(summary or {"engine-name": "spark"}), branch=branch)
-        return self.head
-
-    def branches_off(self, name: str, snapshot: SnapshotId) -> None:
-        """A branch that begins at this snapshot."""
-        self._table.refresh()
-        self._table.manage_snapshots().create_branch(snapshot, name).commit()
-
-    def deletes(self, where: str | BooleanExpression) -> SnapshotId:
-        """Another engine deletes rows: a `delete` or `overwrite` commit."""
-        self._table.refresh()
-        self._table.delete(where, snapshot_properties={"engine-name": "spark", "spark.app.id": "local-17"})
-        return self.head
-
-    def overwrites(self, table: pa.Table, where: str | BooleanExpression) -> SnapshotId:
-        """Another engine replaces the rows under `where`."""
-        self._table.refresh()
-        self._table.overwrite(table, overwrite_filter=where, snapshot_properties={"engine-name": "spark"})
-        return self.head
-
-    def rolls_back_to(self, snapshot: SnapshotId) -> None:
-        """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""
-        self._table.refresh()
-        now = self._table.metadata.current_snapshot_id
-        self.catalog.commit_table(
-            self._table,
-            (AssertRefSnapshotId(ref="main", snapshot_id=now),),
-            (
-                SetSnapshotRefUpdate.model_validate(
-                    {"ref-name": "main", "type": "branch", "snapshot-id": snapshot, "action": "set-snapshot-ref"}
-                ),
-            ),
-        )
-        self._table.refresh()
-
-    def manifests_of(self, snapshot: SnapshotId) -> list[Path]:
-        """Files of the manifests that this commit wrote."""
-        self._table.refresh()
-        found = self._table.snapshot_by_id(snapshot)
-        assert found is not None
-        written = [m for m in found.manifests(self._table.io) if m.added_snapshot_id == snapshot]
-        return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in written]
-
-    def becomes_format_3(self) -> None:
-        """Another engine upgrades the table: PyIceberg cannot, so the newest metadata file is written anew."""
-        self._table.refresh()
-        path = Path(self._table.metadata_location.removeprefix("file://"))
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 0}))
-
-    @property
-    def head(self) -> SnapshotId:
-        """The current head; the table is not empty."""
-        self._table.refresh()
-        head = self._table.metadata.current_snapshot_id
-        assert head is not None
-        return SnapshotId(head)
-
-    def live(self) -> pa.Table:
-        """Every live row of the head, read without Spark: what brute force compares with."""
-        self._table.refresh()
-        return self._table.scan().to_arrow()
 
     def state(self) -> TableState:
         """The table now, as the catalog adapter would tell it."""
