@@ -1,4 +1,4 @@
-"""What any engine does to a table: rows appended, deleted, overwritten; branches, rollbacks; and what lies in its folders."""
+"""What any engine does to a table: rows appended, deleted, overwritten; branches, rollbacks; and its folders."""
 
 import json
 from collections.abc import Mapping
