@@ -31,7 +31,8 @@ from bot.slack.blocks.notice import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
-from tests.notices.generated import CONTRACT, SECRET, Course, Writes
+from tests.notices.course_entries import SECRET, Writes
+from tests.notices.generated import CONTRACT, Course
 
 ANNOUNCED = ("tells planned_work",)
 TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is carried out")
