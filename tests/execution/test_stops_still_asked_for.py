@@ -4,8 +4,8 @@ from typing import Any
 
 from bot.domain.errors import OutcomeUnknown
 from bot.domain.execution import ProposalState
+from tests.execution.away import Later
 from tests.execution.scene import Scene
-from tests.execution.test_second_looks import Later
 
 ASKED = "It is still asked to be suspended."
 
