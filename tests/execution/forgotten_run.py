@@ -1,0 +1,87 @@
+"""A rewind whose run was told to stop, and a cluster that has lost its memory of it."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql.store import Store, open_store
+from bot.domain.errors import OutcomeUnknown
+from bot.domain.execution import ProposalView
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, UserId
+from bot.ports import Stopped
+from bot.service.approving import Approvals
+from bot.service.incident_store import IncidentStore
+from tests.rewound import ANA, BEN, PROPOSAL, Damaged
+
+EVE = UserId("U0EVE00009")
+
+
+class Archive:
+    """A history server that remembers these runs."""
+
+    def __init__(self, *runs: JobRun) -> None:
+        self._runs = {run.job_id: run for run in runs}
+
+    def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:
+        """See the port."""
+        return tuple(run for run in self._runs.values() if run.name == job and run.job_id not in known)
+
+    def past_run(self, job_id: JobId) -> JobRun | None:
+        """See the port."""
+        return self._runs.get(job_id)
+
+
+class Nobody:
+    """A directory without groups."""
+
+    def members(self, groups: Iterable[str]) -> frozenset[UserId]:
+        """See the port."""
+        return frozenset()
+
+
+class Scene:
+    """An approved rewind that was begun; the answer to its stop is lost, and the run is forgotten."""
+
+    def __init__(self, folder: Path, record: Store) -> None:
+        self.damaged = Damaged.made_in(folder)
+        self.store = IncidentStore(record.journal, SystemClock())
+        self.incident = self.damaged.approved(self.store)
+        self.before = len(self.damaged.flink.calls)
+        self.gone: JobRun | None = None
+        stop = self.damaged.flink.stop
+
+        def lost(job: str, job_id: JobId, **how: bool) -> Stopped:
+            stop(job, job_id, **how)
+            self.gone = self.damaged.flink.forgets(job_id)
+            raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
+
+        self.damaged.flink.stop = lost  # type: ignore[method-assign]
+        self.damaged.executions(self.store)[0].begin(self.incident, PROPOSAL, by=ANA)
+
+    @property
+    def view(self) -> ProposalView:
+        return self.store.get(self.incident).proposals[PROPOSAL]
+
+    @property
+    def calls(self) -> list[str]:
+        return [call.split()[0] for call in self.damaged.flink.calls[self.before :]]
+
+    def carries_on(self) -> None:
+        self.damaged.executions(self.store)[0].carry_on(self.incident, PROPOSAL)
+
+    def settles(
+        self, *, happened: bool, by: UserId = BEN, reason: str = "Nothing of it runs on any host.", index: int = 0
+    ) -> None:
+        proposals = self.damaged.executions(self.store)[1]
+        approvals = Approvals(self.store, proposals, Nobody(), SystemClock())
+        approvals.settle_outcome(self.incident, PROPOSAL, index, reason, happened=happened, by=by)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> "Scene":
+    record = open_store(f"sqlite:///{tmp_path}/journal.db")
+    yield Scene(tmp_path, record)  # type: ignore[misc]
+    record.close()
