@@ -1,41 +1,20 @@
-"""The outbox: each message once, updates coalesced, channels paused, crashes told."""
+"""The outbox: each message once, updates coalesced, refusals and crashes told."""
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import timedelta
 
 import pytest
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.ids import IncidentId, UserId
-from bot.ports import Post
+from bot.domain.ids import UserId
+from tests.journal.posts import LATER, card, sends, state
 from tests.orders_table import NINE
-
-LATER = NINE + timedelta(seconds=30)
-
-
-def _card(key: str = "wl-1/card", **changes: object) -> Post:
-    return Post(key=key, incident=IncidentId("wl-1"), channel="C0ORDERS01").model_copy(update=changes)
-
-
-def _sends(store: Store, ts: str | None = "1.1") -> Post:
-    post = store.outbox.claim(NINE)
-    assert post is not None
-    store.outbox.sent(post.key, post.wanted, ts)
-    return post
-
-
-def _state(store: Store, key: str = "wl-1/card") -> str:
-    post = store.outbox.find(key)
-    assert post is not None
-    return post.state
 
 
 def test_a_message_is_put_once(store: Store) -> None:
     """The same key again changes nothing, before and after it was sent."""
-    put = [store.outbox.put(_card(text="first")), store.outbox.put(_card(text="second"))]
-    sent = _sends(store)
-    put.append(store.outbox.put(_card(text="third")))
+    put = [store.outbox.put(card(text="first")), store.outbox.put(card(text="second"))]
+    sent = sends(store)
+    put.append(store.outbox.put(card(text="third")))
 
     assert put == [True, False, False]
     assert sent.text == "first"
@@ -45,7 +24,7 @@ def test_a_message_is_put_once(store: Store) -> None:
 @pytest.mark.parametrize(("lost", "tries"), [(0, 1), (2, 3)])
 def test_what_was_refused_is_sent_again_only_when_it_is_asked_for(store: Store, lost: int, tries: int) -> None:
     """The refused try left nothing behind and is not counted; those whose answer was lost are."""
-    store.outbox.put(_card())
+    store.outbox.put(card())
     for _ in range(lost):
         store.outbox.claim(NINE)
         store.outbox.postpone("wl-1/card", NINE, "internal_error", whole_channel=False)
@@ -62,12 +41,12 @@ def test_what_was_refused_is_sent_again_only_when_it_is_asked_for(store: Store, 
     assert post.tries == tries
     store.outbox.sent("wl-1/card", post.wanted, "1.1")
     store.outbox.again("wl-1/card")
-    assert _state(store) == "sent"
+    assert state(store) == "sent"
 
 
 def test_what_is_wanted_again_while_its_refusal_is_written_is_not_lost(store: Store) -> None:
     """The refusal is told before the post is marked: somebody may have asked for it once more in between."""
-    store.outbox.put(_card())
+    store.outbox.put(card())
     store.outbox.claim(NINE)
     store.outbox.again("wl-1/card")
 
@@ -80,12 +59,12 @@ def test_what_is_wanted_again_while_its_refusal_is_written_is_not_lost(store: St
 
 def test_touches_are_coalesced_to_the_newest_revision(store: Store) -> None:
     """Five changes while a message waits are one update."""
-    store.outbox.put(_card())
-    _sends(store)
+    store.outbox.put(card())
+    sends(store)
     for _ in range(5):
         store.outbox.touch("wl-1/card")
 
-    update = _sends(store)
+    update = sends(store)
 
     assert (update.wanted, update.shown, update.ts) == (6, 1, "1.1")
     assert store.outbox.claim(LATER) is None
@@ -93,7 +72,7 @@ def test_touches_are_coalesced_to_the_newest_revision(store: Store) -> None:
 
 def test_a_touch_while_sending_is_sent_afterwards(store: Store) -> None:
     """What changes while a revision is on its way is not taken for shown."""
-    store.outbox.put(_card())
+    store.outbox.put(card())
     claimed = store.outbox.claim(NINE)
     store.outbox.touch("wl-1/card")
     assert claimed is not None
@@ -109,8 +88,8 @@ def test_a_touch_while_sending_is_sent_afterwards(store: Store) -> None:
 
 def test_a_late_word_of_an_old_revision_changes_nothing(store: Store) -> None:
     """`sent` for a revision that was overtaken neither goes back nor frees a post that is being sent."""
-    store.outbox.put(_card())
-    _sends(store)
+    store.outbox.put(card())
+    sends(store)
     store.outbox.touch("wl-1/card")
     store.outbox.claim(NINE)
 
@@ -131,78 +110,18 @@ def test_an_unknown_message_cannot_be_touched(store: Store) -> None:
 
 def test_an_ephemeral_message_is_never_updated(store: Store) -> None:
     """Slack cannot update what only one person saw."""
-    store.outbox.put(_card(user=UserId("U0EVE00001"), text="You are not an approver."))
-    _sends(store, ts=None)
+    store.outbox.put(card(user=UserId("U0EVE00001"), text="You are not an approver."))
+    sends(store, ts=None)
 
     store.outbox.touch("wl-1/card")
 
-    assert _state(store) == "sent"
+    assert state(store) == "sent"
     assert store.outbox.claim(LATER) is None
-
-
-def test_a_postponed_message_waits_its_time(store: Store) -> None:
-    """Exactly at its time it is due again; other posts of the channel need not wait."""
-    store.outbox.put(_card())
-    store.outbox.put(_card("wl-1/other"))
-    store.outbox.claim(NINE)
-
-    store.outbox.postpone("wl-1/card", LATER, "network", whole_channel=False)
-
-    assert _sends(store).key == "wl-1/other"
-    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
-    again = store.outbox.claim(LATER)
-    assert again is not None
-    assert (again.key, again.tries, again.problem) == ("wl-1/card", 2, "network")
-
-
-def test_a_paused_channel_holds_all_its_posts(store: Store) -> None:
-    """After a 429 nothing goes to that channel until its time, and everything else goes on; twice."""
-    for key, channel in (("a", "C1"), ("b", "C1"), ("c", "C2")):
-        store.outbox.put(_card(key, channel=channel))
-
-    store.outbox.claim(NINE)
-    store.outbox.postpone("a", LATER, "429", whole_channel=True)
-
-    elsewhere = store.outbox.claim(NINE)
-    assert elsewhere is not None
-    assert elsewhere.key == "c"
-    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
-    claimed = store.outbox.claim(LATER)
-    assert claimed is not None
-    assert claimed.key == "a"
-    store.outbox.postpone("a", LATER + timedelta(seconds=60), "429", whole_channel=True)
-    store.outbox.put(_card("d", channel="C1"))
-    assert store.outbox.claim(LATER + timedelta(seconds=59)) is None
-
-
-def test_a_reply_waits_for_its_thread(store: Store) -> None:
-    """A reply never goes out before the message that it belongs to."""
-    store.outbox.put(_card("wl-1/reply", thread_of="wl-1/card"))
-    store.outbox.put(_card())
-
-    order = [_sends(store).key for _ in range(2)]
-
-    assert order == ["wl-1/card", "wl-1/reply"]
-
-
-@pytest.mark.parametrize("root", ["failed", "absent"])
-def test_a_reply_whose_thread_will_never_begin_goes_out_alone(store: Store, root: str) -> None:
-    """What is to be said is said, even where its thread's message was refused."""
-    store.outbox.put(_card("wl-1/reply", thread_of="wl-1/card"))
-    if root == "failed":
-        store.outbox.put(_card())
-        store.outbox.claim(NINE)
-        store.outbox.failed("wl-1/card", 1, "invalid_blocks")
-
-    claimed = store.outbox.claim(NINE)
-
-    assert claimed is not None
-    assert claimed.key == "wl-1/reply"
 
 
 def test_a_refused_message_is_not_repeated(store: Store) -> None:
     """It stays with its problem; neither time nor a change brings it back."""
-    store.outbox.put(_card())
+    store.outbox.put(card())
     store.outbox.claim(NINE)
 
     store.outbox.failed("wl-1/card", 1, "channel_not_found")
@@ -214,52 +133,11 @@ def test_a_refused_message_is_not_repeated(store: Store) -> None:
     assert store.outbox.claim(LATER) is None
 
 
-def test_one_message_at_a_time_goes_to_a_channel(store: Store) -> None:
-    """Senders side by side never overtake each other: who sends second waits for the first to end."""
-    for key, channel in (("a", "C1"), ("b", "C1"), ("c", "C2")):
-        store.outbox.put(_card(key, channel=channel))
-
-    with ThreadPoolExecutor(4) as threads:
-        claimed = [post.key for post in threads.map(lambda _: store.outbox.claim(NINE), range(4)) if post]
-    store.outbox.sent("a", 1, "1.1")
-    following = store.outbox.claim(NINE)
-
-    assert sorted(claimed) == ["a", "c"]
-    assert following is not None
-    assert following.key == "b"
-
-
-def test_a_channel_pauses_from_the_moment_that_a_message_counts_as_sent(store: Store) -> None:
-    """The pace holds whoever sends next."""
-    for key in ("a", "b"):
-        store.outbox.put(_card(key))
-    store.outbox.claim(NINE)
-
-    store.outbox.sent("a", 1, "1.1", pause_until=LATER)
-
-    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
-    assert store.outbox.claim(LATER) is not None
-
-
-def test_a_clock_that_was_put_back_silences_nobody(store: Store) -> None:
-    """Waits that were written by a clock an hour ahead are over when it is set right; honest ones are kept."""
-    for key, channel in (("a", "C1"), ("b", "C2"), ("c", "C3")):
-        store.outbox.put(_card(key, channel=channel))
-        store.outbox.claim(NINE)
-    store.outbox.postpone("a", NINE + timedelta(hours=1), "429", whole_channel=True)
-    store.outbox.postpone("b", NINE + timedelta(hours=1), "network", whole_channel=False)
-    store.outbox.postpone("c", NINE + timedelta(minutes=15), "429", whole_channel=True)
-
-    claimed = [post.key for _ in range(3) if (post := store.outbox.claim(NINE))]
-
-    assert claimed == ["a", "b"]
-
-
 def test_what_was_being_sent_at_a_crash_is_queued_with_its_tries(store: Store, url: str) -> None:
     """It may or may not have arrived: whoever sends it next can tell by its tries that somebody else was at it."""
     for key in ("a", "b"):
-        store.outbox.put(_card(key))
-    _sends(store)
+        store.outbox.put(card(key))
+    sends(store)
     store.outbox.claim(NINE)
     store.close()
 
@@ -268,16 +146,3 @@ def test_what_was_being_sent_at_a_crash_is_queued_with_its_tries(store: Store, u
 
         assert again is not None
         assert (again.key, again.tries, again.problem) == ("b", 2, "interrupted")
-
-
-def test_what_one_person_alone_is_to_see_does_not_wait_for_a_pause(store: Store) -> None:
-    """Who asked where the bot cannot write any more would wait with the channel's messages."""
-    store.outbox.put(_card())
-    store.outbox.put(_card("answer/1", incident=None, user=UserId("U1"), text="Yes."))
-    store.outbox.claim(NINE)
-    store.outbox.postpone("wl-1/card", LATER, "not_in_channel", whole_channel=True)
-
-    claimed = store.outbox.claim(NINE)
-
-    assert claimed is not None
-    assert claimed.key == "answer/1"
