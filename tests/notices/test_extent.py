@@ -1,94 +1,22 @@
-"""What exactly was wrong, and from where to run again: never said to be whole where it is not known."""
+"""What exactly was wrong: never said to be whole where it is not known."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.findings import CorrectedRowsFinding, DuplicatesFinding, GapsFinding, ReplayableFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import Ledger
-from bot.domain.looked import Seen
-from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.domain.findings import GapsFinding, ReplayableFinding
 from bot.domain.replay import ReplayRange
-from bot.domain.table import HeadMove, Snapshot, TableState
-from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
-from bot.notices.condensing import ranges_of
+from bot.notices import NoticeTemplate, data_of, render
 from tests import orders_table as orders
-from tests.decisions import HEAD_AFTER
 from tests.incidents import Story
-from tests.published import MENDED, WRONG, publishes, table_published, table_rewound
-
-NOBODY_FAR: Seen[FarRead] = Seen(source="lineage events", values=())
-REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1")
-CONTRACT = orders.contract().model_copy(update={"event_time": "event_time"})
-FOUND = DuplicatesFinding(rows_checked=900, keys=200, extra_rows=220, pairs=())
-EIGHT = orders.NINE - timedelta(hours=1)
-
-
-def _ledger(**changes: object) -> Ledger:
-    """Each commit holds the events of one minute after eight; `changes` are of the last one."""
-    rows = [
-        row.model_copy(update={"event_from": at, "event_until": at + timedelta(seconds=59), "spec_ids": (1,)})
-        for row, at in zip(orders.ledger().rows, _minutes(), strict=False)
-    ]
-    return Ledger(rows=(*rows[:-1], rows[-1].model_copy(update=changes)), readers_known=True)
-
-
-def _minutes() -> list[datetime]:
-    return [EIGHT + timedelta(minutes=number) for number in range(len(orders.COMMITS))]
-
-
-def _by(table: TableState, *fields: str) -> TableState:
-    return table.model_copy(update={"partitioning": fields, "specs": {0: (), 1: fields}})
-
-
-def _reads(*snapshots: int, run: str = "run-1") -> Seen[ReadRun]:
-    found = [
-        ReadRun(consumer="revenue_daily", run_id=run, at=orders.NINE, snapshot_id=SnapshotId(each))
-        for each in snapshots
-    ]
-    return Seen(source="lineage events", values=tuple(found))
-
-
-def _rewound(story: Story, ledger: Ledger | None = None) -> Story:
-    story.opens().answers(finding=FOUND).draws_the_ledger(ledger or _ledger())
-    return story.diagnoses().proposes().approves().rewinds().verifies()
-
-
-def _facts(
-    story: Story,
-    *,
-    reads: Seen[ReadRun] | None = None,
-    table: TableState | None = None,
-    contract: TableContract = CONTRACT,
-    kind: str = "recovered",
-) -> NoticeFacts:
-    return facts_for(
-        story.incident, REVENUE, table or _by(table_rewound(), "day(event_time)"), reads or _reads(orders.HEAD),
-        NOBODY_FAR, kind=kind, contract=contract, now=orders.NINE, next_update_minutes=30,
-    )  # fmt: skip
-
-
-def _scattered(count: int) -> tuple[TableState, tuple[SnapshotId, ...]]:
-    """Besides run B's commits so many that each stand alone on the good one."""
-    table = orders.table_state()
-    apart = tuple(SnapshotId(1000 + n) for n in range(count))
-    made = [
-        table.snapshots[-1].model_copy(
-            update={"snapshot_id": each, "parent_id": orders.GOOD, "sequence_number": 20 + n}
-        )
-        for n, each in enumerate(apart)
-    ]
-    moves = [HeadMove(at=s.committed_at, snapshot_id=s.snapshot_id) for s in made]
-    changes = {"snapshots": (*table.snapshots, *made), "head_moves": (*table.head_moves, *moves), "head": apart[-1]}
-    return table.model_copy(update=changes), apart
+from tests.notices.rewound_facts import EIGHT, facts_of, minute_ledger, partitioned_by, reads_of, rewound
+from tests.published import WRONG, table_rewound
 
 
 def test_the_last_message_says_exactly_what_was_wrong(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
     """Snapshots, event times, partitions, keys, and from where to run again."""
-    facts = _facts(_rewound(story))
+    facts = facts_of(rewound(story))
 
     text = render(templates["recovered"], facts)
 
@@ -102,7 +30,7 @@ def test_the_last_message_says_exactly_what_was_wrong(story: Story, templates: M
 
 def test_a_program_is_told_the_same(story: Story) -> None:
     """What it needs to run again by itself."""
-    facts = _facts(_rewound(story), reads=_reads(*WRONG))
+    facts = facts_of(rewound(story), reads=reads_of(*WRONG))
 
     data = data_of(facts, "recovered")
 
@@ -129,7 +57,7 @@ def test_times_that_are_not_all_known_are_not_told_as_a_range_to_compute(
     story: Story, templates: Mapping[str, NoticeTemplate], changes: dict[str, object]
 ) -> None:
     """A range that is too small would leave wrong results standing."""
-    facts = _facts(_rewound(story, _ledger(**changes)))
+    facts = facts_of(rewound(story, minute_ledger(**changes)))
 
     text, data = render(templates["recovered"], facts), data_of(facts, "recovered")
 
@@ -143,8 +71,8 @@ def test_times_that_are_not_all_known_are_not_told_as_a_range_to_compute(
 
 def test_commits_that_came_after_the_ledger_leave_the_range_open(story: Story) -> None:
     """The job went on committing until it was stopped."""
-    ledger = _ledger()
-    facts = _facts(_rewound(story, ledger.model_copy(update={"rows": ledger.rows[:-1]})))
+    ledger = minute_ledger()
+    facts = facts_of(rewound(story, ledger.model_copy(update={"rows": ledger.rows[:-1]})))
 
     assert facts.affected is not None
     assert (facts.affected.events_untold, facts.rerun.event_from) == (1, None)
@@ -152,12 +80,14 @@ def test_commits_that_came_after_the_ledger_leave_the_range_open(story: Story) -
 
 def test_a_compaction_brings_no_rows(story: Story) -> None:
     """It copies old ones: neither its rows nor their times were wrong."""
-    table = _by(table_rewound(), "day(event_time)")
+    table = partitioned_by(table_rewound(), "day(event_time)")
     last = next(s for s in table.snapshots if s.snapshot_id == orders.HEAD)
     replaced = [s if s is not last else last.model_copy(update={"operation": "replace"}) for s in table.snapshots]
     early = {"event_from": EIGHT - timedelta(days=9)}
 
-    facts = _facts(_rewound(story, _ledger(**early)), table=table.model_copy(update={"snapshots": tuple(replaced)}))
+    facts = facts_of(
+        rewound(story, minute_ledger(**early)), table=table.model_copy(update={"snapshots": tuple(replaced)})
+    )
 
     assert facts.affected is not None
     assert (facts.affected.rows, facts.affected.events_untold) == (200, 0)
@@ -168,7 +98,7 @@ def test_partitions_that_no_ledger_saw_are_not_guessed(story: Story) -> None:
     """Only those by time follow from the event times."""
     fields = ("hour(event_time)", "bucket[16](order_id)", "day(loaded_at)")
 
-    facts = _facts(_rewound(story), table=_by(table_rewound(), *fields))
+    facts = facts_of(rewound(story), table=partitioned_by(table_rewound(), *fields))
 
     assert facts.affected is not None
     assert facts.affected.partitions == ("hour(event_time) 2026-11-03-08",)
@@ -177,176 +107,25 @@ def test_partitions_that_no_ledger_saw_are_not_guessed(story: Story) -> None:
 
 def test_a_table_without_partitions_says_nothing_of_them(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
     """Nobody asks for what is not there."""
-    text = render(templates["recovered"], _facts(_rewound(story), table=_by(table_rewound())))
+    text = render(templates["recovered"], facts_of(rewound(story), table=partitioned_by(table_rewound())))
 
     assert "artition" not in text
-
-
-def test_keys_that_the_contract_hides_are_not_shown(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
-    """Also when they were not hidden yet as the evidence was collected; nothing is said of which they are."""
-    hidden = CONTRACT.model_copy(update={"redacted": ("ORDER_ID",)})
-
-    facts = _facts(_rewound(story), contract=hidden)
-
-    text = render(templates["recovered"], facts)
-    assert "4711" not in text
-    assert "Which keys is not shown, because the contract hides their values." in text
-
-
-def test_of_a_key_of_several_columns_only_the_hidden_one_is_hidden(story: Story) -> None:
-    """The rest still helps to find the row."""
-    both = CONTRACT.model_copy(update={"key": ("customer", "order_id"), "redacted": ("customer",)})
-    story.opens().answers(
-        finding=FOUND, columns=("customer", "order_id", "live rows"), rows=(("ACME", "4711", "2"),)
-    ).draws_the_ledger(_ledger())
-
-    keys = _facts(story, contract=both, table=orders.table_state()).damage.keys
-
-    assert keys is not None
-    assert keys.sample == (f"customer {HIDDEN}, order_id 4711",)
-
-
-def test_a_key_as_long_as_a_letter_is_cut(story: Story) -> None:
-    """A notice stays within Slack's limits whatever is a key."""
-    story.opens().answers(finding=FOUND, rows=(("x" * 3000, "2"),))
-
-    keys = _facts(story, table=orders.table_state()).damage.keys
-
-    assert keys is not None
-    assert keys.sample == ("x" * 59 + "…",)
-
-
-def test_changed_and_lost_keys_are_counted_too(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
-    """With the columns in which they changed."""
-    found = CorrectedRowsFinding(keys=12, gone=1, columns={"status": 3, "amount": 11})
-    story.opens().answers("corrected_rows", finding=found, columns=("order_id", "what happened", "changed columns"))
-
-    text = render(templates["update"], _facts(story, kind="update", table=orders.table_state()))
-
-    assert "12 keys have other values than before." in text
-    assert "1 key that had been there before is gone." in text
-    assert "Values differ in: amount, status." in text
-
-
-def test_evidence_on_the_branch_of_a_rehearsal_is_not_what_consumers_had(story: Story) -> None:
-    """It says nothing of main."""
-    story.opens().answers(finding=FOUND, branch="recovery-wl-1")
-
-    assert _facts(story, table=orders.table_state()).damage.keys is None
 
 
 def test_missing_rows_widen_what_is_computed_again(story: Story) -> None:
     """By the event times that their source gives; where it was not asked, nothing is said."""
     gaps = GapsFinding(lowest=1, highest=900, positions=890, missing=10, gaps=())
-    story.opens().answers("missing_positions", finding=gaps).draws_the_ledger(_ledger())
+    story.opens().answers("missing_positions", finding=gaps).draws_the_ledger(minute_ledger())
     story.diagnoses().proposes().approves().rewinds().verifies()
-    unknown = _facts(story).rerun
+    unknown = facts_of(story).rerun
     given = ReplayableFinding(
         bounds=ReplayRange(), missing=10, given=10, repeated=0, absent=10, elsewhere=0, not_given=0,
         event_from=EIGHT - timedelta(minutes=5), event_until=EIGHT, digest="0" * 64,
     )  # fmt: skip
     story.answers("replayable_rows", finding=given)
 
-    known = _facts(story).rerun
+    known = facts_of(story).rerun
 
     assert (unknown.event_from, unknown.event_until) == (None, None)
     assert known.event_from == EIGHT - timedelta(minutes=5)
     assert known.event_until == EIGHT + timedelta(minutes=8, seconds=59)
-
-
-def test_after_a_repair_on_top_nobody_is_sent_through_the_wrong_commits(
-    story: Story, templates: Mapping[str, NoticeTemplate]
-) -> None:
-    """They are still in the history: an incremental read from the last good snapshot would bring their rows again."""
-    publishes(story.opens().answers(finding=FOUND).draws_the_ledger(_ledger()))
-
-    facts = _facts(story, table=_by(table_published(), "day(event_time)"))
-
-    assert (facts.rerun.needed, facts.rerun.from_snapshot, facts.rerun.resume_after) == (True, None, MENDED)
-    assert f"whole from snapshot `{MENDED}`, and go on after it" in render(templates["recovered"], facts)
-
-
-def test_a_rewind_below_what_was_trusted_sends_readers_there(story: Story) -> None:
-    """What was trusted was taken back too: to read on from it would leave out what was written anew."""
-    table = table_rewound()
-    below = orders.COMMITS[4][1]
-    first = next(s for s in table.snapshots if s.snapshot_id == HEAD_AFTER)
-    moved = [s if s is not first else first.model_copy(update={"parent_id": below}) for s in table.snapshots]
-
-    facts = _facts(_rewound(story), table=table.model_copy(update={"snapshots": tuple(moved)}))
-
-    assert facts.rerun.from_snapshot == below
-
-
-@pytest.mark.parametrize(
-    ("reads", "needed"),
-    [
-        (_reads(orders.HEAD), True),
-        (_reads(HEAD_AFTER), False),
-        (Seen(source="lineage events", values=()), None),
-        (orders.not_seen("lineage events"), None),
-    ],
-    ids=["read it", "read another", "no run known", "not seen"],
-)
-def test_nobody_is_told_that_they_need_not_run_who_was_not_seen(
-    story: Story, templates: Mapping[str, NoticeTemplate], reads: Seen[ReadRun], needed: bool | None
-) -> None:
-    """Not seen is not known; and before the proof it is known of nobody."""
-    story.opens().draws_the_ledger(_ledger())
-    early = _facts(story, reads=reads, table=orders.table_state(), kind="update").rerun
-    story.diagnoses().proposes().approves().rewinds().verifies()
-
-    facts = _facts(story, reads=reads)
-
-    assert (early.needed, early.from_snapshot) == (None, None)
-    assert facts.rerun.needed is needed
-    assert ("need not do anything" in render(templates["recovered"], facts)) is (needed is False)
-    assert (facts.rerun.from_snapshot is None) is (needed is False)
-
-
-def test_one_run_that_read_many_wrong_snapshots_is_one_run(
-    story: Story, templates: Mapping[str, NoticeTemplate]
-) -> None:
-    """With all that it read, condensed."""
-    text = render(templates["recovered"], _facts(_rewound(story), reads=_reads(*WRONG)))
-
-    assert f"`run-1` by 3 Nov 2026, 09:00 UTC, from snapshots `{WRONG[0]}` to `{WRONG[-1]}` (3 in a row)" in text
-
-
-def test_what_one_run_read_here_and_there_is_told_whole(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
-    """Its line is short; below the runs stands all that they read."""
-    story.opens().draws_the_ledger(_ledger())
-    table, apart = _scattered(6)
-
-    text = render(templates["update"], _facts(story, reads=_reads(*apart), table=table, kind="update"))
-
-    assert f"from snapshots {', '.join(f'`{each}`' for each in apart[:3])}, and 3 more\n" in text
-    assert f"Together they read 6 snapshots of these: {', '.join(f'`{each}`' for each in apart)}." in text
-
-
-def test_many_commits_are_told_as_ranges_and_none_is_left_out() -> None:
-    """Also where the line forked: each commit is in exactly one range."""
-    base = orders.snapshots()[0]
-
-    def made(number: int, parent: int | None) -> Snapshot:
-        ids = {"snapshot_id": SnapshotId(number), "parent_id": None if parent is None else SnapshotId(parent)}
-        return base.model_copy(update=ids)
-
-    line = [made(number, number - 1) for number in range(1, 40)]
-    fork = [made(100, 20), made(101, 100)]
-
-    found = ranges_of([*line[:25], *fork, *line[25:]])
-
-    assert [(each.first, each.last, each.commits) for each in found] == [(1, 39, 39), (100, 101, 2)]
-
-
-def test_what_does_not_fit_is_counted(templates: Mapping[str, NoticeTemplate], story: Story) -> None:
-    """Never silently: how many more, and where they stand."""
-    story.opens().draws_the_ledger(Ledger(rows=(), readers_known=True))
-
-    facts = _facts(story, table=_scattered(30)[0], kind="update")
-
-    assert facts.affected is not None
-    assert len(facts.affected.snapshots) == 33
-    assert sum(each.commits for each in facts.affected.ranges) == 33
-    assert "and 19 more, which the incident's record names" in render(templates["update"], facts)
