@@ -35,10 +35,12 @@ def _minutes() -> list[datetime]:
 
 
 def partitioned_by(table: TableState, *fields: str) -> TableState:
+    """The table, partitioned so since its second spec."""
     return table.model_copy(update={"partitioning": fields, "specs": {0: (), 1: fields}})
 
 
 def reads_of(*snapshots: int, run: str = "run-1") -> Seen[ReadRun]:
+    """One run that read these snapshots."""
     found = [
         ReadRun(consumer="revenue_daily", run_id=run, at=orders.NINE, snapshot_id=SnapshotId(each))
         for each in snapshots
@@ -47,6 +49,7 @@ def reads_of(*snapshots: int, run: str = "run-1") -> Seen[ReadRun]:
 
 
 def rewound(story: Story, ledger: Ledger | None = None) -> Story:
+    """Duplicates that were found, taken back and proven."""
     story.opens().answers(finding=FOUND).draws_the_ledger(ledger or minute_ledger())
     return story.diagnoses().proposes().approves().rewinds().verifies()
 
@@ -59,9 +62,10 @@ def facts_of(
     contract: TableContract = CONTRACT,
     kind: str = "recovered",
 ) -> NoticeFacts:
+    """What the daily revenue is told."""
     return facts_for(
-        story.incident, REVENUE, table or partitioned_by(table_rewound(), "day(event_time)"), reads or reads_of(orders.HEAD),
-        NOBODY_FAR, kind=kind, contract=contract, now=orders.NINE, next_update_minutes=30,
+        story.incident, REVENUE, table or partitioned_by(table_rewound(), "day(event_time)"),
+        reads or reads_of(orders.HEAD), NOBODY_FAR, kind=kind, contract=contract, now=orders.NINE, next_update_minutes=30,
     )  # fmt: skip
 
 
