@@ -65,7 +65,8 @@ def facts_of(
     """What the daily revenue is told."""
     return facts_for(
         story.incident, REVENUE, table or partitioned_by(table_rewound(), "day(event_time)"),
-        reads or reads_of(orders.HEAD), NOBODY_FAR, kind=kind, contract=contract, now=orders.NINE, next_update_minutes=30,
+        reads or reads_of(orders.HEAD), NOBODY_FAR,
+        kind=kind, contract=contract, now=orders.NINE, next_update_minutes=30,
     )  # fmt: skip
 
 
