@@ -1,4 +1,4 @@
-"""What the contract promises is held against the incident: freshness, lateness, columns, retention, settings."""
+"""What the contract promises is held against the incident: columns, settings, retention, agreement."""
 
 from datetime import timedelta
 
@@ -6,143 +6,28 @@ import pytest
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import ContractColumn
-from bot.domain.entries import Finding
-from bot.domain.evidence import Observation, Verdict
 from bot.domain.findings import (
-    ContractAgreementFinding,
-    FreshnessFinding,
-    LateRowsFinding,
     SchemaDriftFinding,
-    Term,
 )
-from bot.domain.flink import CheckpointSettings
 from bot.domain.looked import Seen
-from bot.domain.review import charged, review
+from bot.domain.review import charged
 from bot.domain.setup import TableSetup
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story
-
-MINUTE = timedelta(minutes=1)
-FRESH = "The newest event is at most 15 min old."
-LATE = "No row comes later than 5 min after newer ones."
-SETTINGS = CheckpointSettings(mode="exactly_once", survives_cancel=True)
-KEPT = "Snapshots are kept as long as the restore points that pair with them."
-
-
-def terms(story: Story, world: Observation | None = None, **contract: object) -> dict[str, Finding]:
-    """Term -> finding, under this contract."""
-    promised = orders.contract().model_copy(update=contract)
-    return {each.term: each for each in review(story.incident, world or orders.observation(), promised)}
-
-
-def fresh(story: Story, age_s: float | None, headline: str = "It is known.") -> Story:
-    """The evidence `freshness` answers."""
-    finding = FreshnessFinding(
-        newest_commit=orders.HEAD, commit_age_s=60, event_age_s=age_s, promised_s=900, promised_cadence_s=None,
-        commits_checked=3, is_event_time_stuck=False,
-    )  # fmt: skip
-    return story.answers("freshness", Verdict.RULED_OUT, headline=headline, finding=finding)
-
-
-def late(story: Story, worst_s: float | None, *, allowed_s: float = 300) -> Story:
-    """The evidence `late_rows` answers."""
-    finding = LateRowsFinding(
-        rows_checked=900, late=0 if worst_s is None else 7, worst_s=worst_s, allowed_s=allowed_s, commits=()
-    )
-    verdict = Verdict.RULED_OUT if worst_s is None else Verdict.CONFIRMED
-    return story.answers("late_rows", verdict, headline="7 of 900 rows came late.", finding=finding)
-
-
-def agreed(story: Story, promise: str, holds: bool | None, *, of: str = "checkpoint") -> Story:
-    """The evidence `contract_agreement` answers about one term."""
-    told = {"of": of, "promise": promise, "observed": "It was looked at.", "holds": holds, "action": "Mend it."}
-    finding = ContractAgreementFinding(terms=(Term.model_validate(told),))
-    return story.answers("contract_agreement", headline="A term.", finding=finding)
-
-
-def with_table(**changes: object) -> Observation:
-    """The world with another table state."""
-    world = orders.observation()
-    return world.model_copy(update={"table": world.table.model_copy(update=changes)})
-
-
-def expired(**changes: object) -> Observation:
-    """The same without its first two commits."""
-    return with_table(snapshots=orders.snapshots()[2:], **changes)
-
-
-def test_a_table_that_was_once_too_old_is_not_fresh(story: Story) -> None:
-    """The worst look counts; the newest tells how it ended."""
-    fresh(fresh(story.opens(), 1200), 60)
-
-    found = terms(story, freshness=15 * MINUTE)[FRESH]
-
-    assert found.holds is False
-    assert "20 min old" in found.observed
-    assert "it was 1 min old" in found.observed
-
-
-def test_a_pause_without_rows_breaks_freshness_without_any_evidence(story: Story) -> None:
-    """Nothing newer can have come: from run B's last commit until the metadata was read."""
-    paused = with_table(read_at=orders.NINE + 15 * MINUTE)
-
-    found = terms(story.opens(), paused, freshness=15 * MINUTE)[FRESH]
-
-    assert found.holds is False
-    assert "From 08:58 UTC to 09:15 UTC, for 17 min, no commit on main brought rows." in found.observed
-
-
-def test_commits_alone_never_show_that_a_table_is_fresh(story: Story) -> None:
-    """Old events may come in new commits: without evidence it is not observed, and the reason is said."""
-    found = terms(story.opens(), freshness=15 * MINUTE)[FRESH]
-    asked = terms(fresh(story, None, "Nothing tells it."), freshness=15 * MINUTE)[FRESH]
-
-    assert (found.holds, asked.holds) == (None, None)
-    assert "Not observed: the evidence `freshness` tells it; it was not asked for." in found.observed
-    assert "it answered: Nothing tells it." in asked.observed
-
-
-def test_compactions_and_empty_commits_bring_nothing_fresh(story: Story) -> None:
-    """They end no pause."""
-    *before, last = orders.snapshots()
-    later = [
-        last.model_copy(update={"committed_at": orders.NINE + 8 * MINUTE, "operation": "replace"}),
-        last.model_copy(
-            update={"committed_at": orders.NINE + 8 * MINUTE, "summary": {"flink.job-id": orders.RUN_B}}
-        ),
-    ]  # fmt: skip
-
-    found = [
-        terms(story.opens() if not story.id else story, with_table(
-            snapshots=(*before, end), read_at=orders.NINE + 15 * MINUTE
-        ), freshness=15 * MINUTE)[FRESH].holds
-        for end in (*later, last.model_copy(update={"committed_at": orders.NINE + 8 * MINUTE}))
-    ]  # fmt: skip
-
-    assert found == [False, False, None]
-
-
-def test_rows_that_came_too_late_break_the_promise(story: Story) -> None:
-    """Held against what is promised now; nobody who looked is not kept."""
-    story.opens()
-
-    unasked = terms(story, late_after=5 * MINUTE)[LATE]
-    kept = terms(late(story, 200, allowed_s=0), late_after=5 * MINUTE)[LATE]
-    broken = terms(late(story, 301), late_after=5 * MINUTE)[LATE]
-    wider = terms(story, late_after=6 * MINUTE)["No row comes later than 6 min after newer ones."]
-
-    assert [each.holds for each in (unasked, kept, broken, wider)] == [None, True, False, True]
-    assert "Not observed: the evidence `late_rows` tells it; it was not asked for." in unasked.observed
-    assert not any("comes later" in term for term in terms(story))
-
-
-def test_what_was_not_late_under_a_wider_promise_is_not_told(story: Story) -> None:
-    """None later than ten minutes says nothing of five."""
-    late(story.opens(), None, allowed_s=600)
-
-    assert terms(story, late_after=5 * MINUTE)[LATE].holds is None
-    assert terms(story, late_after=10 * MINUTE)["No row comes later than 10 min after newer ones."].holds is True
+from tests.record.promised_terms import (
+    FRESH,
+    KEPT,
+    LATE,
+    MINUTE,
+    SETTINGS,
+    agreed,
+    expired,
+    fresh,
+    late,
+    terms,
+    with_table,
+)
 
 
 @pytest.mark.parametrize(
