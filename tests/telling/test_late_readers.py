@@ -1,85 +1,22 @@
 """Who was told that they need not run again is corrected when lineage shows later that they must: once."""
 
-from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
-import spark_tasks
-from bot.bootstrap import CONTENT
 from bot.domain.entries import WaterlineMoved
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.ids import SnapshotId
+from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice
 from bot.domain.watch import Ended
-from bot.evidence import Collector, find_tasks
-from bot.notices import scan
-from bot.service import late_readers
-from bot.service.late_readers import LateReaders
-from bot.service.looks import LOOKS
-from bot.service.newer_commits import NewerCommits
-from bot.service.telling import Telling
 from bot.service.telling_rules import owes_withdrawal
-from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
-from tests.slack.looking import ArrowRunner
-from tests.slack.people import eventually
 from tests.tables import ORDERS
-from tests.telling.rerunning_world import World
+from tests.telling.cleared_readers import Cleared, runs_of, scene, world
 from tests.watch.signs import sighted, sign
 from tests.web.scene import Scene
 
-
-class Cleared(World):
-    """A table that was rewound and proven; revenue_daily read only what is right, as far as lineage shows."""
-
-    def __init__(self, scene: Scene, *, is_many: bool = False, read: SnapshotId | None = None) -> None:
-        super().__init__(scene, is_many=is_many)
-        scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
-        newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
-        self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
-        self.late = LateReaders(
-            scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers,
-            WatchFindings(scene.store.watched, [ORDERS]),
-        )  # fmt: skip
-        scene.opens()
-        if not is_many:
-            self.reads(read or scene.good, "right")
-        scene.verifies()
-        self.tells_recovered()
-
-    def tells_recovered(self) -> None:
-        """The closing message, as it is made now."""
-        preview = self.telling.preview(self.scene.id, "recovered")
-        self.telling.send(self.scene.id, preview, by=ANA, step=None)
-
-    @property
-    def told(self) -> list[Notice]:
-        """All notices, oldest first."""
-        return [view.notice for view in self.scene.incidents.get(self.scene.id).notices.values()]
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    """A table, and its record."""
-    with closing(Scene(tmp_path)) as made:
-        yield made
-
-
-@pytest.fixture
-def world(scene: Scene) -> Iterator[Cleared]:
-    """It was told that it need not do anything."""
-    with closing(Cleared(scene)) as made:
-        assert "You need not do anything" in made.told[0].text
-        yield made
-
-
-def runs_of(notice: Notice) -> set[str]:
-    """Which runs it names."""
-    return set(notice.data.affected_runs) if notice.data is not None else set()
+__all__ = ["scene", "world"]
 
 
 def test_a_run_that_is_seen_late_is_told_once(world: Cleared) -> None:
@@ -220,80 +157,6 @@ def test_nobody_is_asked_to_run_again_while_the_watch_has_found_something(world:
     world.late.settle(world.scene.id)
 
     assert world.told[-1].kind == "correction"
-
-
-def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) -> None:
-    """A restart sets the next moment from the record; after the last one lineage is left alone."""
-    world.timers.start()
-    world.late.start()
-    world.reads(world.scene.commits[-1], "late")
-    world.scene.clock.at += LOOKS[-1] + timedelta(seconds=1)
-
-    world.late.looks.look(world.scene.id)
-
-    eventually(lambda: world.told[-1].kind == "correction")
-    eventually(lambda: world.late._due(world.scene.incidents.get(world.scene.id), True) is None)
-
-
-def test_a_look_that_could_not_see_is_made_again_in_an_hour(world: Cleared) -> None:
-    """Lineage was away at the last moment of all: that is not "nothing found"."""
-    hidden = world.file.rename(world.file.with_suffix(".away"))
-    world.scene.clock.at += LOOKS[-1]
-    incident = world.scene.incidents.get(world.scene.id)
-
-    with pytest.raises(CouldNotLook, match="Not all readers"):
-        world.late.settle(world.scene.id)
-    again = world.late._due(incident, True)
-    hidden.rename(world.file)
-    world.reads(world.scene.commits[-1], "late")
-    world.scene.clock.at += timedelta(hours=1)
-    world.late.settle(world.scene.id)
-
-    assert again == world.scene.clock.at
-    assert world.told[-1].kind == "correction"
-    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
-
-
-def test_a_record_that_ended_long_ago_is_not_walked(world: Cleared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every incident there ever was is asked for its next look three times a minute."""
-    walked: list[str] = []
-    incident = world.scene.incidents.get(world.scene.id)
-    monkeypatch.setattr(late_readers, "runs_told", lambda incident: walked.append(incident.id) or {})
-
-    world.late._due(incident, False)
-    world.scene.clock.at += timedelta(days=7)
-    world.late._due(incident, False)
-
-    assert walked == [incident.id]
-
-
-def test_a_restart_that_comes_late_makes_the_look_that_was_missed(world: Cleared) -> None:
-    """The bot was down when a day was over: it looks at once, and once."""
-    world.reads(world.scene.commits[-1], "late")
-    world.scene.clock.at += LOOKS[-1] + timedelta(days=2)
-    world.timers.start()
-
-    world.late.start()
-
-    eventually(lambda: world.told[-1].kind == "correction")
-    eventually(lambda: world.late._due(world.scene.incidents.get(world.scene.id), True) is None)
-
-
-def test_what_was_missed_long_ago_is_left_alone(world: Cleared) -> None:
-    """Not every incident of the past is looked at whenever the bot starts."""
-    world.scene.clock.at += timedelta(days=7)
-
-    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
-
-
-def test_who_read_nothing_wrong_is_left_alone_after_a_day(world: Cleared) -> None:
-    """Nothing is looked at for ever."""
-    incident = world.scene.incidents.get(world.scene.id)
-    assert world.late._due(incident, False) is not None
-
-    world.scene.clock.at += LOOKS[-1]
-
-    assert world.late._due(incident, False) is None
 
 
 def test_a_trust_that_is_taken_back_later_is_still_told(world: Cleared) -> None:

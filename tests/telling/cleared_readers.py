@@ -1,0 +1,73 @@
+"""A consumer who was told that it need not do anything, before lineage shows more."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import spark_tasks
+from bot.bootstrap import CONTENT
+from bot.domain.ids import SnapshotId
+from bot.domain.notice import Notice
+from bot.evidence import Collector, find_tasks
+from bot.notices import scan
+from bot.service.late_readers import LateReaders
+from bot.service.newer_commits import NewerCommits
+from bot.service.telling import Telling
+from bot.service.watch_findings import WatchFindings
+from tests.decisions import ANA
+from tests.slack.looking import ArrowRunner
+from tests.tables import ORDERS
+from tests.telling.rerunning_world import World
+from tests.web.scene import Scene
+
+
+class Cleared(World):
+    """A table that was rewound and proven; revenue_daily read only what is right, as far as lineage shows."""
+
+    def __init__(self, scene: Scene, *, is_many: bool = False, read: SnapshotId | None = None) -> None:
+        super().__init__(scene, is_many=is_many)
+        scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
+        newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
+        self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
+        self.late = LateReaders(
+            scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers,
+            WatchFindings(scene.store.watched, [ORDERS]),
+        )  # fmt: skip
+        scene.opens()
+        if not is_many:
+            self.reads(read or scene.good, "right")
+        scene.verifies()
+        self.tells_recovered()
+
+    def tells_recovered(self) -> None:
+        """The closing message, as it is made now."""
+        preview = self.telling.preview(self.scene.id, "recovered")
+        self.telling.send(self.scene.id, preview, by=ANA, step=None)
+
+    @property
+    def told(self) -> list[Notice]:
+        """All notices, oldest first."""
+        return [view.notice for view in self.scene.incidents.get(self.scene.id).notices.values()]
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """A table, and its record."""
+    with closing(Scene(tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def world(scene: Scene) -> Iterator[Cleared]:
+    """It was told that it need not do anything."""
+    with closing(Cleared(scene)) as made:
+        assert "You need not do anything" in made.told[0].text
+        yield made
+
+
+def runs_of(notice: Notice) -> set[str]:
+    """Which runs it names."""
+    return set(notice.data.affected_runs) if notice.data is not None else set()
