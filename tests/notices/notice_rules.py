@@ -1,4 +1,4 @@
-"""What holds of each notice whatever happened: it fits each way, hides what is hidden, and the record denies nothing."""
+"""What holds of each notice whatever happened: it fits each way, hides what is hidden, and the record denies none."""
 
 import json
 from datetime import UTC, datetime
