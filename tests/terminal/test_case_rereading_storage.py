@@ -1,4 +1,4 @@
-"""Checkpoints and manifests of a saved case are read again from the very bytes, and what has changed since is left out."""
+"""Checkpoints and manifests of a saved case are read again from the very bytes; what changed since is left out."""
 
 import os
 from datetime import timedelta
