@@ -7,10 +7,9 @@ from slack_bolt import App
 from slack_sdk import WebClient
 
 from bot.workspace import Actor, CannotDo, NotShown, Workspace
+from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import actions, button, confirm, option, section, select
 from tests.workspace.conftest import Connect, eventually
-
-ONCALL = "C0ONCALL01"
 
 
 def test_a_button_that_is_not_shown_lists_what_is(client: WebClient, ana: Actor) -> None:

@@ -7,9 +7,8 @@ import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
+from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import Block, actions, button, confirm, mrkdwn, option, plain, section, select
-
-ONCALL = "C0ONCALL01"
 
 
 def table(rows: int, cells: int) -> Block:

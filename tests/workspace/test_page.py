@@ -1,79 +1,25 @@
 """The page in a real browser: typed, clicked and read as a person would."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from slack_bolt import App
 from slack_sdk import WebClient
 
 from bot.workspace import Actor, Workspace
-from tests.workspace.blocks import actions, button, confirm, modal, plain, section, text_field
+from tests.workspace.asking import ONCALL
+from tests.workspace.blocks import actions, button, confirm, plain, section
 from tests.workspace.conftest import Connect
+from tests.workspace.open_page import browser, opens_a_form, page, status_of_a_call
 
+__all__ = ["browser", "page"]
 pytestmark = pytest.mark.browser
-
-ONCALL = "C0ONCALL01"
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The Debian chromium, headless."""
-    if not CHROMIUM.exists():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(browser: Browser, ws: Workspace) -> Iterator[Page]:
-    """The page as Ana has it open; anything that goes wrong in its scripts fails the test."""
-    page = browser.new_page(viewport={"width": 1280, "height": 860})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.set_default_timeout(10_000)
-    page.goto(f"{ws.url}/?as=ana&channel=orders-oncall")
-    expect(page.get_by_test_id("place")).to_have_text("orders-oncall")
-
-    yield page
-
-    page.close()
-    assert errors == []
 
 
 def test_a_command_opens_a_form_that_objects_and_then_closes(app: App, connect: Connect, page: Page) -> None:
     """Type the command, see it offered, fill the modal, read the objection, mend it, see the answer."""
-
-    @app.command("/waterline")
-    def command(ack: Any, body: Any, client: WebClient) -> None:
-        ack()
-        form = modal("Open an incident", text_field("What did you see?", "what"), callback_id="form")
-        client.views_open(trigger_id=body["trigger_id"], view=form)
-
-    @app.view("form")
-    def submitted(ack: Any, view: Any, client: WebClient, body: Any) -> None:
-        said = view["state"]["values"]["what"]["value"]["value"]
-        if len(said) < 6:
-            ack(response_action="errors", errors={"what": "Say a little more."})
-            return
-        ack()
-        client.chat_postEphemeral(channel=ONCALL, user=body["user"]["id"], text=f"Opened: {said}")
-
+    opens_a_form(app)
     connect()
     composer = page.get_by_test_id("composer")
 
@@ -219,12 +165,7 @@ def test_unread_counts_and_the_home_and_the_wire(ws: Workspace, app: App, connec
     page.get_by_test_id("fault-ratelimited").click()
 
     expect(page.get_by_test_id("wire")).to_contain_text("ratelimited")
-    assert _status(ws) == 429
-
-
-def _status(ws: Workspace) -> int:
-    answer = httpx.post(f"{ws.api_url}auth.test", headers={"Authorization": f"Bearer {ws.bot_token}"}, trust_env=False)
-    return answer.status_code
+    assert status_of_a_call(ws) == 429
 
 
 def test_the_page_fits_a_phone(browser: Browser, ws: Workspace, client: WebClient) -> None:

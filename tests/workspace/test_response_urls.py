@@ -9,10 +9,9 @@ from slack_sdk import WebClient
 from slack_sdk.webhook import WebhookClient
 
 from bot.workspace import Actor, Workspace
+from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import actions, button, section
 from tests.workspace.conftest import Connect, eventually
-
-ONCALL = "C0ONCALL01"
 
 
 @pytest.fixture

@@ -18,10 +18,9 @@ from websockets.typing import Origin
 
 from bot.workspace import Workspace
 from bot.workspace.signed_http import signature
+from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import actions, button
 from tests.workspace.conftest import eventually
-
-ONCALL = "C0ONCALL01"
 
 
 class _Quiet(WSGIRequestHandler):
