@@ -82,7 +82,7 @@ def test_a_repair_ends_as_without_a_cut(tmp_path: Path, name: str) -> None:
     (tmp_path / "here").mkdir()
     Repaired.made_in(tmp_path / "here", name).close()
 
-    is_cut_everywhere(tmp_path, a_repair(name))
+    assert_ends_so_wherever_it_is_cut(tmp_path, a_repair(name))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_action_ends_as_without_a_cut(tmp_path: Path, name: str, world: str) 
     scene.approved(scan(actions)[name].propose(plan), plan)
     closed(scene)
 
-    is_cut_everywhere(tmp_path, an_action)
+    assert_ends_so_wherever_it_is_cut(tmp_path, an_action)
 
 
 def test_an_undo_ends_as_without_a_cut(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_undo_ends_as_without_a_cut(tmp_path: Path) -> None:
     scene.approved(known["undo_proposal"].propose(again), again)
     closed(scene)
 
-    is_cut_everywhere(tmp_path, an_action)
+    assert_ends_so_wherever_it_is_cut(tmp_path, an_action)
 
 
 def test_a_removal_of_orphans_ends_as_without_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,10 +132,10 @@ def test_a_removal_of_orphans_ends_as_without_a_cut(tmp_path: Path, monkeypatch:
         cut.around(object_moves, "_move")
         return an_action(folder, cut)
 
-    is_cut_everywhere(tmp_path, file_by_file)
+    assert_ends_so_wherever_it_is_cut(tmp_path, file_by_file)
 
 
-def is_cut_everywhere(folder: Path, carried: Carried) -> None:
+def assert_ends_so_wherever_it_is_cut(folder: Path, carried: Carried) -> None:
     """In `here`, where a table knows its own place: carried out whole, then from the same beginning with each cut."""
     here, beginning = folder / "here", folder / "beginning"
     shutil.copytree(here, beginning)

@@ -10,6 +10,7 @@ from bot.adapters.journal_sql import open_store
 from bot.domain.diagnosis import Remedy
 from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
+from bot.domain.incident import Incident
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import PROPOSAL
@@ -23,6 +24,15 @@ def story(tmp_path: Path) -> Iterator[Story]:
     """An incident is open, and its table under review."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
         yield Story(store.journal).opens()
+
+
+def is_refused(incident: Incident) -> bool:
+    """Whether consumers may not be told that nothing is to be done."""
+    try:
+        refuse_false_comfort(incident, KIND)
+    except Refused:
+        return True
+    return False
 
 
 def test_a_diagnosed_fault_is_not_told_as_nothing(story: Story) -> None:
@@ -48,14 +58,14 @@ def test_what_nobody_has_diagnosed_is_not_known_to_be_nothing(story: Story) -> N
 
 def test_a_healthy_table_needs_nothing(story: Story) -> None:
     """The mark follows the words."""
-    refuse_false_comfort(story.says(healthy()).incident, KIND)
+    assert not is_refused(story.says(healthy()).incident)
 
 
 def test_a_table_that_is_trusted_needs_nothing_whatever_was_diagnosed_before(story: Story) -> None:
     """A repair of the job alone was proven: main was not moved."""
     story.diagnoses().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
 
-    refuse_false_comfort(story.incident, KIND)
+    assert not is_refused(story.incident)
 
 
 def test_a_failed_proof_is_not_talked_away(story: Story) -> None:
@@ -77,4 +87,4 @@ def test_planned_work_in_which_nothing_was_found_needs_no_diagnosis(tmp_path: Pa
         story = Story(store.journal)
         story.id = store.journal.open(planned, by="U0ANA00001", at=orders.NINE).incident_id
 
-        refuse_false_comfort(story.incident, KIND)
+        assert not is_refused(story.incident)

@@ -139,8 +139,9 @@ def test_a_form_that_was_open_over_a_restart_is_taken(
     bot.restart()
     eventually(lambda: slack.connected == 1)
     ana.submits()
+    eventually(lambda: notes(bot) > 0)
 
-    eventually(lambda: notes(bot) == 1)
+    assert notes(bot) == 1
 
 
 @pytest.mark.parametrize("how", ["archived", "removed"])
@@ -176,8 +177,9 @@ def test_messages_wait_while_the_token_is_revoked(
 
     slack.faults.disarms()
     bot.clock.advances(_A_MINUTE)
+    told = ana.sees("Asked for duplicate_rows.")
 
-    ana.sees("Asked for duplicate_rows.")
+    assert told.is_ephemeral
 
 
 def test_an_answer_that_was_lost_is_not_sent_twice(

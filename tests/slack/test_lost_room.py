@@ -47,6 +47,11 @@ def is_told(person: Responder, room: str, text: str = "I cannot write into the c
     return next(message for message in direct(person, room) if text in message.plain)
 
 
+def shows_the_proposal(card: SeenMessage) -> bool:
+    """Whether a card is at the present step."""
+    return "Proposal: proposed" in card.plain
+
+
 def noted(bot: LittleBot) -> list[str]:
     """What the record says of the channel."""
     entries = bot.services.store.get(WL).entries
@@ -77,7 +82,7 @@ def test_responder_and_approvers_are_told_and_everything_comes_when_the_channel_
     assert direct(dana, TO_DANA) == []
     first = ana.messages()[[is_card(m) for m in ana.messages()].index(True)]
     eventually(lambda: any("Duplicate rows" in reply.plain for reply in first.replies))
-    assert "Proposal: proposed" in ana.card.plain
+    assert shows_the_proposal(ana.card)
 
 
 def test_the_card_that_was_posted_anew_goes_on_as_the_first_does(
@@ -91,8 +96,9 @@ def test_the_card_that_was_posted_anew_goes_on_as_the_first_does(
     eventually(lambda: sum(is_card(m) for m in ana.messages()) == 2)
 
     ana.proposes()
+    eventually(lambda: all(shows_the_proposal(m) for m in ana.messages() if is_card(m)))
 
-    eventually(lambda: all("Proposal: proposed" in m.plain for m in ana.messages() if is_card(m)))
+    assert [True, True] == [shows_the_proposal(m) for m in ana.messages() if is_card(m)]
 
 
 def test_who_types_a_command_where_the_bot_cannot_write_is_answered_directly(
