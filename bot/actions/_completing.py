@@ -1,6 +1,7 @@
 """What every proposal has, whatever its action: here, so that no action can forget it."""
 
 from bot.actions._maintenance import stays_frozen_for
+from bot.actions._siblings import with_siblings
 from bot.domain.action import Plan
 from bot.domain.effects import Effect, FreezeMaintenance, StartFromStop, StartJob
 from bot.domain.proposal import Proposal
@@ -15,11 +16,12 @@ NOT_STOPPED = "Compaction is not stopped by this."
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
     """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
-    can be started is asked before anything is stopped, and the sink keeps the uid under which its state was written."""
+    can be started is asked before anything is stopped, the sink keeps the uid under which its state was written, and no
+    other table of the job is doubled. Raises Refused, CouldNotLook."""
     proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
     asked = tuple(StartPossible(job=job) for job in sorted(starts))
-    whole = proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)})
+    whole = with_siblings(proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)}), plan)
     table = plan.case.observation.table
     if stays_frozen_for(table, plan.incident):
         return whole

@@ -1,9 +1,10 @@
 """Checks a proposal's requirements against the world: when proposed, when approved, and at execution."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import assert_never
 
+from bot.actions._spared import not_spared
+from bot.actions._world import World as World
 from bot.domain.clock_time import clock_time
 from bot.domain.errors import NotThere, Superseded
 from bot.domain.flink import JobRun
@@ -17,28 +18,12 @@ from bot.domain.requirements import (
     RestorePointIntact,
     RunIsCurrent,
     RunsAlive,
+    SiblingSpared,
     SnapshotPresent,
     StartPossible,
     TableIs,
 )
 from bot.domain.table import Snapshot, TableState
-from bot.ports import JobPorts
-
-
-@dataclass(frozen=True)
-class World:
-    """What the requirements are checked against: the table, read just now, and the jobs, asked when needed."""
-
-    table: TableState
-    jobs: Mapping[str, JobPorts]
-
-    def live(self, job: str) -> list[JobId]:
-        """The ids of the runs of a job that are not at their end. Raises CouldNotLook."""
-        return [run.job_id for run in self.live_runs(job)]
-
-    def live_runs(self, job: str) -> list[JobRun]:
-        """The runs of a job that are not at their end. Raises CouldNotLook."""
-        return [run for run in self.jobs[job].flink.runs(job) if not run.is_terminal]
 
 
 def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bool = False) -> None:
@@ -58,6 +43,11 @@ def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]
     """What a requirement that no longer holds means, and what to do then."""
     if isinstance(requirement, PlanCounts):
         return "The day of the planned savepoint has passed.", f"Plan it anew with /waterline savepoint {table.name}."
+    if isinstance(requirement, SiblingSpared):
+        return (
+            f"A start of {requirement.job} would write rows of {requirement.table} a second time.",
+            "Collect evidence about both tables, and propose anew.",
+        )
     return (
         f"Table {table.name} or its job has moved since this was proposed.",
         "Collect evidence again and propose anew.",
@@ -92,6 +82,8 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
             return obstacle and f"Expected that {requirement.job} can be started again; found: {obstacle}."
         case RestorePointIntact():
             return _restore_point_problem(requirement, world)
+        case SiblingSpared():
+            return not_spared(requirement, world)
         case PlanCounts():
             return _day_passed(requirement, table)
         case _:

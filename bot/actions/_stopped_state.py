@@ -1,7 +1,7 @@
 """The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
 
-from bot.actions._requirements import World
 from bot.actions._restore_points import RestorePoint
+from bot.actions._world import World
 from bot.domain.errors import Superseded
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import with_kinds

@@ -14,6 +14,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.savepoint_entries import SavepointPlanned
+from bot.domain.table import TableState
 
 MovesWaterline = Literal["trusted", "under-review", "no"]
 
@@ -83,6 +84,10 @@ def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:
     return {}
 
 
+def _no_siblings() -> tuple[TableState, ...]:
+    return ()
+
+
 class Plan(Record):
     """Everything an action may use to propose."""
 
@@ -128,3 +133,5 @@ class Plan(Record):
     """As whoever asks has typed them, name by name: `positions` -> `1200..1500`."""
     source: Callable[[ReplayRecipe, ReplayRange], SourceSurvey] = _nobody_asks
     """What a replay within these bounds would meet at the table's head. Raises CouldNotLook."""
+    siblings: Callable[[], tuple[TableState, ...]] = _no_siblings
+    """The other configured tables that the same job writes, read when called. Raises CouldNotLook."""

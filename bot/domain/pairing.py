@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.owed import owed_to
 from bot.domain.table import Snapshot, TableState
@@ -70,17 +70,26 @@ def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
 def _of_one_life(exact: Sequence[Snapshot], commits: Sequence[Snapshot], stored: StoredCheckpoint) -> list[Snapshot]:
     """Those of `exact` that belong to the start of the job from which `stored` comes.
 
-    Under a job id that never changes (F14) a start without state counts from 1 again: wherever the ids fall, another
-    life begins. The life is told by time: of the commit that lies closest to the writing of the restore point.
+    The life is told by time: of the commit that lies closest to the writing of the restore point.
     """
-    life, lives, highest = 0, {}, 0
+    told = lives(commits)
+    closest = min(exact, key=lambda s: abs(s.committed_at - stored.written_at))
+    return [s for s in exact if told[s.snapshot_id] == told[closest.snapshot_id]]
+
+
+def lives(commits: Iterable[Snapshot]) -> dict[SnapshotId, int]:
+    """The life to which each commit of one run belongs, from 0 on. `commits`: oldest first.
+
+    Under a job id that never changes (F14) a start without state counts from 1 again: wherever the ids fall, another
+    life begins.
+    """
+    life, told, highest = 0, {}, 0
     for commit in commits:
         checkpoint = commit.checkpoint_id or 0
         life += checkpoint < highest
-        lives[commit.snapshot_id] = life
+        told[commit.snapshot_id] = life
         highest = checkpoint
-    closest = min(exact, key=lambda s: abs(s.committed_at - stored.written_at))
-    return [s for s in exact if lives[s.snapshot_id] == lives[closest.snapshot_id]]
+    return told
 
 
 def _commits_of(stored: StoredCheckpoint, table: TableState) -> tuple[Snapshot, ...]:

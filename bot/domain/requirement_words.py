@@ -12,6 +12,7 @@ from bot.domain.requirements import (
     RestorePointIntact,
     RunIsCurrent,
     RunsAlive,
+    SiblingSpared,
     SnapshotPresent,
     StartPossible,
     TableIs,
@@ -50,6 +51,11 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             return (
                 f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "
                 f"{requirement.digest[:12]}."
+            )
+        case SiblingSpared():
+            point = requirement.path or f"the state that run {short_job(requirement.job_id)} leaves"
+            return (
+                f"{requirement.table}, which {requirement.job} writes as well, has no commit of it from after {point}."
             )
         case PlanCounts():
             return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, until which the planned savepoint counts."

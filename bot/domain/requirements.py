@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record, Utc
 
 
@@ -85,6 +85,17 @@ class RestorePointIntact(Record):
     digest: str
 
 
+class SiblingSpared(Record):
+    """Another table that `job` writes has no commit of it from after the restore point: none would come twice."""
+
+    kind: Literal["sibling-spared"] = "sibling-spared"
+    table: TableName
+    job: str
+    path: str | None
+    """The restore point; None: the state that run `job_id` leaves, which is looked for once the run has ended."""
+    job_id: JobId | None = None
+
+
 class PlanCounts(Record):
     """The day has not passed until which the planned savepoint is to count."""
 
@@ -94,6 +105,6 @@ class PlanCounts(Record):
 
 Requirement = Annotated[
     TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | StartPossible
-    | RestorePointIntact | PlanCounts,
+    | RestorePointIntact | SiblingSpared | PlanCounts,
     Field(discriminator="kind"),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from ulid import ULID
 
 from bot.actions import _effects as effects
 from bot.actions._completing import completed
-from bot.actions._requirements import World, check_all
+from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
@@ -38,7 +38,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
 from bot.service.rehearsals import PUBLISH, next_action, past_of_rehearsal
-from bot.service.surveys import survey_of_files, survey_of_source
+from bot.service.surveys import siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import walk_of
 
 
@@ -162,6 +162,7 @@ class Proposals:
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
             uid_suffixes=uid_suffixes(self._store.all()),
+            siblings=partial(siblings_of, self._observer, setup, observation),
         )
         try:
             proposal = completed(module.propose(plan), plan)
@@ -243,5 +244,5 @@ class Proposals:
             )
 
     def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
-        world = World(table=self._observer.table(incident.opened.table), jobs=self._observer.jobs)
-        check_all(requirements, world)
+        self._observer.setup(incident.opened.table)
+        check_all(requirements, self._observer.hands.world(incident.opened.table))

@@ -1,7 +1,11 @@
-"""What a proposal has to look at that no evidence tells: files of the table, rows of the source."""
+"""What a proposal has to look at that no evidence tells: files of the table, rows of the source, tables of the job."""
 
+from bot.actions._siblings import known_runs
+from bot.domain.errors import CouldNotLook
+from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.rewinds import flink_commits
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
 from bot.service.observing import Observer
@@ -22,3 +26,25 @@ def survey_of_source(
 ) -> SourceSurvey:
     """What a replay within these bounds would find in the source, and in the table. Raises CouldNotLook."""
     return observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
+
+
+def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
+    """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
+    whichever can be read and was written last by one of its runs. Raises CouldNotLook where one of the first cannot be
+    read."""
+    if setup.job is None:
+        return ()
+    runs = known_runs(observation)
+    found: list[TableState] = []
+    for other in observer.tables.values():
+        if other.name == setup.name or other.job not in {setup.job, None}:
+            continue
+        try:
+            table = observer.catalog.load(other.name)
+        except CouldNotLook:
+            if other.job is None:
+                continue
+            raise
+        if other.job is not None or any(s.job_id in runs for s in flink_commits(table)[-1:]):
+            found.append(table)
+    return tuple(found)

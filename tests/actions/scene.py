@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot.actions._completing import completed
 from bot.actions._effects import Hands, checks
-from bot.actions._requirements import World, check_all
+from bot.actions._requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
@@ -182,7 +182,7 @@ class Scene:
     def approved(self, proposal: Proposal, plan: Plan) -> Proposal:
         """Proposed with the freeze before it, if its requirements hold, and approved by Ben."""
         proposal = completed(proposal, plan)
-        check_all(proposal.requirements, World(table=self.table, jobs=self.observer.jobs))
+        check_all(proposal.requirements, self.observer.hands.world(ORDERS))
         approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
         made = ProposalMade(step=None, proposal=proposal)
         yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)

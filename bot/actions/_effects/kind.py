@@ -86,8 +86,8 @@ class Hands:
     schedulers: Schedulers = NO_SCHEDULERS
 
     def world(self, table: TableName) -> World:
-        """The table, read now, and the jobs, asked when they are needed. Raises CouldNotLook."""
-        return World(table=self.catalog.load(table), jobs=self.jobs)
+        """The table, read now, and other tables and the jobs, asked when they are needed. Raises CouldNotLook."""
+        return World(table=self.catalog.load(table), jobs=self.jobs, load=self.catalog.load)
 
 
 class Kind(ABC, Generic[E]):

@@ -16,7 +16,7 @@ from bot.ports import FlinkJobs, JobPorts
 class StartingJob(Kind[StartJob]):
     """The job id is chosen before the request, and Flink accepts an id once: that makes it exactly one run."""
 
-    uses_up = frozenset({"restore-point-intact", "nobody-writes", "head-descends", "start-possible"})
+    uses_up = frozenset({"restore-point-intact", "nobody-writes", "head-descends", "start-possible", "sibling-spared"})
 
     def describe(self, effect: StartJob) -> str:
         """See Kind."""

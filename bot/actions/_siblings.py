@@ -1,0 +1,88 @@
+"""The other tables that the job writes: who approves a stop or a start is told of them, and none is doubled by it."""
+
+from collections.abc import Sequence
+
+from bot.domain.action import Plan
+from bot.domain.effects import StartFromStop, StartJob, StopFork, StopJob
+from bot.domain.errors import Refused
+from bot.domain.evidence import Observation
+from bot.domain.flink import StoredCheckpoint
+from bot.domain.ids import JobId, short
+from bot.domain.paths import plain
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import SiblingSpared
+from bot.domain.siblings import in_words, pairs_below, standing, written_after
+from bot.domain.table import TableState
+
+
+def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
+    """The same, with each other table of the job in its preview and each start bound not to double it. Raises Refused
+    where it would, CouldNotLook."""
+    stops = [e for e in proposal.effects if isinstance(e, StopJob | StopFork)]
+    starts = [e for e in proposal.effects if isinstance(e, StartJob | StartFromStop)]
+    siblings = plan.siblings() if stops or starts else ()
+    if not siblings:
+        return proposal
+    job = (*stops, *starts)[0].job
+    stands_still = any(isinstance(each, StopJob) for each in stops)
+    told, bound = [_named(job, siblings, stands_still=stands_still)], []
+    for start in starts:
+        if isinstance(start, StartFromStop):
+            told.append(
+                "What the run leaves is compared with each of them, and nothing is started where rows would come a "
+                "second time."
+            )
+            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=start.job_id) for t in siblings]
+            continue
+        stored = _stored(plan, start)
+        for table in siblings:
+            _must_be_spared(plan, stored, table)
+            told.append(f"{table.name}: {standing(stored, table)}.")
+            bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
+    preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
+    requirements = (*proposal.requirements, *bound)
+    return proposal.model_copy(update={"requirements": requirements, "preview": preview})
+
+
+def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> str:
+    names = " and ".join(table.name for table in siblings)
+    still = " No row comes to them either while the job stands still." if stands_still else ""
+    return f"{job} writes {names} as well: none of them is moved or repaired by this.{still}"
+
+
+def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
+    """What was read of the restore point. Raises Refused where it was not read."""
+    wanted = plain(start.path)
+    for each in plan.case.observation.checkpoints.values:
+        if plain(each.path) == wanted:
+            return each
+    raise Refused(
+        "What the restore would do to the other tables of the job is not known.",
+        f"Expected {start.path} among the restore points that were looked at; it is not.",
+        "See that Waterline can read its folder (`checkpoint_dir`, `savepoint_dir`), then propose again.",
+    )
+
+
+def _must_be_spared(plan: Plan, stored: StoredCheckpoint, table: TableState) -> None:
+    after = written_after(stored, table, known_runs(plan.case.observation))
+    if not after:
+        return
+    pair = pairs_below(stored, table)
+    back = (
+        f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
+        if pair is not None
+        else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint"
+    )
+    raise Refused(
+        f"A restore from checkpoint {stored.checkpoint_id} would write rows of {table.name} a second time: the job "
+        "writes that table as well.",
+        f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
+        f"Tell the owners of {table.name}, and open an incident of it. With the job stopped, two people {back}; then "
+        "propose this again while the job still stands.",
+    )
+
+
+def known_runs(observation: Observation) -> frozenset[JobId]:
+    """The runs of the job that Flink or a restore point names."""
+    stored = {each.job_id for each in observation.checkpoints.values if each.job_id is not None}
+    return frozenset({run.job_id for run in observation.jobs.values} | stored)
