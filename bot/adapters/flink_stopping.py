@@ -60,6 +60,8 @@ class Stop:
         self._poll_s = poll_s
         self._needs_state = needs_state
         self._doing = f"the stop of run {short_job(run.job_id)}"
+        self._may_be_at_work = False
+        """Whether Flink gave up waiting for the answer to an earlier request of ours, which may be carried out."""
 
     def end(self) -> Stopped:
         """How it was ended: stop-with-savepoint if it runs settled, else cancel.
@@ -88,6 +90,8 @@ class Stop:
             told = self._read(body)
             if told.status.id != "COMPLETED" or (told.operation and told.operation.location is not None):
                 return trigger, True
+            if told.operation is not None and told.operation.failure is not None:
+                self._may_be_at_work |= waited_in_vain(told.operation.failure.stack_trace)
             failed += 1
 
     def _with_savepoint(self, trigger: str) -> Stopped:
@@ -123,7 +127,12 @@ class Stop:
         return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
 
     def _by_cancel(self, because: str, *, may_cancel: bool) -> Stopped:
-        """Raises OutcomeUnknown, CouldNotLook, and CommitRefused where it must go on, as its state is needed."""
+        """Raises OutcomeUnknown, also while an earlier request may be taking its savepoint, which a cancel would lose;
+        CouldNotLook, and CommitRefused where it must go on, as its state is needed."""
+        if self._may_be_at_work:
+            raise self._http.unknown(
+                self._doing, f"an earlier request timed out within Flink and may be carried out; now: {because}"
+            )
         if not may_cancel:
             raise self._goes_on(because)
         kept = self._checkpoints_stay()
