@@ -153,6 +153,13 @@ class LittleFlink:
         """See the port: as the test has set it."""
         return self.still_asked
 
+    at_work: str | None = None
+    """What is known of a stop that has neither ended nor failed, a sentence."""
+
+    def stop_at_work(self, job_id: JobId) -> str | None:
+        """See the port: as the test has set it."""
+        return self.at_work
+
     def forgets(self, job_id: JobId) -> JobRun:
         """The JobManager came back without high availability: it knows nothing of the run, which is as it was here."""
         run = self.run(job_id)

@@ -105,6 +105,10 @@ class FlinkOperator:
             return None
         return f"It is still asked to be suspended, which the operator may do yet: {self._resource.told(seen)}."
 
+    def stop_at_work(self, job_id: JobId) -> str | None:  # noqa: ARG002 - it is asked for as long as the resource says
+        """See the port: `still_asked_to_stop` tells."""
+        return None
+
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
         """See the port: that the resource can be read. Raises CouldNotLook."""
         self._resource.read()

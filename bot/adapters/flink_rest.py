@@ -7,7 +7,7 @@ from typing import TypeVar
 from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.flink_pages import RunPages
 from bot.adapters.flink_starting import Starter
-from bot.adapters.flink_stopping import Stop
+from bot.adapters.flink_stopping import Stop, savepoint_at_work
 from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.flink import JobRun
@@ -75,6 +75,10 @@ class FlinkRest:
     def still_asked_to_stop(self, job_id: JobId) -> str | None:  # noqa: ARG002 - a stop is one request
         """See the port: nothing keeps a request for another time."""
         return None
+
+    def stop_at_work(self, job_id: JobId) -> str | None:
+        """See the port."""
+        return savepoint_at_work(self._http, job_id)
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
         """See the port."""

@@ -1,7 +1,9 @@
 """Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays."""
 
 import hashlib
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import count
 
 import httpx
 from pydantic import BaseModel, Field, ValidationError
@@ -12,7 +14,7 @@ from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
 from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
-from bot.domain.ids import short_job
+from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
 
 _ENDED = frozenset({httpx.codes.NOT_FOUND, httpx.codes.CONFLICT})
@@ -37,6 +39,17 @@ class Asked(BaseModel):
 
     status: _Phase
     operation: _Operation | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is over without a savepoint."""
+        return self.status.id == "COMPLETED" and (self.operation is None or self.operation.location is None)
+
+    @property
+    def waited_in_vain(self) -> bool:
+        """Whether Flink gave up waiting for it, so that it may be carried out though it is told as failed."""
+        failure = self.operation.failure if self.operation is not None else None
+        return self.has_failed and failure is not None and waited_in_vain(failure.stack_trace)
 
 
 class Stop:
@@ -81,18 +94,11 @@ class Stop:
     def _last_asked(self) -> tuple[str, bool]:
         """The trigger id of the stop that is to be followed, or (False) that is free for a new one: Flink answers
         with the old failure for minutes, and the cause may be mended by now."""
-        failed = 0
-        while True:
-            trigger = trigger_of(self._run.job_id, failed)
-            body = self._http.get(self._operation(trigger))
-            if body is None:
-                return trigger, False
-            told = self._read(body)
-            if told.status.id != "COMPLETED" or (told.operation and told.operation.location is not None):
-                return trigger, True
-            if told.operation is not None and told.operation.failure is not None:
-                self._may_be_at_work |= waited_in_vain(told.operation.failure.stack_trace)
-            failed += 1
+        for trigger, told in _asked_for(self._http, self._run.job_id):
+            if told is None or not told.has_failed:
+                return trigger, told is not None
+            self._may_be_at_work |= told.waited_in_vain
+        raise AssertionError("unreachable")
 
     def _with_savepoint(self, trigger: str) -> Stopped:
         """Never drained (facts 0.6). The trigger id follows from the job id, so that a repeated request is
@@ -169,21 +175,11 @@ class Stop:
         except ValidationError as error:
             raise self._http.garbled("GET checkpoints/config", error) from error
 
-    def _operation(self, trigger: str) -> str:
-        return f"/jobs/{self._run.job_id}/savepoints/{trigger}"
-
-    def _read(self, body: bytes) -> Asked:
-        try:
-            return Asked.model_validate_json(body)
-        except ValidationError as error:
-            raise self._http.garbled("GET savepoints", error) from error
-
     def _ended(self, trigger: str) -> tuple[_Operation | None] | None:
         """What became of the operation, None in it where Flink has forgotten it; None while it is at work."""
-        body = self._http.get(self._operation(trigger))
-        if body is None:
+        told = _read(self._http, self._run.job_id, trigger)
+        if told is None:
             return (None,)
-        told = self._read(body)
         return (told.operation or _Operation(),) if told.status.id == "COMPLETED" else None
 
     def _outcome(self, trigger: str) -> _Operation | None:
@@ -195,6 +191,38 @@ class Stop:
             f"Expected its savepoint within {self._limit_s:g} s; found it still in progress.",
             f"Look at {self._http.url} until it has ended, or cancel it there.",
         )
+
+
+def savepoint_at_work(http: FlinkHttp, job_id: JobId) -> str | None:
+    """A sentence about a stop of ours of this run that Flink has not ended, or of which it has lost sight; None where
+    there is none. Raises CouldNotLook."""
+    in_vain = False
+    for trigger, told in _asked_for(http, job_id):
+        if told is None:
+            break
+        if not told.has_failed:
+            return f"Flink is still at its stop-with-savepoint (request {trigger})."
+        in_vain |= told.waited_in_vain
+    return "Flink gave up waiting for its stop-with-savepoint, which may be carried out yet." if in_vain else None
+
+
+def _asked_for(http: FlinkHttp, job_id: JobId) -> Iterator[tuple[str, Asked | None]]:
+    """Each stop of this run that we have asked for, the oldest first; at last the trigger id that is free, with None.
+    Raises CouldNotLook."""
+    for number in count():
+        trigger = trigger_of(job_id, number)
+        told = _read(http, job_id, trigger)
+        yield trigger, told
+        if told is None:
+            return
+
+
+def _read(http: FlinkHttp, job_id: JobId, trigger: str) -> Asked | None:
+    body = http.get(f"/jobs/{job_id}/savepoints/{trigger}")
+    try:
+        return None if body is None else Asked.model_validate_json(body)
+    except ValidationError as error:
+        raise http.garbled("GET savepoints", error) from error
 
 
 def trigger_of(job_id: str, failed: int = 0) -> str:

@@ -43,6 +43,10 @@ class FlinkJobs(Protocol):
         """By what run `job_id`, which goes on, may yet come to be stopped without being asked again, a sentence; None
         where nothing is known of that. Raises CouldNotLook."""
 
+    def stop_at_work(self, job_id: JobId) -> str | None:
+        """What is known of a stop of run `job_id` that was asked for and has neither ended nor failed, a sentence; None
+        where there is none. Asking again follows it. Raises CouldNotLook."""
+
     def obstacle(self, job: str) -> str | None:
         """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
         anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""

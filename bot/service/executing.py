@@ -133,7 +133,7 @@ class Executions:
 
     def _refused(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
         """A refusal is believed after a look: what is in the way may be the effect itself, whose request came twice, or
-        late."""
+        late; and what is still at work is not over."""
         if intent is None:
             self._record.refused(turn, said, {})
             return False
@@ -142,6 +142,10 @@ class Executions:
             return self._told(
                 turn, looked, "it had happened before it was refused", f"{said} Looked afterwards: {looked.sentence}"
             )
+        yet = effects.may_yet(self._observer.hands, turn.view.proposal.effects[turn.index])
+        if yet is not None:
+            self._record.unknown(turn, f"{said} {yet}")
+            return False
         self._record.refused(turn, f"{said} {looked.sentence}" if looked.result else said, looked.result)
         return False
 

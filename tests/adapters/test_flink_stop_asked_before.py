@@ -52,3 +52,26 @@ def test_a_first_request_that_failed_for_good_is_no_reason_to_wait(wire: Wire) -
 
     flink.close()
     assert sentence.endswith("It is CANCELED.")
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"status": {"id": "IN_PROGRESS"}}, "Flink is still at its stop-with-savepoint"),
+        (IN_VAIN, "which may be carried out yet"),
+        (body(F21, "stop_failed"), None),
+        (NOT_ASKED, None),
+    ],
+    ids=["at work", "lost sight of", "failed", "never asked"],
+)
+def test_flink_tells_whether_a_stop_is_at_work(wire: Wire, told: Any, says: str | None) -> None:
+    """By the request that the run's own id names."""
+    wire.says(TRIGGER, told)
+    wire.says(AGAIN, NOT_ASKED)
+    flink = FlinkRest(wire.url)
+
+    found = flink.stop_at_work(RUN_21)
+
+    flink.close()
+    assert (found is None) is (says is None)
+    assert says is None or says in (found or "")

@@ -54,3 +54,25 @@ def test_where_it_is_asked_for_no_more_it_is_tried_again(scene: Scene) -> None:
 
     assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
     assert scene.calls == ["stop", "start"]
+
+
+def test_an_hour_is_no_refusal_while_flink_is_at_its_savepoint(scene: Scene) -> None:
+    """It may take longer than anybody waits: what ends the run later is not told as not having happened."""
+    flink, executions = scene.damaged.flink, scene.executions
+    stop = flink.stop
+
+    def waits(*_how: Any, **_named: Any) -> Any:
+        flink.at_work = "Flink is still at its stop-with-savepoint."
+        raise OutcomeUnknown("It was not done in time.", "", "")
+
+    scene.begins()
+    flink.stop = waits  # type: ignore[method-assign]
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    executions._clock = Later()
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+    meanwhile = scene.view.state
+    flink.at_work, flink.stop = None, stop  # type: ignore[method-assign]
+    executions.carry_on(scene.incident, scene.view.proposal.id)
+
+    assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
+    assert scene.calls == ["stop", "start"]

@@ -123,6 +123,14 @@ def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
         return Looked(happened="unknown", sentence=f"{error.happened} {error.found}")
 
 
+def may_yet(hands: Hands, effect: Effect) -> str | None:
+    """By what an effect that is not there so far may yet come to be, a sentence; None: by nothing that is known."""
+    try:
+        return kind_of(effect).may_yet(effect, hands)
+    except CouldNotLook as error:
+        return f"{error.happened} {error.found}"
+
+
 def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
     """Whether the world is as each effect of a carried-out proposal promised. Waits for nothing. Raises CouldNotLook
     where the table cannot be read."""
@@ -134,6 +142,6 @@ def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
 
 
 __all__ = [
-    "KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "kind_of", "perform", "prepare", "standing",
-    "verify",
+    "KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "kind_of", "may_yet", "perform", "prepare",
+    "standing", "verify",
 ]  # fmt: skip

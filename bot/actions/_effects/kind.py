@@ -123,6 +123,11 @@ class Kind(ABC, Generic[E]):
     def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
 
+    def may_yet(self, effect: E, hands: Hands) -> str | None:  # noqa: ARG002 - most are over with their answer
+        """By what it may yet come to be, though it is not there so far, a sentence; None: by nothing. Raises
+        CouldNotLook."""
+        return None
+
     def on_table(self, effect: E, table: TableState) -> str:  # noqa: ARG002 - most ask the table anyway
         """What the table's commits tell a person of an effect of which nobody else knows; empty: nothing."""
         return ""

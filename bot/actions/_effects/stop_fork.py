@@ -34,6 +34,10 @@ class StoppingFork(Kind[StopFork]):
         """By the run's state."""
         return _ALONE.verify(StopJob(job=effect.job, job_id=effect.job_id), intent, hands)
 
+    def may_yet(self, effect: StopFork, hands: Hands) -> str | None:
+        """As of any stop."""
+        return _ALONE.may_yet(StopJob(job=effect.job, job_id=effect.job_id), hands)
+
     def on_table(self, effect: StopFork, table: TableState) -> str:
         """See Kind."""
         return _ALONE.on_table(StopJob(job=effect.job, job_id=effect.job_id), table)

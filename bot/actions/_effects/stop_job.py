@@ -48,6 +48,10 @@ class StoppingJob(Kind[StopJob]):
             f"{', '.join(alive) or 'no run'}.",
         )
 
+    def may_yet(self, effect: StopJob, hands: Hands) -> str | None:
+        """A savepoint that takes longer than anybody has waited."""
+        return hands.jobs[effect.job].flink.stop_at_work(effect.job_id)
+
     def on_table(self, effect: StopJob, table: TableState) -> str:
         """When it committed last: a run that was not stopped would go on."""
         name = f"Run {short_job(effect.job_id)}"
