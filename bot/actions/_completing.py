@@ -4,6 +4,7 @@ from bot.actions._maintenance import stays_frozen_for
 from bot.actions._siblings import with_siblings
 from bot.domain.action import Plan
 from bot.domain.effects import Effect, FreezeMaintenance, StartFromStop, StartJob
+from bot.domain.paths import plain
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import StartPossible
 
@@ -37,5 +38,6 @@ def _under_its_uid(effect: Effect, plan: Plan) -> Effect:
         return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(effect.job_id)})
     if not isinstance(effect, StartJob) or effect.uid_suffix is not None:
         return effect
-    wrote = next((s.job_id for s in plan.case.observation.checkpoints.values if s.path == effect.path), None)
+    wanted = plain(effect.path)
+    wrote = next((s.job_id for s in plan.case.observation.checkpoints.values if plain(s.path) == wanted), None)
     return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(wrote) if wrote is not None else None})

@@ -77,6 +77,22 @@ def test_the_way_back_to_the_old_sink_has_its_uid(scene: Scene) -> None:
     assert [e.uid_suffix for e in made.effects if isinstance(e, StartJob)] == [None]
 
 
+def test_a_restore_point_under_another_spelling_keeps_its_uid(scene: Scene) -> None:
+    """Evidence may have named it as `file:/a`, storage as `/a`: the state is read by the sink that wrote it."""
+    scene.flink.stop(JOB, job("a"))
+    first = planned(scene)
+    done = scene.carries_out(change_operator_uid.propose(first), first)
+    scene.flink.stop(JOB, scene.alive[0])
+    plan = planned(scene, number=2)
+    [renamed] = plan.uid_suffixes
+    new = next(s for s in scene.checkpoints.stored(JOB, []) if s.job_id == renamed)
+
+    start = StartJob(job=JOB, path=new.path.replace("file:", "file://") + "/", checkpoint_id=CheckpointId(5))
+    made = completed(done.proposal.model_copy(update={"effects": (start,)}), plan)
+
+    assert [e.uid_suffix for e in made.effects if isinstance(e, StartJob)] == ["wl-1-p001"]
+
+
 @pytest.mark.parametrize("why", ["undeclared", "uncounted", "a row is missing", "unpaired"])
 def test_what_is_not_proven_is_left_to_people(scene: Scene, why: str) -> None:
     """Each step is written out, and nothing is changed."""
