@@ -1,7 +1,6 @@
 """What people name when they mute a table's findings or hear of them again: known words only, and all mutes at once."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
@@ -42,5 +41,5 @@ def unmute(sightings: Sightings, table: TableName, word: str | None, *, by: User
         if word is None or (each.code is not None and each.code.casefold() == word.casefold())
     ]
     for each in held:
-        sightings.mute(table, each.code, timedelta(0), by=by)
+        sightings.unmute(table, each.code, by=by)
     return tuple(held)

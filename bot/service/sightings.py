@@ -9,16 +9,16 @@ from ulid import ULID
 
 from bot.domain.approval import People
 from bot.domain.clock_time import clock_time
-from bot.domain.errors import Refused, UnknownTable
+from bot.domain.errors import UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.mute_lengths import refuse_length
 from bot.domain.open_findings import taken_over_by
 from bot.domain.quiet import QuietHours
 from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
-LONGEST_MUTE = timedelta(days=7)
 _A_MESSAGE = timedelta(days=1)
 """So long what somebody wrote is taken to hold: people do not write that it is over."""
 _NOBODY = People()
@@ -140,14 +140,17 @@ class Sightings:
         self._put(key, incident.opened.channel, f"{incident.id}/card", incident.id, text)
 
     def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
-        """Tell no more of it for a while; a span of 0 takes an earlier mute back. Raises Refused, UnknownTable."""
+        """Tell no more of it for a while. Raises UnknownTable, Refused."""
         self.must_know(table)
-        if not timedelta(0) <= span <= LONGEST_MUTE:
-            raise Refused(
-                f"{table} is not muted for so long.",
-                f"Expected at most {LONGEST_MUTE.days} days; found {span.days}.",
-                "Nothing is forgotten by a mute that ends: mute it again then.",
-            )
+        refuse_length(table, span)
+        return self._mute(table, code, span, by=by)
+
+    def unmute(self, table: TableName, code: str | None, *, by: UserId) -> Muted:
+        """Tell of it again from now on. Raises UnknownTable."""
+        self.must_know(table)
+        return self._mute(table, code, timedelta(0), by=by)
+
+    def _mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
         at = self._clock.now()
         note = Muted(id=str(ULID()), table=table, code=code, until=at + span, by=by, at=at)
         self._notes.add(note)

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
+from bot.domain.mute_lengths import LONGEST
 from bot.domain.named_people import mentioned
 from bot.domain.watch import MESSAGE, Muted
 from bot.service.muting import known_word
@@ -49,7 +50,7 @@ def mute(services: Services, command: Command) -> str:
     if not table or found is None:
         raise Refused(
             "Nothing was muted.",
-            f"Expected a table and a time such as 30m, 4h or 2d; found “{command.rest}”.",
+            f"Expected a table and a time from 1m to {LONGEST.days}d, as 30m, 4h or 2d; found “{command.rest}”.",
             f"Type {COMMAND} mute TABLE 4h.",
         )
     length = timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -100,3 +100,7 @@ def test_a_mute_has_an_end_and_a_table(world: World) -> None:
         sightings.mute(ORDERS, None, timedelta(days=8), by=ANA)
     with pytest.raises(UnknownTable, match=r"It watches sales\.orders"):
         sightings.mute(TableName("sales.refunds"), None, timedelta(hours=1), by=ANA)
+    for none_at_all in (timedelta(0), timedelta(hours=-4)):
+        with pytest.raises(Refused, match="from a minute to 7 days"):
+            sightings.mute(ORDERS, None, none_at_all, by=ANA)
+    assert sightings.muted(ORDERS) == ()
