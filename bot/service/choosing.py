@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from bot.actions._effects.start_job import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
+from bot.domain.deeds import deeds_of
 from bot.domain.diagnosis import Matches, Mode, Remedy
-from bot.domain.effects import DropBranch, Effect, MoveFiles, PublishBranch, StartFromStop, StartJob, StopJob
-from bot.domain.entries import EffectEnded, EffectStarted
+from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
+from bot.domain.entries import EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import JobId, ProposalId
@@ -16,7 +17,6 @@ from bot.domain.runbook import ASKED_FOR
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 
-UNDO = "undo_proposal"
 _ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
 
 
@@ -101,7 +101,7 @@ def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) ->
 def newest_that_did_anything(incident: Incident) -> ProposalId:
     """The proposal that an undo means where nobody names one. Raises Refused without any."""
     for view in reversed(incident.proposals.values()):
-        if _deeds(view):
+        if deeds_of(view):
             return view.proposal.id
     raise Refused("There is nothing to undo.", f"No proposal of {incident.id} has changed anything.", "")
 
@@ -112,7 +112,7 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
     view: ProposalView | None = incident.proposals.get(proposal)
     if view is None:
         raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-    done = _deeds(view)
+    done = deeds_of(view)
     if view.state not in _ENDED or not done:
         raise Refused(
             f"“{view.proposal.title}” cannot be undone.",
@@ -126,20 +126,6 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
         results={index: dict(ended.result) for index, ended in done.items()},
         stood_still=_stood_still(incident, view),
     )
-
-
-def _deeds(view: ProposalView) -> dict[int, EffectEnded]:
-    """The effects that have changed something, with their ends: those that were done, and a move of files that has
-    moved some of them or of which nobody knows."""
-    return {
-        index: ended
-        for index, ended in view.done.items()
-        if ended.how == "done" or ended.result or _is_half_known(view, ended)
-    }
-
-
-def _is_half_known(view: ProposalView, ended: EffectEnded) -> bool:
-    return ended.how == "unknown" and isinstance(view.proposal.effects[ended.index], MoveFiles)
 
 
 def uid_suffixes(incidents: Iterable[Incident]) -> dict[JobId, str]:

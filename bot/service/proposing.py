@@ -12,6 +12,7 @@ from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
+from bot.domain.deeds import UNDO
 from bot.domain.entries import Body, ProposalMade, StepDone
 from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState
@@ -23,7 +24,6 @@ from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.savepoint_told import plan_with_told
 from bot.ports import Clock
 from bot.service.choosing import (
-    UNDO,
     action_meant,
     may_bound,
     may_drop,

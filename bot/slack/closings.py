@@ -1,5 +1,6 @@
 """Closing an incident, by command or by button: the same act and the same answer."""
 
+from bot.domain.deeds import undo_left
 from bot.domain.ids import IncidentId, UserId
 from bot.service.services import Services
 from bot.slack.ids import COMMAND
@@ -11,6 +12,9 @@ def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId)
     said = [f"{incident.id} is closed."]
     if incident.waterline is not None and incident.waterline.status == "under-review":
         said.append("The table stays marked as under review: nothing was proven.")
+    left = undo_left(incident)
+    if left is not None:
+        said.append(f"“{left.proposal.title}” cannot be undone by Waterline any more: undo ends with the incident.")
     if services.reviews.is_owed(incident):
         said.append(
             "Its contract review is not open yet, because table or job could not be looked at. That is tried again for "

@@ -194,7 +194,9 @@ VERBS: dict[str, Verb] = {
         "rows of other writers may go, of a replay, within which bounds",
         Commands._propose,
     ),
-    "undo": Verb("undo [REASON]", "propose to undo what the last proposal has done", Commands._undo),
+    "undo": Verb(
+        "undo [REASON]", "propose to undo what the last proposal has done, while the incident is open", Commands._undo
+    ),
     "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
     "tell": Verb(

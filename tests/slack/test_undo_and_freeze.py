@@ -142,10 +142,11 @@ def test_maintenance_comes_back_when_the_incident_is_closed(
     """Frozen by the proposal, thawed by the end; the timeline of the closed incident says so."""
     frozen = orders.table.properties.get("gc.enabled")
 
-    ana.asks("close anyway, it is over.")
+    told = ana.asks("close anyway, it is over.")
     bot.services.duties.settle_all()
 
     assert frozen == "false"
+    assert "cannot be undone by Waterline any more: undo ends with the incident." in told
     eventually(lambda: "gc.enabled" not in orders.table.properties)
     eventually(lambda: not bot.services.store.get(WL).is_frozen)
 

@@ -2,6 +2,7 @@
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
+from bot.domain.deeds import undo_left
 from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import UNFINISHED, ProposalState
@@ -129,7 +130,7 @@ def _how_it_stands(run: EvidenceRun, task: Task | None, progress: Progress | Non
 
 def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
     if step is None:
-        sure = confirm("Close the incident?", "The record stays. Consumers are not told again.", "Go on")
+        sure = confirm("Close the incident?", _what_closing_means(incident), "Go on")
         return [button("Close…", Click.CLOSE, incident.id, style="primary", confirm=sure)]
     match step:
         case EvidenceStep():
@@ -162,6 +163,12 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
         case ReviewStep():
             main = [button("Open the review", Click.REVIEW, incident.id, step.id, style="primary")]
     return main if isinstance(step, ActionStep) else [*main, button("Skip…", Click.SKIP, incident.id, step.id)]
+
+
+def _what_closing_means(incident: Incident) -> str:
+    left = undo_left(incident)
+    undo = "" if left is None else f" Undo ends with it: “{clipped(left.proposal.title, 120)}” cannot be undone then."
+    return f"The record stays. Consumers are not told again.{undo}"
 
 
 def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
