@@ -80,6 +80,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             _mark_maintenance(incident, entry, body)
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
+            incident.previewed_at[body.name] = entry.at
         case e.ReviewOpened():
             incident.review, incident.patch, incident.earlier = body.findings, body.patch, body.earlier
         case e.FindingAssigned():

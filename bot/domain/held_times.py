@@ -5,11 +5,16 @@ from datetime import datetime
 from bot.domain.notice_fold import HeldView
 
 
+def promises_until(shown_at: datetime, word_by: datetime) -> datetime:
+    """From then on (inclusive) a text is not sent that was made at `shown_at` and promises the next word by `word_by`:
+    a third of that time is left at least, else word would be due as soon as the promise is read."""
+    return shown_at + (word_by - shown_at) * 2 / 3
+
+
 def expires_at(view: HeldView) -> datetime:
-    """From then on (inclusive) nobody can approve: what they say may not be so any more. Where they promise a next
-    word, a third of the time to it is left at least: it would be due as soon as the promise is read."""
+    """From then on (inclusive) nobody can approve: what they say may not be so any more."""
     end = view.asked_at + view.held.policy.expires_after
-    return end if view.word_by is None else min(end, view.asked_at + (view.word_by - view.asked_at) * 2 / 3)
+    return end if view.word_by is None else min(end, promises_until(view.shown_at, view.word_by))
 
 
 def reminder_due_at(view: HeldView) -> datetime | None:

@@ -79,6 +79,8 @@ class Incident:
     proposals: dict[ProposalId, ProposalView] = field(default_factory=dict)
     previews: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
     """Name -> what was shown under it and is sent if its form is submitted."""
+    previewed_at: dict[str, datetime] = field(default_factory=dict)
+    """Name -> when its texts were made: what they promise counts from then."""
     held: dict[str, HeldView] = field(default_factory=dict)
     """Name of a preview -> its approval, where a policy asks for one."""
     notices: dict[str, NoticeView] = field(default_factory=dict)

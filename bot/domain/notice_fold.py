@@ -23,6 +23,8 @@ class HeldView:
     held: n.NoticesHeld
     asked_by: UserId
     asked_at: datetime
+    shown_at: datetime
+    """When the texts were made."""
     word_by: datetime | None = None
     """The earliest next word that they promise; None: they promise none."""
     said_yes: list[UserId] = field(default_factory=list)
@@ -79,8 +81,9 @@ def _apply_held(
         case n.NoticesHeld():
             word_by = next_word_by(incident.previews.get(body.name, ()))
             incident.held[body.name] = HeldView(
-                name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at, word_by=word_by
-            )
+                name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at,
+                shown_at=incident.previewed_at.get(body.name, entry.at), word_by=word_by,
+            )  # fmt: skip
         case n.NoticesDecided():
             view = incident.held[body.name]
             if body.yes:

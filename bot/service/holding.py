@@ -20,11 +20,12 @@ from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
-from bot.domain.notice_fold import HeldView, next_word_by
+from bot.domain.notice_fold import HeldView
 from bot.ports import Clock, Directory, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
+from bot.service.promised_times import refuse_overdue
 from bot.service.sending_rules import refuse_to_send
 from bot.service.telling_rules import AFTER_CLOSE
 
@@ -48,6 +49,7 @@ class Holding:
             view = self._undecided(incident, name)
             if by in view.said_yes:
                 raise Refused("You have approved these notices already.", "", "Others must approve them now.")
+            refuse_overdue(incident, name, incident.previews[name], self._clock.now())
             is_complete = len(view.said_yes) + 1 >= view.held.policy.required
             bodies: list[Body] = [NoticesDecided(name=name, yes=True, complete=is_complete)]
             return bodies + (queued(incident, name, incident.previews[name], view.held.step) if is_complete else [])
@@ -145,6 +147,7 @@ def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
         return NoticesExpired(name=view.name, asks=asks)
     try:
         refuse_to_send(incident, view.name, incident.previews[view.name])
+        refuse_overdue(incident, view.name, incident.previews[view.name], now)
     except Refused as error:  # a yes would be answered so: nobody is asked for it any more
         return NoticesExpired(name=view.name, asks=asks, why=error.happened)
     reminder = reminder_due_at(view)
@@ -159,18 +162,13 @@ def sent_or_held(
 ) -> list[Body]:  # fmt: skip
     """What a click on Send writes: the notices, or that they wait for approval. Raises Refused for what may not be sent
     any more since it was previewed."""
-    if policy is None or all(n.key(incident.id) in incident.notices for n in notices):
-        return queued(incident, name, notices, step)
-    if name in incident.held:
+    is_sent = all(n.key(incident.id) in incident.notices for n in notices)
+    if policy is not None and not is_sent and name in incident.held:
         return []
     refuse_to_send(incident, name, notices)
-    word_by = next_word_by(notices)
-    if word_by is not None and word_by <= now:
-        raise Refused(
-            "This preview is too old to wait for approval.",
-            f"It promises the next word by {clock_time(word_by, now)}, which is over.",
-            "Preview it again. Nothing was sent.",
-        )
+    refuse_overdue(incident, name, notices, now)
+    if policy is None or is_sent:
+        return queued(incident, name, notices, step)
     return [NoticesHeld(name=name, policy=policy, step=step)]
 
 

@@ -99,7 +99,7 @@ def _held(incident: Incident, attack: str) -> list[HeldView]:
     incident.previews["held"] = (notice.model_copy(update={"text": "Recovered."}),)
     held = NoticesHeld(name="held", policy=ApprovalPolicy(users=(BEN,)), step=None)
     no = NoticesDecided(name="held", yes=False, complete=True, reason=attack)
-    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, said_yes=[BEN])
+    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, shown_at=NINE, said_yes=[BEN])
     return [waiting, replace(waiting, decided=no, decided_by=BEN, decided_at=NINE)]
 
 

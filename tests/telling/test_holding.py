@@ -121,18 +121,18 @@ def test_notices_that_waited_too_long_are_told_of_once_and_not_sent(scene: Scene
 
 
 def test_a_promise_that_has_nearly_passed_is_not_sent(scene: Scene) -> None:
-    """The next word is promised for half an hour later, and the policy would wait for five hours: twenty minutes are
-    what is left for a yes, or it would be read when the next word is due."""
-    asked = scene.story.now + timedelta(minutes=2)
-    data = NoticeData(stage="investigating", next_word_at=asked + timedelta(minutes=30))
+    """The next word is promised for half an hour later, and the policy would wait for five hours: twenty minutes after
+    the preview nobody can say yes any more, or it would be read when the next word is due."""
+    shown = scene.story.now + timedelta(minutes=1)
+    data = NoticeData(stage="investigating", next_word_at=shown + timedelta(minutes=30))
     notice = Notice(kind="update", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="x", data=data)
     policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(hours=5))
     scene.story.says(NoticesPreviewed(name="seen", notices=(notice,)))
     scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
     holding = Holding(IncidentStore(scene.story.journal, scene.clock), _Unreadable(), scene.clock)
-    assert asked + timedelta(minutes=20) == expires_at(scene.story.incident.held["seen"])
+    assert shown + timedelta(minutes=20) == expires_at(scene.story.incident.held["seen"])
 
-    scene.clock.at = asked + timedelta(minutes=20)
+    scene.clock.at = shown + timedelta(minutes=20)
     with pytest.raises(Refused, match="waited too long"):
         holding.approve(scene.story.id, "seen", by=BEN)
 

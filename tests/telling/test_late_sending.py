@@ -1,7 +1,6 @@
 """What was previewed, and is submitted or approved late: sent as it was seen, or refused with what to do."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pytest
 
@@ -17,7 +16,7 @@ from bot.domain.entries import (
 )
 from bot.domain.errors import Refused
 from bot.domain.ids import StepId, UserId
-from bot.domain.notice import Notice, NoticeData
+from bot.domain.notice import Notice
 from bot.service.holding import Holding, queued, sent_or_held
 from bot.service.incident_store import IncidentStore
 from tests import orders_table as orders
@@ -90,21 +89,6 @@ def test_a_form_that_is_submitted_after_the_end_promises_nothing(
             sent_or_held(incident, "seen", (notice(kind),), policy, None, now=scene.clock.at)
     else:
         assert len(sent_or_held(incident, "seen", (notice(kind),), policy, None, now=scene.clock.at)) == 1
-
-
-@pytest.mark.parametrize(("late", "is_refused"), [(-1, False), (0, True), (100, True)])
-def test_what_promises_a_word_that_is_due_is_not_held(scene: Scene, late: int, is_refused: bool) -> None:
-    """It would have expired before anybody could approve it; what the form showed is to be previewed again."""
-    by = scene.story.now + timedelta(minutes=30)
-    promised = notice("update").model_copy(update={"data": NoticeData(stage="investigating", next_word_at=by)})
-    incident = scene.story.says(NoticesPreviewed(name="seen", notices=(promised,))).incident
-    now = by + timedelta(seconds=late)
-
-    if is_refused:
-        with pytest.raises(Refused, match=r"next word.*Preview it again\. Nothing was sent\."):
-            sent_or_held(incident, "seen", (promised,), POLICY, None, now=now)
-    else:
-        assert len(sent_or_held(incident, "seen", (promised,), POLICY, None, now=now)) == 1
 
 
 def test_a_second_click_after_the_end_is_no_new_notice(scene: Scene) -> None:
