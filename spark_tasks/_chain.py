@@ -5,9 +5,10 @@ from itertools import pairwise
 
 from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._window import Reach
-from spark_tasks._words import counted, ids
+from spark_tasks._words import ids
 
 SAMPLE = 10
 _MOST = 3

@@ -8,11 +8,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
 from spark_tasks._reading import column
-from spark_tasks._words import absent_columns, could_not, counted
+from spark_tasks._words import absent_columns, could_not
 
 BELOW = 20
 """Commits below the window in which the highest event time is looked for: a stream's newest event is among its

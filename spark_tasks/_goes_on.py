@@ -6,7 +6,8 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask
 from bot.domain.findings import PairVerdict, RestoreReach
 from bot.domain.flink import SourcePosition
-from spark_tasks._words import counted, shown
+from bot.domain.sentences import counted
+from spark_tasks._words import shown
 
 _NAMED = 4
 _UNREAD = {-1: "the end of the topic", -2: "the beginning of the topic", -3: "the group's committed offset"}

@@ -2,8 +2,8 @@
 
 from itertools import takewhile
 
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._words import counted
 
 _BRANCH, _MAIN = "branch", "main"
 

@@ -9,9 +9,10 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.owed import owed_to
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._goes_on import disagreements, source_in_words
-from spark_tasks._words import counted, ids, shown
+from spark_tasks._words import ids, shown
 
 _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
 

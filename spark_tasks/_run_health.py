@@ -6,7 +6,8 @@ from statistics import median
 
 from bot.domain.findings import RunHealth
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from spark_tasks._words import counted, lasting
+from bot.domain.sentences import counted
+from spark_tasks._words import lasting
 
 SLACK = 2
 """So many intervals may lie between two checkpoints before the interval counts as not kept."""

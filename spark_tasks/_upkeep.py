@@ -7,9 +7,10 @@ from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LastCommit
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import short, short_job
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._retention import kept_for
-from spark_tasks._words import counted, lasting
+from spark_tasks._words import lasting
 
 SOON = timedelta(days=1)
 _ENOUGH_FILES = 20

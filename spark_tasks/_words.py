@@ -1,4 +1,4 @@
-"""Words of the answers: counts, ids and ranges as a tired reader needs them."""
+"""Words of the answers: ids, times and values as a tired reader needs them."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,11 +10,6 @@ from bot.domain.looked import NotSeen
 
 MAX_ROWS = 20
 _IDS_IN_A_SENTENCE = 4
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 row`, `1,200 rows`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def ids(snapshots: Sequence[SnapshotId]) -> str:

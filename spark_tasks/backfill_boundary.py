@@ -8,6 +8,7 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import BackfillFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, renamed, rows_in
@@ -24,7 +25,7 @@ from spark_tasks._event_time import (
 )
 from spark_tasks._reading import column, rows_at
 from spark_tasks._window import begin_expired, is_cut, reach_of
-from spark_tasks._words import MAX_ROWS, at, cell, could_not, counted, lasting, moment, without_key
+from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
 
 TASK = Task(
     name="backfill_boundary",

@@ -9,8 +9,9 @@ from bot.domain.findings import CheckpointHealthFinding, RunHealth
 from bot.domain.flink import CheckpointSettings, JobRun
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._run_health import health_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="checkpoint_health",

@@ -7,7 +7,8 @@ from bot.domain.findings import Pairing, PairingFinding, PairVerdict
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import pairings
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+from bot.domain.sentences import counted
+from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="checkpoint_pairing",

@@ -11,11 +11,12 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, Term
 from bot.domain.looked import NotSeen
 from bot.domain.promised_terms import promised_terms
+from bot.domain.sentences import counted
 from bot.domain.state_terms import state_terms
 from bot.domain.table_terms import cadence_term
 from bot.domain.time_terms import fresh_enough
 from spark_tasks import freshness
-from spark_tasks._words import MAX_ROWS, counted
+from spark_tasks._words import MAX_ROWS
 
 TASK = Task(
     name="contract_agreement",

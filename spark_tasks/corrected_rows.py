@@ -8,10 +8,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import CorrectedRowsFinding
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._changes import key_names, states_of, touched_keys
 from spark_tasks._data_files import files_of, names_at, renamed
 from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 
 TASK = Task(
     name="corrected_rows",

@@ -11,12 +11,13 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._reading import entries
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered, ranges_of
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
+from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 COMMITS_BELOW = 20
 TASK = Task(

@@ -8,11 +8,12 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateFile, DuplicateFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW
 from spark_tasks._repeated_files import repeats_in
 from spark_tasks._window import reach_of
-from spark_tasks._words import could_not, counted, ids
+from spark_tasks._words import could_not, ids
 
 TASK = Task(
     name="duplicate_files",

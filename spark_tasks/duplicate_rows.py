@@ -7,11 +7,12 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, Copies, copies_of, with_key_in
 from spark_tasks._file_names import SUBTASK_IN_FILE_NAME
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 from spark_tasks._writers import writers_of
 
 TASK = Task(

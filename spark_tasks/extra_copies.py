@@ -10,12 +10,13 @@ from bot.domain.file_changes import RowsOfFile
 from bot.domain.findings import CopiesOfCommit, ExtraCopiesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._copies import copies_of, in_range_of, with_key_in
 from spark_tasks._data_files import comparable, whole_schema
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted, shown, without_key
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
 TASK = Task(

@@ -12,9 +12,10 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import plain
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="forked_writers",

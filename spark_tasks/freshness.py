@@ -9,11 +9,12 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import FreshnessFinding
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.table_terms import CADENCE_SLACK
 from spark_tasks._data_files import DataFile, renamed
 from spark_tasks._event_time import BELOW, by_commit, event_column, highest, newest_with_rows, timed_files
-from spark_tasks._words import at, cell, could_not, counted, lasting, moment
+from spark_tasks._words import at, cell, could_not, lasting, moment
 
 TASK = Task(
     name="freshness",

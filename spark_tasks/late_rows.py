@@ -9,6 +9,7 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import LateCommit, LateRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
 from spark_tasks._data_files import DataFile, renamed, rows_in
@@ -25,7 +26,7 @@ from spark_tasks._event_time import (
     timed_files,
 )
 from spark_tasks._window import begin_expired, is_cut, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted, ids, lasting
+from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 
 TASK = Task(
     name="late_rows",

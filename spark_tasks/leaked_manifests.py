@@ -9,9 +9,10 @@ from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStan
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._standing import is_overdue, standing
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted
+from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="leaked_manifests",

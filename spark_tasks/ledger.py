@@ -10,6 +10,7 @@ from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short_job
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._bounds import range_columns
 from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
@@ -21,7 +22,7 @@ from spark_tasks._missing_commits import missing_after
 from spark_tasks._other_branches import beside_main, in_words
 from spark_tasks._sinks import Sinks
 from spark_tasks._window import reach_of
-from spark_tasks._words import could_not, counted
+from spark_tasks._words import could_not
 
 TASK = Task(
     name="ledger",

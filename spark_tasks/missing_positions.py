@@ -8,11 +8,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._near import Edge
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
 from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, counted, ids, shown
+from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown
 
 TASK = Task(
     name="missing_positions",

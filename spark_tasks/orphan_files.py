@@ -9,11 +9,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import OrphanFilesFinding
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
 from spark_tasks._window import reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted
+from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
     name="orphan_files",

@@ -7,8 +7,9 @@ from bot.domain.findings import ReadsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.reads import ReadRun
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._words import MAX_ROWS, could_not, counted
+from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
     name="reads_above_waterline",

@@ -10,12 +10,13 @@ from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, Res
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import pairing
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._data_files import data_added, files_of
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._goes_on import source_in_words
 from spark_tasks._restore_reach import reach_of_point
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted, lasting, shown
+from spark_tasks._words import MAX_ROWS, cell, could_not, lasting, shown
 
 TASK = Task(
     name="recovery_extent",

@@ -9,11 +9,12 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._data_files import data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows, mixes
 from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
 from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, counted
+from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 
 TASK = Task(
     name="replayed_rows",

@@ -10,12 +10,13 @@ from bot.domain.findings import SchemaDifference, SchemaDriftFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.schema_terms import changes_between, contract_differences
+from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._filled import Filling, fillings
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, counted
+from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
     name="schema_drift",

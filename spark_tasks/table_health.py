@@ -7,12 +7,13 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import LastCommit, TableHealthFinding
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._reading import entries
 from spark_tasks._retention import kept_for, last_commits, least_kept
 from spark_tasks._upkeep import problems_of
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted, lasting
+from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 
 TASK = Task(
     name="table_health",

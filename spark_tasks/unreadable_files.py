@@ -6,10 +6,11 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._named_files import MANIFESTS_CHECKED, Looked, look_at
 from spark_tasks._window import Reach, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, counted, ids
+from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 TASK = Task(
     name="unreadable_files",
