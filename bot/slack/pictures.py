@@ -12,6 +12,7 @@ from bot.service.ledger_picture import Picture
 from bot.service.ledger_view import ledger_view
 from bot.service.ledger_words import not_drawn
 from bot.slack.ledger_png import png
+from bot.slack.not_uploaded import said_instead
 from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "picture"
@@ -43,15 +44,8 @@ def _shown(evidence: Evidence) -> list[object]:
 
 def instead_of(post: Post, problem: str) -> Post:
     """Says once in the incident's thread that pictures cannot be posted, and what would mend it."""
-    mend = "Give the app the scope files:write. " if "missing_scope" in problem else ""
-    text = f"The ledger could not be posted as a picture: {problem}. {mend}The table above says the same."
-    return Post(
-        key=f"{post.incident}/no-{KIND}",
-        incident=post.incident,
-        channel=post.channel,
-        thread_of=post.thread_of,
-        text=text,
-    )
+    what, otherwise = "The ledger could not be posted as a picture", "The table above says the same."
+    return said_instead(post, KIND, what, otherwise, problem)
 
 
 class Pictures:

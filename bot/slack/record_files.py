@@ -9,6 +9,7 @@ from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.record import Records
 from bot.slack.names import names_of
+from bot.slack.not_uploaded import said_instead
 from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "record"
@@ -22,19 +23,10 @@ def record_post(incident: IncidentId, seq: int, channel: str, card: str, asked: 
 
 def instead_of(post: Post, problem: str) -> Post:
     """Says in the thread that the files are not there, and where to get them."""
-    mend = "Give the app the scope files:write. " if "missing_scope" in problem else ""
-    text = (
-        f"The record of {post.incident} could not be posted: {problem}. {mend}Export it in a terminal: "
-        f"waterline record export {post.incident}."
-    )
     asked = post.key.split("/", 2)[2]
-    return Post(
-        key=f"{post.incident}/no-{KIND}/{asked}",
-        incident=post.incident,
-        channel=post.channel,
-        thread_of=post.thread_of,
-        text=text,
-    )
+    what = f"The record of {post.incident} could not be posted"
+    otherwise = f"Export it in a terminal: waterline record export {post.incident}."
+    return said_instead(post, f"{KIND}/{asked}", what, otherwise, problem)
 
 
 class RecordFiles:
