@@ -5,7 +5,6 @@ from bot.actions._effects.repair_on_branch import RepairOnBranch, mark_of
 from bot.domain.effects import ChangeFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.file_changes import FileList
-from bot.domain.ids import short
 from bot.domain.sentences import counted
 from bot.domain.table import TOOK_OUT
 from bot.ports import FileChange
@@ -37,7 +36,7 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
                 summary=_summary(effect, intent),
             ),
         )
-        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
+        return self.did(effect, made)
 
 
 def _summary(effect: ChangeFiles, intent: EffectStarted) -> dict[str, str]:

@@ -5,7 +5,6 @@ from bot.actions._effects.repair_on_branch import RepairOnBranch, mark_of, marke
 from bot.actions._requirements import World
 from bot.domain.effects import DeleteRows
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.ids import short
 from bot.domain.sentences import counted
 from bot.ports import RowChange
 
@@ -31,7 +30,7 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
                 summary=mark_of(effect, intent),
             ),
         )
-        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
+        return self.did(effect, made)
 
     def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """As of any repair; and it deleted as many rows as were approved, by the commit's own count."""

@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from typing import TypeVar
 
-from bot.actions._effects.kind import Hands, Kind, Looked
+from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._requirements import World
 from bot.domain.effects import ChangeFiles, DeleteRows, ReplayRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import Superseded
-from bot.domain.ids import short
+from bot.domain.ids import SnapshotId, short
 from bot.domain.table import REPAIR, Snapshot, TableState
 
 R = TypeVar("R", ChangeFiles, DeleteRows, ReplayRows)
@@ -21,6 +21,10 @@ class RepairOnBranch(Kind[R]):
     @abstractmethod
     def told(self, effect: R) -> str:
         """What it did, one clause: `2 files with 20 rows taken out on branch recovery-wl-1`."""
+
+    def did(self, effect: R, made: SnapshotId) -> Did:
+        """What its commit did. `result`: `snapshot`."""
+        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
 
     def describe(self, effect: R) -> str:
         """See Kind."""
@@ -51,11 +55,8 @@ class RepairOnBranch(Kind[R]):
         made = marked(hands.catalog.load(effect.table), effect, intent)
         if made is None:
             return Looked(happened="no", sentence=f"Branch {effect.branch} carries no such commit.")
-        return Looked(
-            happened="yes",
-            sentence=f"{self.told(effect)}, as snapshot {short(made.snapshot_id)}.",
-            result={"snapshot": str(made.snapshot_id)},
-        )
+        done = self.did(effect, made.snapshot_id)
+        return Looked(happened="yes", sentence=done.sentence, result=done.result)
 
     def checks(self, effect: R, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """The repair is on the branch, and nothing but repairs lies between it and main."""

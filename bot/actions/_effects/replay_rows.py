@@ -6,7 +6,6 @@ from bot.actions._requirements import World
 from bot.domain.effects import ReplayRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import OutcomeUnknown
-from bot.domain.ids import short
 from bot.domain.sentences import counted
 from bot.ports import RowReplay
 
@@ -37,10 +36,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
                 "Expected a commit with this effect's mark; found none.",
                 "Look whether Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
             )
-        return Did(
-            sentence=f"{self.told(effect)}, as snapshot {short(made.snapshot_id)}.",
-            result={"snapshot": str(made.snapshot_id)},
-        )
+        return self.did(effect, made.snapshot_id)
 
     def checks(self, effect: ReplayRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """As of any repair; and it wrote as many rows as were approved, on the very head that was looked at."""
