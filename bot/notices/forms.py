@@ -5,7 +5,8 @@ import re
 
 from markdown_it import MarkdownIt
 
-_MENTION = re.compile(r"<([@#])([A-Z0-9]{2,})>")
+from bot.domain.named_people import MENTION
+
 _BOLD = re.compile(r"\*([^*\n]+)\*")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _FENCE = "```"
@@ -73,11 +74,11 @@ def as_html(mrkdwn: str, answer_url: str | None = None) -> str:
 def headline(mrkdwn: str) -> str:
     """The first line, without marks: the subject of a mail."""
     first = mrkdwn.split("\n", 1)[0]
-    return html.unescape(_MENTION.sub("", first).replace("*", "").replace("`", "")).strip()
+    return html.unescape(MENTION.sub("", first).replace("*", "").replace("`", "")).strip()
 
 
 def _plain_line(line: str) -> str:
-    text = _MENTION.sub(lambda found: f"{_address(found[2])} ({_PLACES[found[1]]})", line)
+    text = MENTION.sub(lambda found: f"{_address(found[2])} ({_PLACES[found[1]]})", line)
     return _BOLD.sub(r"\1", text).replace("• ", "- ")
 
 
@@ -92,7 +93,7 @@ def _markdown_line(line: str) -> str:
 def _outside_code(text: str) -> str:
     """Entities stay as they are: Markdown reads `&lt;` as Slack does."""
     text = _SPECIAL.sub(r"\\\1", text)
-    text = _MENTION.sub(lambda found: f"[{_PLACES[found[1]]}]({_address(found[2])})", text)
+    text = MENTION.sub(lambda found: f"[{_PLACES[found[1]]}]({_address(found[2])})", text)
     return _BOLD.sub(r"**\1**", text)
 
 

@@ -22,6 +22,7 @@ from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.inert import inert
 from bot.domain.journal import Entry, Line
+from bot.domain.named_people import MENTION
 from bot.domain.record_account import Account
 from bot.domain.record_file import (
     FORMAT,
@@ -46,8 +47,6 @@ from bot.service.record_account import account
 from bot.service.record_carrying import Form, RecordDocument, carried_by, form_of, packed
 from bot.service.record_templates import environment
 from bot.service.record_templates import moment as moment
-
-_MENTION = re.compile(r"<[@#]([A-Z0-9]+)>")
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ class _People:
         return self._names.get(user, user) if user else "nobody"
 
     def plain(self, text: str) -> str:
-        return _MENTION.sub(lambda found: self.person(found.group(1)), text)
+        return MENTION.sub(lambda found: self.person(found.group(2)), text)
 
     def page_of(self, notice: str) -> Markup:
         """A notice's mrkdwn as HTML; no HTML in it is let through, and nothing leads out of the file."""
@@ -211,7 +210,7 @@ class _People:
         return Markup(as_markdown(self._named(notice)))  # noqa: S704 - see above
 
     def _named(self, notice: str) -> str:
-        return _MENTION.sub(lambda found: escape(inert(self.person(found.group(1))), quote=False), notice)
+        return MENTION.sub(lambda found: escape(inert(self.person(found.group(2))), quote=False), notice)
 
 
 def _rows(text: str) -> list[str]:

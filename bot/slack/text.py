@@ -6,10 +6,10 @@ from collections.abc import Collection
 from slack_sdk.models.blocks import MarkdownTextObject
 
 from bot.domain.inert import inert, visible
+from bot.domain.named_people import PERSON
 
 _LONG_PATH = re.compile(r"https?://\S+|(?<![\w/])(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
-_MENTION = re.compile(r"&lt;(?:@([UW][A-Z0-9]{2,})|!subteam\^(S[A-Z0-9]{2,})|#([CG][A-Z0-9]{2,}))(?:\|[^&]*)?&gt;")
-_PERSON = re.compile(r"[UW][A-Z0-9]{2,}")
+_MENTION = re.compile(rf"&lt;(?:@({PERSON})|!subteam\^(S[A-Z0-9]{{2,}})|#([CG][A-Z0-9]{{2,}}))(?:\|[^&]*)?&gt;")
 _ROOM = re.compile(r"[CGD][A-Z0-9]{2,}")
 _LINK = re.compile(r"(?<![\w&;])(?:\[([^\]\n]+)\]\((https://[^\s()<>|]+)\)|(https://[^\s()<>|]*[^\s()<>|.,;:!?]))")
 
@@ -39,7 +39,7 @@ def addressed(text: str, who: Collection[str] | None = None) -> str:
 
 def person(user: str | None) -> str:
     """A mention; text that is no user id mentions nobody."""
-    return f"<@{user}>" if user and _PERSON.fullmatch(user) else mrkdwn(user or "nobody")
+    return f"<@{user}>" if user and re.fullmatch(PERSON, user) else mrkdwn(user or "nobody")
 
 
 def room(channel: str) -> str:
