@@ -7,8 +7,6 @@ world: what happened is recorded, what surely did not happen is done, what canno
 from dataclasses import replace
 from datetime import timedelta
 
-from humanize import naturaldelta
-
 from bot.actions import _effects as effects
 from bot.actions._effects import Looked
 from bot.domain.approval_refusals import NotAllowed
@@ -20,6 +18,7 @@ from bot.domain.execution import AT_WORK, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.savepoints import restorers_of
+from bot.domain.spans import span
 from bot.ports import Clock
 from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore
@@ -157,7 +156,7 @@ class Executions:
         since = turn.since or now
         if now - since >= _PATIENCE:
             return self._refused(turn, intent, said)
-        self._record.waits(turn, said, naturaldelta(_PATIENCE))
+        self._record.waits(turn, said, span(_PATIENCE))
         self._waiting[turn.view.proposal.id] = replace(turn, since=since)
         return False
 
