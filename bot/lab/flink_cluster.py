@@ -11,18 +11,9 @@ from pathlib import Path
 
 from bot.lab.home import Home, free_ports
 from bot.lab.jars import Flink, flink_jars, pyspark_jars
-from bot.lab.java import LEAN, OPENS, java
+from bot.lab.java import LEAN, OPENS, java, log4j
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
-
-_LOG4J = """\
-rootLogger.level = INFO
-rootLogger.appenderRef.console.ref = Console
-appender.console.name = Console
-appender.console.type = CONSOLE
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
-"""
 
 _JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -64,7 +55,7 @@ class FlinkCluster:
         settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
         lines = [f"{key}: {value}" for key, value in settings.items()]
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        (conf / "log4j.properties").write_text(_LOG4J, encoding="utf-8")
+        (conf / "log4j.properties").write_text(log4j("INFO"), encoding="utf-8")
         hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
         class_path = ":".join(str(jar) for jar in [*flink_jars(version), *hadoop, *more_jars])
         shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]

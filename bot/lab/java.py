@@ -44,6 +44,20 @@ OPENS = [
 LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"]
 """A small heap matters more here than peak speed; a starved process must end, not limp."""
 
+_LOG4J = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %-5p %c{{1}} - %m%n%ex
+"""
+
+
+def log4j(level: str) -> str:
+    """Properties by which a JVM writes everything from this level on to its console, where the lab keeps it."""
+    return _LOG4J.format(level=level)
+
 
 def java_in(java_home: str | None, search_path: str | None) -> Path:
     """The java program below `java_home`, else the first on `search_path`.

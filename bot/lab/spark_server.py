@@ -4,7 +4,7 @@ import socket
 
 from bot.lab.home import Home, free_ports
 from bot.lab.jars import pyspark_jars, spark_jars
-from bot.lab.java import LEAN, OPENS, java
+from bot.lab.java import LEAN, OPENS, java, log4j
 from bot.lab.process import Kept
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -19,14 +19,6 @@ _FORGETS = {
 """Without a page, too, Spark keeps a thousand plans of each."""
 _FORGETS_FILES = "-Dorg.apache.avro.fastread=false"
 """Avro's fast reader remembers every file that it ever read: the heap was full after 26 minutes of watching."""
-_LOG4J = """\
-rootLogger.level = warn
-rootLogger.appenderRef.console.ref = Console
-appender.console.name = Console
-appender.console.type = CONSOLE
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
-"""
 
 
 class SparkServer:
@@ -78,7 +70,7 @@ def catalog_settings(name: str, jdbc_uri: str, warehouse: str, uri: str = "uri")
 def log4j_option(home: Home) -> str:
     """Warnings only; for Spark's JVM."""
     file = home / "conf" / "spark-log4j2.properties"
-    file.write_text(_LOG4J, encoding="utf-8")
+    file.write_text(log4j("warn"), encoding="utf-8")
     return f"-Dlog4j2.configurationFile={file}"
 
 
