@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, live_run, untouched
 from bot.domain.action import Action, Plan
+from bot.domain.contract import TableContract
 from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList, FileSurvey, Some
@@ -18,6 +19,8 @@ from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 FILES_TOLD = 3
+_TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
+"""Proof -> what the contract must name for it to be told."""
 
 
 def rehearsal(
@@ -56,6 +59,7 @@ def rehearsal_of(
     """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
     table = plan.case.observation.table
     must_be_writable(table)
+    _must_be_provable(action, plan.case.contract)
     job, head = job_and_head(plan, action)
     live = live_run(plan)
     branch = _free_name(plan)
@@ -100,6 +104,24 @@ def must_be_writable(table: TableState) -> None:
             f"Files of {table.name} cannot be repaired by Waterline: it is a table of format {table.format_version}.",
             "Expected format 2, whose manifests it can write.",
             "Rewind table and job instead, or make the repair with the engine that writes the table.",
+        )
+
+
+def _must_be_provable(action: Action, contract: TableContract) -> None:
+    """Raises Refused where a proof could never be told: what is not proven is never published, and the job would stand
+    still for nothing."""
+    lacking = [
+        (_TOLD_BY[task], name)
+        for task, name in action.proofs
+        if task in _TOLD_BY and not getattr(contract, _TOLD_BY[task])
+    ]
+    if lacking:
+        names = " and ".join(f"`{column}`" for column, _ in lacking)
+        proofs = " and ".join(f"“{name}”" for _, name in lacking)
+        raise Refused(
+            f"“{action.title}” could not be proven on its branch, so it could never be published.",
+            f"Expected {names} in the table's contract, by which {proofs} is told; found none.",
+            "Name it in the table's contract, restart Waterline, and propose again; or rewind table and job.",
         )
 
 

@@ -20,7 +20,7 @@ ACTION = Action(
     needs=("replayable_rows",),
     looks=("replayable_rows",),
     proofs=(
-        ("missing_positions", "No row is missing"),
+        ("replayable_rows", "The source has no row that the table lacks"),
         ("duplicate_rows", "No row is there twice"),
     ),
     on_request=True,
@@ -43,7 +43,7 @@ def propose(plan: Plan) -> Proposal:
             f"A row whose {' and '.join(contract.key)} lives already is left as it is; no other row is touched.",
             IF_OTHERS,
         ),
-        proof="no row is missing, no row is there twice",
+        proof="the source has no row that the table lacks, no row is there twice",
     )
 
 

@@ -63,7 +63,7 @@ class RepairScene:
         told = TableSetup(
             name=ORDERS,
             job=JOB,
-            contract=CONTRACT,
+            contract=setup.pop("contract", CONTRACT),
             consumers=setup.pop("consumers", ()),
             policies={"default": policy},
             next_update_minutes=30,
