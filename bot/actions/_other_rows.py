@@ -62,6 +62,6 @@ def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
         raise Refused(
             "A rewind would take rows of other writers off main, and the job does not read them again.",
             f"Expected only commits of the job since; found {in_words(others)}.",
-            "Talk to those writers. If they can write them again, or the rows may go, propose "
-            "rewind_table_and_job drop_others=yes; else repair by key.",
+            "Talk to those writers. If they can write them again, or the rows may go, type `/waterline propose "
+            "rewind_table_and_job drop_others=yes`; else repair by key, `/waterline propose deduplicate_rows`.",
         )
