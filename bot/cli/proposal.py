@@ -40,7 +40,7 @@ ReasonOption = Annotated[str, typer.Option(help="A sentence for the record.")]
 def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """The newest proposal of an incident: what it does, its digest, and who is still to approve."""
     with _built(config) as (_settings, built):
-        show_proposal(_newest(built, incident))
+        _show(built, incident)
 
 
 @app.command()
@@ -70,7 +70,7 @@ def propose(
             bounds=typed.bounds,
             drops_others=typed.drops_others,
         )
-        show_proposal(_newest(built, incident))
+        _show(built, incident)
 
 
 @app.command()
@@ -170,6 +170,10 @@ def _newest(built: Built, incident: str) -> ProposalView:
             f"Nothing is proposed in {incident}.", "", f"Propose: waterline proposal propose {incident} ACTION."
         )
     return view
+
+
+def _show(built: Built, incident: str) -> None:
+    show_proposal(_newest(built, incident), built.services.store.get(IncidentId(incident)).runs)
 
 
 def _id(view: ProposalView) -> ProposalId:

@@ -1,12 +1,17 @@
 """A proposal as a terminal shows it: all that its digest covers, and no character that hides."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 
 from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.approval_refusals import approved_by
 from bot.domain.approval_times import last_approval_at
+from bot.domain.cited import cited
 from bot.domain.clock_time import clock_time
 from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import EvidenceId
+from bot.domain.incident import EvidenceRun
 from bot.domain.inert import visible
 from bot.domain.proposal import Preview
 from bot.domain.requirements import Requirement
@@ -17,8 +22,9 @@ DIGEST_SHOWN = 12
 console = Console(soft_wrap=True, highlight=False)
 
 
-def show_proposal(view: ProposalView) -> None:
-    """What it does, takes off main and requires, its digest, and who is still to approve."""
+def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun]) -> None:
+    """What it does, takes off main and requires, the evidence that it cites of `runs`, its digest, and who is still to
+    approve."""
     proposal = view.proposal
     say(f"{proposal.title} ({view.state.value}), proposed by <@{proposal.proposed_by}>\n{proposal.because}")
     for number, sentence in enumerate(proposal.preview.sentences, start=1):
@@ -30,6 +36,7 @@ def show_proposal(view: ProposalView) -> None:
     say("It is carried out only while all of this holds:")
     for requirement in proposal.requirements:
         say(f"  {_required(requirement)}")
+    say(f"Evidence: {', '.join(cited(proposal, runs)) or 'none: people asked for it'}")
     say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:DIGEST_SHOWN]}")
     if view.approvals:
         say(approved_by(view))

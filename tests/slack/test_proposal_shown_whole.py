@@ -2,8 +2,11 @@
 
 import json
 
-from bot.domain.execution import ProposalView
+import pytest
+
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.fold import fold
+from bot.domain.ids import short
 from bot.domain.proposal import AffectedRun, OtherRows
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.limits import SECTION_TEXT, fit
@@ -16,12 +19,12 @@ READS = tuple(
 )
 
 
-def shown(**preview: object) -> str:
+def shown(state: ProposalState = ProposalState.PROPOSED, **preview: object) -> str:
     """The message of Ana's proposal with this preview, as Slack gets it."""
     incident = fold(Desk().entries)
     [view] = incident.proposals.values()
     changed = view.proposal.model_copy(update={"preview": view.proposal.preview.model_copy(update=preview)})
-    incident.proposals[changed.id] = ProposalView(**{**vars(view), "proposal": changed})
+    incident.proposals[changed.id] = ProposalView(**{**vars(view), "proposal": changed, "state": state})
     _text, blocks = proposal_message(incident, incident.proposals[changed.id])
     return json.dumps(fit(blocks), ensure_ascii=False)
 
@@ -59,13 +62,26 @@ def test_a_long_text_goes_on_in_further_paragraphs() -> None:
     assert '"Approve"' in told
 
 
-def test_what_no_message_of_slack_holds_is_not_approved_there() -> None:
-    """It says where instead."""
-    told = shown(sentences=tuple(f"Tag commit {n:06d} as last-91ab20-{n}." for n in range(400)))
+@pytest.mark.parametrize("state", [ProposalState.PROPOSED, ProposalState.HELD])
+def test_what_no_message_of_slack_holds_gets_no_yes_there(state: ProposalState) -> None:
+    """Neither an approver's nor one alone in an emergency; it says where instead."""
+    told = shown(state, sentences=tuple(f"Tag commit {n:06d} as last-91ab20-{n}." for n in range(400)))
 
     assert '"text": "Approve"' not in told
+    assert '"text": "Break the glass…"' not in told
     assert "waterline proposal show wl-1" in told
     assert "Reject…" in told
+
+
+def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None:
+    """The digest covers them as well; once it is carried out the record keeps them."""
+    told, later = shown(), shown(ProposalState.APPLIED)
+
+    assert "*Carried out only while this holds*" in told
+    assert f"Snapshot {short(orders.GOOD)} is still listed by the table." in told
+    assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
+    assert '"Break the glass…"' in told
+    assert "Carried out only while" not in later
 
 
 def test_a_text_is_parted_without_loss() -> None:

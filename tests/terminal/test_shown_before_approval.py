@@ -4,6 +4,7 @@ import pytest
 
 from bot.cli.proposal_shown import show_proposal
 from bot.domain.execution import ProposalView
+from bot.domain.fold import fold
 from bot.domain.proposal import OtherRows, Proposal
 from tests import orders_table as orders
 from tests.approval.desk import Desk
@@ -11,7 +12,7 @@ from tests.approval.desk import Desk
 
 def printed(capsys: pytest.CaptureFixture[str], proposal: Proposal) -> str:
     """What `show` prints of it."""
-    show_proposal(ProposalView(proposal=proposal, step=None))
+    show_proposal(ProposalView(proposal=proposal, step=None), fold(Desk().entries).runs)
     return capsys.readouterr().out
 
 
@@ -27,6 +28,7 @@ def test_counts_readers_and_requirements_are_shown(capsys: pytest.CaptureFixture
     assert f"Read by revenue_daily, run run-42: snapshot {orders.HEAD}" in told
     assert proposal.preview.sure in told
     assert f"snapshot-present: snapshot_id={orders.GOOD}" in told
+    assert f"Evidence: {proposal.evidence[0]}" in told
     assert f"3 rows of spark application local-17 (commits {orders.HEAD})" in told
 
 

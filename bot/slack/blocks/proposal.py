@@ -10,6 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
+from bot.slack.blocks.covered import covered
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
 from bot.slack.limits import is_cut
@@ -35,8 +36,8 @@ _STATE = {
 
 
 def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
-    """(notification text, blocks). Buttons are there only while they can do something, and Approve only where all that
-    is approved is shown."""
+    """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
+    all that is approved is shown."""
     proposal = view.proposal
     blocks: list[Block] = [
         header(f"{incident.id}: {proposal.title}"),
@@ -44,6 +45,7 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
         *([] if view.state in _OVER else sections(f"*What will happen*\n{_steps(view)}")),
         *(sections(_recorded(view)) if view.proposal.preview.recorded else []),
         *([] if view.state in _NOTHING_DONE else [*sections(_affected(view)), *sections(_undo(view))]),
+        *(covered(incident, view) if view.state in UNDECIDED else []),
         *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
@@ -51,7 +53,7 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
     is_whole = not is_cut(blocks)
-    if view.state is ProposalState.PROPOSED and not is_whole:
+    if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
         blocks.insert(1, section(_too_long(incident)))
     buttons = _buttons(incident, view, is_whole=is_whole)
     if buttons:
@@ -63,8 +65,8 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
 
 def _too_long(incident: Incident) -> str:
     return (
-        ":warning: *This is too long for one message of Slack, so it is not approved here.* Read all of it and approve "
-        f"it in a terminal: {code(f'waterline proposal show {incident.id}')}"
+        ":warning: *This is too long for one message of Slack, so nobody says yes to it here.* Read all of it, then "
+        f"approve it or break the glass in a terminal: {code(f'waterline proposal show {incident.id}')}"
     )
 
 
@@ -135,7 +137,7 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
     veto = [button("Veto…", Click.VETO, incident.id, proposal.id)] if policy.veto else []
     glass = (
         [button("Break the glass…", Click.BREAK_GLASS, incident.id, proposal.id, proposal.digest)]
-        if policy.break_glass
+        if policy.break_glass and is_whole
         else []
     )
     match view.state:
