@@ -63,8 +63,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
                 F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
             ).first()
             assert total is not None
-            newest = files.where(is_orphan).orderBy(F.desc("written_at"), "path").limit(MAX_ROWS)
-            sample = newest.collect() if total["orphans"] else []
+            oldest = files.where(is_orphan).orderBy("written_at", "path").limit(MAX_ROWS)
+            sample = oldest.collect() if total["orphans"] else []
         finally:
             files.unpersist()
         if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(listed, named):

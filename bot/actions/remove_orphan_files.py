@@ -13,6 +13,7 @@ from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import TableIs
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 ACTION = Action(
@@ -37,6 +38,12 @@ def propose(plan: Plan) -> Proposal:
             "Nothing has to be done about files.",
         )
     written = plan.written_at(listed)
+    if not written:
+        raise Refused(
+            "The orphan files that the evidence lists were moved aside or removed since.",
+            f"Expected some of {len(listed)} listed files where they were; none is there.",
+            "Type `/waterline run orphan_files`: it lists the next ones, if there are any. Then propose again.",
+        )
     safe_from = _safe_from(plan)
     old = [path for path in listed if (at := written.get(path)) is not None and at < safe_from]
     if not old:
@@ -50,7 +57,7 @@ def propose(plan: Plan) -> Proposal:
     left = found.orphans - len(old)
     sentences = [
         f"Move {len(old)} files that no snapshot and no Flink manifest names into {folder}, and keep the list of them "
-        f"there as moved.json.{f' {left} further orphans stay where they are.' if left else ''}",
+        f"there as moved.json.{_left(left)}",
         *(f"{path.rsplit('/', 1)[-1]}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path in sorted(old)),
         "Verify: every file of the table can be read.",
     ]
@@ -65,6 +72,16 @@ def propose(plan: Plan) -> Proposal:
             "`/waterline undo` moves the files back; nothing is deleted by this. Maintenance that removes orphan files "
             "will delete them there for good once it is allowed to."
         ),
+    )
+
+
+def _left(files: int) -> str:
+    """How it goes on with the others, a sentence that begins with a blank; empty where there are none."""
+    if not files:
+        return ""
+    return (
+        f" {counted(files, 'further orphan')} stay{'s' if files == 1 else ''} for now: run orphan_files again "
+        "afterwards, which lists the oldest that are left, and propose again."
     )
 
 

@@ -53,18 +53,19 @@ def test_a_folder_of_named_files_is_ruled_out(orders: OrdersTable, asks: Asks) -
 
 
 def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -> None:
-    """Name, size and age; in partition folders too."""
+    """Name, size and age, the oldest first, as they may be put aside; in partition folders too."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
-    left(orders, "lost.parquet", 70)
-    left(orders, "day=2026-11-03/also%3Alost.parquet", 30)
+    lost = left(orders, "lost.parquet", 70)
+    later = lost.stat().st_mtime + 2
+    os.utime(left(orders, "day=2026-11-03/also%3Alost.parquet", 30), (later, later))
 
     answer = asks("orphan_files", ask_about(orders, before))
 
     found = finding_of(answer)
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.files_listed, found.orphans, found.bytes, found.young) == (3, 2, 100, 0)
-    assert {Path(path).name for path in found.paths} == {"lost.parquet", "also%3Alost.parquet"}
+    assert [Path(path).name for path in found.paths] == ["lost.parquet", "also%3Alost.parquet"]
     assert answer.headline.startswith("2 data files of 3 data files written in the window's time are named by nothing")
 
 

@@ -92,7 +92,7 @@ class OrphanFilesFinding(Record):
     of_other_attempts: int = 0
     """Orphans whose subtask has a committed file under another attempt number in the window (F22)."""
     paths: tuple[str, ...]
-    """At most 20, newest first."""
+    """At most 20, oldest first, as they may be put aside; records of older versions have the newest first."""
 
 
 class UnreadableFile(Record):
