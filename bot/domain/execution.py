@@ -96,6 +96,11 @@ class ProposalView:
         return state in MOVES[self.state]
 
     @property
+    def denied(self) -> frozenset[int]:
+        """Indices of the effects of which a person settled that they did not happen."""
+        return frozenset(each.index for each in self.settled if not each.happened)
+
+    @property
     def next_effect(self) -> int | None:
         """Index of the first effect that is not done; None when all are."""
         for index in range(len(self.proposal.effects)):

@@ -194,8 +194,9 @@ class Duties:
 
     def _recover_and_keep(self, incident_id: IncidentId) -> None:
         """Now and then also what somebody took off the table. In the turn of a recovery, which alone moves the mark:
-        beside one it would put back what the recovery is just taking away."""
+        beside one it would put back what the recovery is just taking away. And whether a request has landed late."""
         self._recover(incident_id)
+        self._executions.look_back(incident_id)
         self._waterline.keep(incident_id)
 
     def _move_waterline(self, incident_id: IncidentId, *, only_back: bool = False) -> None:

@@ -77,6 +77,19 @@ class Executions:
             if not self._one_effect(self._turn(incident_id, view, index)):
                 return
 
+    def look_back(self, incident_id: IncidentId) -> None:
+        """Whether a step happened after a person had settled that it did not: its request may land late. Told once, and
+        only while nothing was begun since, which may have done the same."""
+        incident = self._store.get(incident_id)
+        begun = [view for view in incident.proposals.values() if view.execution_started_at is not None]
+        if not begun:
+            return
+        view = max(begun, key=lambda each: each.execution_started_at or each.proposal.proposed_at)
+        for index in sorted(view.denied & view.started.keys()):
+            looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
+            if looked.happened == "yes":
+                self._record.contradicts(Turn(incident_id, view, index, 0), looked.sentence)
+
     def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> Turn:
         intents, last = view.intents.get(index, 0), self._waiting.pop(view.proposal.id, None)
         if last is None or last.index != index:

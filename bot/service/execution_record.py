@@ -61,7 +61,7 @@ class ExecutionRecord:
         )
         is_written = self._writes(turn, [ended], turn.has_no_end)
         if not is_written:
-            self._contradicts(turn, detail)
+            self.contradicts(turn, detail)
         return is_written
 
     def refused(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
@@ -120,18 +120,17 @@ class ExecutionRecord:
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
-    def _contradicts(self, turn: Turn, detail: str) -> None:
+    def contradicts(self, turn: Turn, detail: str) -> None:
         """People are told, once, that a step happened after they had settled that it did not."""
         proposal = turn.view.proposal
-        text = (
-            f"“{proposal.title}”: “{turn.what}” happened after all, though it was settled that it did not. {detail} "
-            "The execution has ended with that; look at table and job before anything else is proposed."
-        )
+        began = f"“{proposal.title}”: “{turn.what}” happened after all, though it was settled that it did not. "
+        then = "The execution has ended with that; look at table and job before anything else is proposed."
+        text = f"{began}{detail} {then}"
 
         def decide(now: Incident) -> list[Body]:
-            settled = now.proposals[proposal.id].settled
-            is_denied = any(each.index == turn.index and not each.happened for each in settled)
-            is_noted = any(isinstance(each.body, NoteAdded) and each.body.text == text for each in now.entries)
+            notes = [each.body.text for each in now.entries if isinstance(each.body, NoteAdded)]
+            is_noted = any(note.startswith(began) for note in notes)
+            is_denied = turn.index in now.proposals[proposal.id].denied
             return [NoteAdded(text=text)] if is_denied and not is_noted else []
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
