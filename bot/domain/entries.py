@@ -25,6 +25,7 @@ from bot.domain.execution_entries import ExecutionStarted as ExecutionStarted
 from bot.domain.execution_entries import Verified as Verified
 from bot.domain.ids import EvidenceId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
+from bot.domain.notice_entries import CorrectionWaits as CorrectionWaits
 from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
 from bot.domain.notice_entries import DeliveryTried as DeliveryTried
 from bot.domain.notice_entries import NoticeAnswered as NoticeAnswered

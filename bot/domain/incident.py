@@ -86,6 +86,8 @@ class Incident:
     notices: dict[str, NoticeView] = field(default_factory=dict)
     readers: ReadersNoted | None = None
     """Who was seen reading when consumers were told last."""
+    uncorrected: frozenset[str] = frozenset()
+    """Consumers of whom a run was seen late that has read wrong rows, and who are not told yet."""
     severity_now: Severity | None = None
     waterline: WaterlineMoved | None = None
     verified: Verified | None = None

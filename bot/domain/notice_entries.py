@@ -107,6 +107,16 @@ class RerunChecked(Record):
     """Why nobody could look."""
 
 
+class CorrectionWaits(Record):
+    """Runs of these consumers were seen late that have read wrong rows, and they are not told yet. The newest such
+    entry counts; without consumers nobody waits any more."""
+
+    kind: Literal["correction-waits"] = "correction-waits"
+    consumers: tuple[str, ...]
+    why: str
+    """What it waits for, or why nobody waits any more: a clause."""
+
+
 class ObservedReader(Record):
     """A consumer that lineage saw reading an affected commit, itself or through others, whether it is declared."""
 
@@ -176,5 +186,6 @@ class NoticesExpired(Record):
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
     | SeverityChanged | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired | RerunChecked
+    | CorrectionWaits
 )  # fmt: skip
 """What tells who was told."""

@@ -53,6 +53,7 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
         case n.NoticeQueued():
             key = body.notice.key(incident.id)
             incident.notices[key] = queued(body.notice, key, entry.at, entry.seq)
+            _told_late(incident, (body.notice,))
         case n.DeliveryTried() | n.DeliveryDelayed() | n.NoticeEnded():
             follow(incident.notices[body.key], body, entry.at)
         case n.NoticeRetried():
@@ -64,6 +65,8 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
         case n.RerunChecked():
             answers = incident.notices[body.key].answers
             answers[:] = [replace(each, check=body) if each.seq == body.answered else each for each in answers]
+        case n.CorrectionWaits():
+            incident.uncorrected = frozenset(body.consumers)
         case n.ReadersNoted():
             incident.readers = body
         case n.SeverityChanged():
@@ -84,6 +87,7 @@ def _apply_held(
                 name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at,
                 shown_at=incident.previewed_at.get(body.name, entry.at), word_by=word_by,
             )  # fmt: skip
+            _told_late(incident, incident.previews.get(body.name, ()))
         case n.NoticesDecided():
             view = incident.held[body.name]
             if body.yes:
@@ -97,3 +101,10 @@ def _apply_held(
             incident.held[body.name].expired = body
         case _:
             assert_never(body)
+
+
+def _told_late(incident: "Incident", notices: Iterable["Notice"]) -> None:
+    """Nobody owes those a correction any more who are sent one, or the closing message anew, or whose correction people
+    are asked about: their no is an answer."""
+    told = {notice.consumer for notice in notices if notice.kind in ("correction", "recovered")}
+    incident.uncorrected -= told

@@ -40,6 +40,14 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
         case n.RerunChecked():
             return f"Consumer {_consumer(body.key)} says it ran again; lineage: {full_stop(rerun_words(body))}"
+        case n.CorrectionWaits(consumers=()):
+            return f"No correction waits any more: {full_stop(body.why)}"
+        case n.CorrectionWaits():
+            who = ", ".join(body.consumers)
+            return (
+                f"A run was seen late that has read wrong rows; the correction for {who} waits: {full_stop(body.why)} "
+                "It asks to run again, so it is sent when the table is trusted again."
+            )
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():

@@ -3,7 +3,8 @@ message."""
 
 from datetime import datetime, timedelta
 
-from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.entries import Body, CorrectionWaits
+from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -28,15 +29,17 @@ LATE = (
 """The words of the correction."""
 _WORK = "Looking in lineage for readers whose events came late"
 _AGAIN = timedelta(hours=1)
-"""So long after a look that could not see."""
+"""So long after a look that could not see, or after which somebody has to wait."""
 _OVERDUE = timedelta(days=7)
-"""So long after the closing message a look that was missed is made up for; longer where a correction is owed."""
+"""So long after the closing message a look that was missed is made up for, and lineage is asked again while somebody
+waits; later only whether the table is still in doubt."""
 
 
 class LateReaders:
     """Whoever has a run that was seen late is corrected; as often as runs are found that they were not told, which is
-    at most once a look. Nothing but the correction is put on record, and why it has to wait: nobody is asked to run
-    again on a table that another incident has put in doubt since."""
+    at most once a look. Nothing but the correction is put on record, and who has to wait for it: nobody is asked to run
+    again on a table that another incident has put in doubt since. That is looked at again every hour until they are
+    told, by whatever process."""
 
     def __init__(
         self, store: IncidentStore, observer: Observer, telling: Telling, background: Background, clock: Clock,
@@ -51,9 +54,7 @@ class LateReaders:
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last and saw; of looks before its start nothing is known."""
         self._in_vain: dict[IncidentId, datetime] = {}
-        """When it looked last, where it could not see; gone once it has seen."""
-        self._owed: set[IncidentId] = set()
-        """Where somebody is to be corrected as soon as the table is trusted again; this process knows."""
+        """When it looked last, where it could not see, or somebody has to wait; gone otherwise."""
         self.looks = Looks("late-readers", _WORK, store, background, timers, self._due, self.settle)
 
     def start(self) -> None:
@@ -61,16 +62,18 @@ class LateReaders:
         self.looks.start()
 
     def settle(self, incident_id: IncidentId) -> None:
-        """Look once, and correct what was told to those who are seen now. Raises CouldNotLook (also where only a part
-        could be seen: whoever was seen is corrected first), UnknownTable, Refused (also where somebody is to be
-        corrected and another incident, or the watch, has the table in doubt); it is looked again in an hour then, where
-        somebody is to be corrected for as long as that takes.
+        """Look once, and correct what was told to those who are seen now, or put on record that they have to wait.
+        Raises CouldNotLook (also where only a part could be seen: whoever was seen is corrected first), UnknownTable;
+        it is looked again in an hour then.
         """
         self._in_vain[incident_id] = now = self._clock.now()
-        self._look(self._store.get(incident_id))
+        incident = self._store.get(incident_id)
+        doubt = self._doubt(incident) if incident.uncorrected else None
+        if doubt is None or incident.entries[-1].at + _OVERDUE > now:
+            self._look(incident)
         self._looked[incident_id] = now
-        del self._in_vain[incident_id]
-        self._owed.discard(incident_id)
+        if not self._store.get(incident_id).uncorrected:
+            del self._in_vain[incident_id]
 
     def _look(self, incident: Incident) -> None:
         told = runs_told(incident)
@@ -85,14 +88,25 @@ class LateReaders:
             for each in self._observer.setup(incident.opened.table).consumers
             if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
         }
-        if late:
-            self._owed.add(incident.id)
-            self._refuse_in_doubt(incident)
+        doubt = self._doubt(incident) if late else None
+        if doubt is not None:
+            self._wait(incident.id, frozenset(late), doubt)
+        elif late:
             self._correct(incident, late)
-            self._owed.discard(incident.id)
         for looked in (reads, far):
             if isinstance(looked, NotSeen):
                 raise CouldNotLook(f"Not all readers of {table.name} could be seen.", looked.reason, looked.remedy)
+        if not late:
+            self._wait(incident.id, frozenset(), "lineage shows no run any more that they were not told")
+
+    def _wait(self, incident_id: IncidentId, consumers: frozenset[str], why: str) -> None:
+        """Put on record who waits for a correction, where that is not what the record says."""
+
+        def decide(now: Incident) -> list[Body]:
+            same = now.uncorrected == consumers
+            return [] if same else [CorrectionWaits(consumers=tuple(sorted(consumers)), why=why)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
 
     def _correct(self, incident: Incident, late: dict[str, int]) -> None:
         """`late`: consumer -> the entry that told it less than is seen now."""
@@ -108,16 +122,6 @@ class LateReaders:
             if_still=lambda now: late.items() <= {name: told.seq for name, told in runs_told(now).items()}.items(),
         )
 
-    def _refuse_in_doubt(self, incident: Incident) -> None:
-        """As trust is judged, by the record and by what the watch keeps; the catalog is not asked."""
-        doubt = self._doubt(incident)
-        if doubt is not None:
-            raise Refused(
-                f"A run was seen late that has read wrong rows of {incident.opened.table}; its owner is not told yet.",
-                f"The correction asks to run again, and {doubt}.",
-                "It is sent when the table is trusted again.",
-            )
-
     def _doubt(self, incident: Incident) -> str | None:
         """Who has the table in doubt beside this incident, a clause. Raises CouldNotLook."""
         table = incident.opened.table
@@ -130,15 +134,17 @@ class LateReaders:
 
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now, looked = self._clock.now(), self._looked.get(incident.id)
-        is_owed = incident.id in self._owed
+        is_owed = bool(incident.uncorrected)
         if not is_owed and incident.entries[-1].at + _OVERDUE <= now:
             return None  # asked of every incident again and again: nothing in it is young enough to be walked
         closed = {told.closed_at for told in runs_told(incident).values()}
-        moments = sorted(each + wait for each in closed if is_owed or now < each + _OVERDUE for wait in LOOKS)
+        moments = sorted(each + wait for each in closed if now < each + _OVERDUE for wait in LOOKS)
         following = next((moment for moment in moments if moment > now), None)
         in_vain = self._in_vain.get(incident.id)
-        if in_vain is not None and moments:
+        if in_vain is not None and (moments or is_owed):
             again = max(in_vain + _AGAIN, now)
             return again if following is None else min(again, following)
         missed = [moment for moment in moments if moment <= now and (looked is None or looked < moment)]
-        return now if at_once and missed else following
+        if at_once and (missed or is_owed):
+            return now
+        return following or (now + _AGAIN if is_owed else None)

@@ -6,6 +6,7 @@ from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import (
     ApprovalReminded,
     Body,
+    CorrectionWaits,
     DeliveryDelayed,
     DeliveryTried,
     DiagnosisEnded,
@@ -63,6 +64,7 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         NoticesReminded(name="9f31", number=2),
         NoticesExpired(name="9f31", asks=BEN),
         RerunChecked(key=key, answered=7, found="unknown", reason="Marquez did not answer."),
+        CorrectionWaits(consumers=("revenue_daily",), why="wl-2 has the table in doubt"),
     )
 
 

@@ -32,15 +32,19 @@ class Cleared(World):
         scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
         newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
         self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
-        self.late = LateReaders(
-            scene.incidents, self.observer, self.telling, self.background, scene.clock, self.timers,
-            WatchFindings(scene.store.watched, [ORDERS]),
-        )  # fmt: skip
+        self.late = self.starts()
         scene.opens()
         if not is_many:
             self.reads(read or scene.good, "right")
         scene.verifies()
         self.tells_recovered()
+
+    def starts(self) -> LateReaders:
+        """What a process looks with that has only the record."""
+        return LateReaders(
+            self.scene.incidents, self.observer, self.telling, self.background, self.scene.clock, self.timers,
+            WatchFindings(self.scene.store.watched, [ORDERS]),
+        )  # fmt: skip
 
     def tells_recovered(self) -> None:
         """The closing message, as it is made now."""

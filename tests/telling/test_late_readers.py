@@ -1,19 +1,12 @@
 """Who was told that they need not run again is corrected when lineage shows later that they must: once."""
 
 from contextlib import closing
-from datetime import timedelta
-
-import pytest
 
 from bot.domain.entries import WaterlineMoved
-from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
-from bot.domain.watch import Ended
 from bot.service.telling_rules import owes_withdrawal
 from tests.decisions import ANA
-from tests.tables import ORDERS
 from tests.telling.cleared_readers import Cleared, runs_of, scene, world
-from tests.watch.signs import sighted, sign
 from tests.web.scene import Scene
 
 __all__ = ["scene", "world"]
@@ -93,67 +86,6 @@ def test_it_is_told_also_when_the_incident_is_closed(world: Cleared) -> None:
     world.scene.closes()
     world.reads(world.scene.commits[-1], "late")
 
-    world.late.settle(world.scene.id)
-
-    assert world.told[-1].kind == "correction"
-
-
-def test_nobody_is_asked_to_run_again_on_a_table_that_is_in_doubt_again(world: Cleared) -> None:
-    """Another incident was opened on it since: the correction waits until that one has proven the table, and is then
-    of the first incident's rows alone."""
-    scene, first = world.scene, world.scene.id
-    scene.closes().opens()
-    second, scene.id = scene.id, first
-    world.reads(scene.commits[-1], "late")
-
-    for _ in range(2):
-        with pytest.raises(Refused, match=f"{second} has the table in doubt"):
-            world.late.settle(first)
-    assert [notice.kind for notice in world.told] == ["recovered"]
-    due = world.late._due(scene.incidents.get(first), False)
-    assert due is not None
-    assert due <= scene.clock.at + timedelta(hours=1)
-
-    moved = WaterlineMoved(snapshot=scene.orders.head, status="trusted")
-    scene.incidents.write(second, by=WATERLINE, decide=lambda _now: [moved])
-    world.late.settle(first)
-
-    assert [notice.kind for notice in world.told] == ["recovered", "correction"]
-    assert runs_of(world.told[-1]) == {"late"}
-
-
-def test_a_correction_that_is_owed_is_sent_however_long_the_doubt_lasts(world: Cleared) -> None:
-    """Its owner is told so: "when the table is trusted again"."""
-    scene, first = world.scene, world.scene.id
-    scene.closes().opens()
-    second, scene.id = scene.id, first
-    world.reads(scene.commits[-1], "late")
-    for _ in range(2):
-        with pytest.raises(Refused, match="has the table in doubt"):
-            world.late.settle(first)
-        scene.clock.at += timedelta(days=8)
-    due = world.late._due(scene.incidents.get(first), False)
-    moved = WaterlineMoved(snapshot=scene.orders.head, status="trusted")
-    scene.incidents.write(second, by=WATERLINE, decide=lambda _now: [moved])
-
-    world.late.settle(first)
-
-    assert due == scene.clock.at
-    assert world.told[-1].kind == "correction"
-    assert world.late._due(scene.incidents.get(first), False) is None
-
-
-def test_nobody_is_asked_to_run_again_while_the_watch_has_found_something(world: Cleared) -> None:
-    """No incident has looked into it yet, and the table is not called trusted meanwhile."""
-    world.reads(world.scene.commits[-1], "late")
-    found = sighted(sign(), at=world.scene.clock.now())
-    world.scene.store.watched.add(found)
-
-    with pytest.raises(Refused, match="the watch has found F2 in the table"):
-        world.late.settle(world.scene.id)
-    assert [notice.kind for notice in world.told] == ["recovered"]
-    over = Ended(sighting=found.id, table=ORDERS, at=world.scene.clock.now(), why="It is over.")
-    world.scene.store.watched.add(over)
     world.late.settle(world.scene.id)
 
     assert world.told[-1].kind == "correction"
