@@ -35,6 +35,8 @@ class Background:
         self._under_way: set[_Work] = set()
         self._once_more: dict[_Work, Callable[[], None]] = {}
         self._is_closing = False
+        self._noted: set[tuple[IncidentId, str]] = set()
+        """What this process has put on record, in its own words: the record keeps no secret and no hidden value."""
 
     def submit(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
         """Do it soon. While the same `what` of the same incident is under way, it is done once more afterwards."""
@@ -82,10 +84,13 @@ class Background:
             self._note(incident, f"{what} failed (reference {reference} in the log). The incident goes on.")
 
     def _note(self, incident_id: IncidentId, text: str) -> None:
-        """Said once: what is tried again every few seconds would otherwise fill the timeline."""
+        """Said once, at most once more after a restart: what is tried again every few seconds would otherwise fill the
+        timeline."""
 
         def decide(incident: Incident) -> list[Body]:
             said = any(isinstance(entry.body, NoteAdded) and entry.body.text == text for entry in incident.entries)
             return [] if said else [NoteAdded(text=text)]
 
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        if (incident_id, text) not in self._noted:
+            self._store.write(incident_id, by=WATERLINE, decide=decide)
+            self._noted.add((incident_id, text))
