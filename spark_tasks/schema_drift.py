@@ -1,4 +1,4 @@
-"""Do table, contract and files agree about the columns?"""
+"""Do table, contract, the job's state and its files agree about the columns?"""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,18 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import SchemaDifference, SchemaDriftFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.schema_terms import changes_between, contract_differences
+from bot.domain.schema_terms import (
+    ABSENT,
+    PARTITIONING,
+    changes_between,
+    contract_differences,
+    in_words,
+    lacking_in,
+    state_differences,
+)
 from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
+from bot.domain.written import WrittenSchema, as_said
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._filled import Filling, fillings
 from spark_tasks._reading import entries
@@ -21,13 +30,14 @@ from spark_tasks._words import MAX_ROWS, could_not
 TASK = Task(
     name="schema_drift",
     title="Schema drift",
-    question="Do the table's columns agree with the contract, with what they were, and with what the job writes?",
-    confirmed_means="table, contract or files disagree about a column or the partitioning",
+    question="Do the table's columns agree with the contract, with what they were, and with what the job and its state "
+    "write?",
+    confirmed_means="table, contract, the job's state or its files disagree about a column or the partitioning",
     needs=("table",),
-    cost="metadata, and manifests of the window and of one commit below it",
+    cost="metadata, manifests of the window and of one commit below it, and the footer of one data file",
     reads="metadata",
+    version=2,
 )
-PARTITIONING = "(partitioning)"
 _NULL_EVERYWHERE = "null or missing in every file"
 
 
@@ -46,20 +56,36 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     untold = [f for f in added if f.untold and f.without + f.untold == f.files]
     required = _required(ask)
     nulls = [f for column in required for f in fillings(spark, _under(table, flinks, column), [column]) if f.nulls]
+    written = ask.observation.written
+    of_files = _partitioning(spark, table, reach, flinks)
     differences = (
+        *_of_state(written.values, table, of_files),
         *contract_differences(table.columns, ask.contract),
         *(_not_null(filling) for filling in nulls),
         *(_not_filled(filling) for filling in unfilled),
         *changes_between(_earlier(table, reach), table.columns),
-        *_partitioning(spark, table, reach, flinks),
+        *of_files,
     )
     finding = SchemaDriftFinding(
         differences=differences,
         all_null=tuple(filling.column.name for filling in unfilled),
         untold=tuple(filling.column.name for filling in untold),
         added_at=_added_at(table, reach),
+        state_run=next((each.job_id for each in written.values), None),
+        not_in_state=tuple(name for each in written.values for name in lacking_in(each, table)),
     )
-    return _told(ask, finding, (*map(_no_counts, untold), *((begin_expired(ask),) if is_cut(ask, reach) else ())))
+    unseen = (written,) if isinstance(written, NotSeen) else ()
+    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    return _told(ask, finding, (*map(_no_counts, untold), *cut, *unseen))
+
+
+def _of_state(
+    written: Sequence[WrittenSchema], table: TableState, of_files: Sequence[SchemaDifference]
+) -> tuple[SchemaDifference, ...]:
+    """What the state says and the files of the window do not tell already."""
+    told = {(each.column, each.found, each.expected) for each in of_files if each.between == ("table", "files")}
+    found = (difference for each in written for difference in state_differences(each, table))
+    return tuple(each for each in found if (each.column, each.expected, each.found) not in told)
 
 
 def _added(table: TableState) -> list[Column]:
@@ -112,9 +138,9 @@ def _partitioning(
     read = entries(spark, [*below, *newest]).where("status = 1 AND content = 0")
     used = read.groupBy("snapshot_id").agg(F.max("spec_id").alias("spec_id")).limit(2).collect()
     specs = {SnapshotId(row["snapshot_id"]): table.specs.get(row["spec_id"], ()) for row in used}
-    now = _fields(table.partitioning)
-    was = [_fields(specs[commit.snapshot_id]) for commit in below if commit.snapshot_id in specs]
-    writes = [_fields(specs[commit.snapshot_id]) for commit in newest if commit.snapshot_id in specs]
+    now = in_words(table.partitioning)
+    was = [in_words(specs[commit.snapshot_id]) for commit in below if commit.snapshot_id in specs]
+    writes = [in_words(specs[commit.snapshot_id]) for commit in newest if commit.snapshot_id in specs]
     earlier = [
         SchemaDifference(column=PARTITIONING, between=("earlier-table", "table"), expected=each, found=now)
         for each in was
@@ -126,10 +152,6 @@ def _partitioning(
         if each != now
     ]
     return (*earlier, *written)
-
-
-def _fields(spec: Sequence[str]) -> str:
-    return ", ".join(spec) or "unpartitioned"
 
 
 def _not_null(filling: Filling) -> SchemaDifference:
@@ -159,12 +181,15 @@ def _told(ask: Ask, finding: SchemaDriftFinding, unseen: tuple[NotSeen, ...]) ->
     columns = counted(len(ask.observation.table.columns), "column")
     unpromised = "" if ask.contract.columns else "; the contract promises no columns"
     if finding.differences:
-        verdict, headline = Verdict.CONFIRMED, _headline(finding)
+        verdict, headline = Verdict.CONFIRMED, _headline(ask, finding)
     elif unseen:
         verdict, headline = Verdict.INCONCLUSIVE, f"No drift as far as can be seen. {unseen[0].reason}"
     else:
         verdict = Verdict.RULED_OUT
-        headline = f"The table's {columns} are what they were where the window begins, and are written{unpromised}."
+        as_state = "".join(f", and {as_said(each)} the same" for each in ask.observation.written.values)
+        headline = (
+            f"The table's {columns} are what they were where the window begins, and are written{as_state}{unpromised}."
+        )
     return Answer(
         verdict=verdict,
         headline=headline,
@@ -175,14 +200,26 @@ def _told(ask: Ask, finding: SchemaDriftFinding, unseen: tuple[NotSeen, ...]) ->
         columns=("column", "between", "expected", "found"),
         rows=tuple((d.column, " and ".join(d.between), d.expected, d.found) for d in finding.differences[:MAX_ROWS]),
         finding=finding,
-        sources=("schemas and partition specs in the metadata", "null counts of the files that the job wrote"),
+        sources=(
+            "schemas and partition specs in the metadata",
+            "null counts of the files that the job wrote",
+            *(f"{each.path}, by which {as_said(each)} the columns" for each in ask.observation.written.values),
+        ),
         could_not_look=unseen,
     )
 
 
-def _headline(finding: SchemaDriftFinding) -> str:
+def _writes(difference: SchemaDifference) -> str:
+    if difference.expected == ABSENT:
+        return "goes on without it and leaves it null"
+    return f"goes on with {difference.expected}"
+
+
+def _headline(ask: Ask, finding: SchemaDriftFinding) -> str:
     first = finding.differences[0]
+    said = next(map(as_said, ask.observation.written.values), "the job's state says")
     told = {
+        ("state", "table"): f"as {said}, the job {_writes(first)}; the table has {{f}}",
         ("contract", "table"): "the contract promises {e}, the table has {f}",
         ("contract", "files"): "the contract says {e}, the job's files have it {f}",
         ("table", "files"): "the table has {e}, the job's files of the window have {f}",

@@ -26,6 +26,7 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
+from bot.domain.written import OF_STATE, WrittenSchema
 from tests.engines import WrittenTable
 
 T = TypeVar("T")
@@ -172,6 +173,7 @@ class OrdersTable(WrittenTable):
         checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
         reads: Iterable[ReadRun] | NotSeen = (),
         flink_manifests: Iterable[FlinkManifest] | NotSeen = (),
+        written: Iterable[WrittenSchema] | NotSeen = (),
     ) -> Ask:
         """What a task is asked about the commits after `since`."""
         table = self.state()
@@ -183,6 +185,7 @@ class OrdersTable(WrittenTable):
                 checkpoints=_looked("the checkpoint folder", checkpoints),
                 reads=_looked("the lineage events", reads),
                 flink_manifests=_looked("the Flink manifests on storage", flink_manifests),
+                written=_looked(OF_STATE, written),
             ),
             window=Window(since=since, until=table.head),
             contract=contract,

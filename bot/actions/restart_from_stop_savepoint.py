@@ -34,9 +34,10 @@ def propose(plan: Plan) -> Proposal:
 def _ready(plan: Plan) -> tuple[str, ...]:
     """Flink checks a statement against the table's schema at its start, and by then the old run has ended."""
     drift = plan.case.schema_drift
-    if drift is None or not drift.all_null:
+    columns = dict.fromkeys((*drift.all_null, *drift.not_in_state)) if drift is not None else {}
+    if not columns:
         return ()
     return (
-        f"Before you approve: what starts the job must fill {', '.join(drift.all_null)} by now. A statement that does "
+        f"Before you approve: what starts the job must fill {', '.join(columns)} by now. A statement that does "
         "not fit the table's schema is refused by Flink, and the job then stands still until it is corrected.",
     )

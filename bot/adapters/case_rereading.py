@@ -20,6 +20,7 @@ from bot.adapters.lineage_kept import LINEAGE, reads_again
 from bot.adapters.lineage_reads import united
 from bot.adapters.listing_kept import names_again
 from bot.adapters.manifests_again import manifests_again
+from bot.adapters.writer_schema import SCHEMA, Told, written_again
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint, with_kinds
@@ -51,7 +52,7 @@ def read_again(case: Case, raw: Mapping[str, bytes]) -> ReadAgain:
     """Never raises for a source that this version cannot read: that is a difference. Digests are not compared: values
     may have been cut out of the sources."""
     again = ReadAgain(case.observation)
-    for part in (_table, _runs, _checkpoints, _names, _reads):
+    for part in (_table, _runs, _checkpoints, _names, _written, _reads):
         part(again, case, raw)
     told = manifests_again(case, raw)
     again.tell(told.lists, "manifest list")
@@ -136,6 +137,21 @@ def _names(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
         again.tell(number, "file name", told)
     except ValueError as error:
         again.tell(1, "listing", [f"the listing of the metadata folder cannot be read now: {_first_line(error)}"])
+
+
+def _written(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
+    """Under which columns the job wrote; the diagnosis goes on with what was recorded."""
+    for recorded in case.observation.written.values:
+        content = raw.get(f"{SCHEMA}{recorded.path}")
+        if content is None:
+            continue
+        what = f"the schema that {recorded.path} tells"
+        try:
+            now = written_again(Told.model_validate_json(content), recorded)
+        except ValueError as error:
+            again.tell(1, "schema of the job", [f"{what} cannot be read now: {_first_line(error)}"])
+        else:
+            again.tell(1, "schema of the job", differences(what, recorded, now))
 
 
 def _reads(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:

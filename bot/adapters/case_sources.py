@@ -17,6 +17,7 @@ from bot.adapters.listing_kept import listing_of
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.opening import opened
 from bot.adapters.text_cutting import flink_body, lineage_events
+from bot.adapters.writer_schema import SCHEMA
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.owed import folder_of_manifests
@@ -94,7 +95,10 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     return found
 
 
-def _of_tape(address: str) -> Cut:
+def _of_tape(address: str) -> Cut | None:
+    """None for what holds no values of rows: a schema."""
+    if address.startswith(SCHEMA):
+        return None
     return lineage_events if address.startswith(LINEAGE) else lambda body: flink_body(address, body)
 
 

@@ -5,6 +5,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import cast
 
 from pyiceberg.avro.file import AvroFile
@@ -65,6 +66,21 @@ def entries_in(content: bytes) -> list[ManifestEntry]:
     """
     with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
         return list(entries)
+
+
+def head_of(content: bytes) -> dict[str, str]:
+    """What an Avro file says of itself before its first entry; its beginning is enough. Raises ValueError."""
+    with _as_value_error(), AvroFile[ManifestEntry](KeptFile("kept", content)) as file:
+        return dict(file.header.meta)
+
+
+def added_in(content: bytes, most: int) -> DataFile | None:
+    """The first data file that a manifest adds, among its first `most` entries. Raises ValueError."""
+    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
+        for entry in islice(entries, most):
+            if entry.status is ManifestEntryStatus.ADDED and entry.data_file.content is DataFileContent.DATA:
+                return entry.data_file
+    return None
 
 
 def manifests_in(path: str, content: bytes) -> list[ManifestFile]:

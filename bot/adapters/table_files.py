@@ -1,4 +1,4 @@
-"""What lies in a table's folders: Flink's temporary manifests, told by their names."""
+"""What lies in a table's folders: Flink's temporary manifests, told by their names, and what files say of theirs."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,14 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.object_moves import move, written_at
 from bot.adapters.opening import address
+from bot.adapters.writer_schema import SCHEMA, TROUBLE, Told, told_at, written_as
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import MovedFiles
 from bot.domain.flink import FlinkManifest
-from bot.domain.ids import CheckpointId, JobId, OperatorId, TableName
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.owed import folder_of_manifests
 from bot.domain.table import TableState
+from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 
 _NAME = re.compile(
     r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"
@@ -27,9 +29,12 @@ _NAME = re.compile(
 class FolderOfTable:
     """Lists folders of the table's own storage."""
 
-    def __init__(self, storage: TableStorage | None = None) -> None:
-        """`storage` knows what the catalog says of it; None: the environment does."""
+    def __init__(self, storage: TableStorage | None = None, tape: dict[str, bytes] | None = None) -> None:
+        """`storage` knows what the catalog says of it; None: the environment does. `tape` is given what files said of
+        their writer's schema, by address."""
         self._storage = storage or TableStorage({})
+        self._tape = tape
+        self._told: dict[tuple[TableName, SnapshotId], Told] = {}
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         """See the port."""
@@ -51,6 +56,26 @@ class FolderOfTable:
                 key=lambda each: (each.job_id, each.checkpoint_id, each.path),
             )
         )
+
+    def written_under(self, table: TableState, source: WriterSource) -> WrittenSchema:
+        """See the port. What a commit's files say is read once."""
+        key = (table.name, source.commit.snapshot_id) if source.commit is not None else None
+        try:
+            told = self._told.get(key) if key is not None else None
+            told = told or told_at(source, self._storage.of(table.name))
+            written = written_as(told, source)
+        except TROUBLE as error:
+            said = str(error).strip().partition("\n")[0]
+            raise CouldNotLook(
+                f"No file of checkpoint {source.checkpoint_id} says under which columns the job wrote it.",
+                f"Expected the schema in a manifest or a file's footer; found {type(error).__name__}: {said[:300]}.",
+                LOOK_YOURSELF,
+            ) from error
+        if key is not None:
+            self._told = {known: kept for known, kept in self._told.items() if known[0] != table.name} | {key: told}
+        if self._tape is not None:
+            self._tape[f"{SCHEMA}{told.path}"] = told.model_dump_json().encode()
+        return written
 
     def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
         """See the port. Cost: one request a path."""

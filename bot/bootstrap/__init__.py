@@ -94,7 +94,7 @@ def build(
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
     `record`: the settings' record, opened already; it stays open. `tape` is given every body that Flink and Marquez
-    answer, by address: the newest of each.
+    answer, and what files said of their writer's schema, by address: the newest of each.
     """
     with ExitStack() as stack:
         now = clock or SystemClock()
@@ -112,7 +112,7 @@ def build(
             tables=setups_of(settings),
             jobs={name: job_ports(job, stack, tape) for name, job in settings.jobs.items()},
             reads=lineage(settings, stack, tape),
-            files=FolderOfTable(catalog.storage),
+            files=FolderOfTable(catalog.storage, tape),
             replays=replays(settings, runner),
             schedulers=schedulers(settings, stack),
         )

@@ -18,7 +18,7 @@ def wrong_rows(case: Case) -> str | None:
         return f"{case.gaps.missing} source positions between {lowest} and {highest} are missing."
     if case.gaps is not None and case.gaps.to_come:
         return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."
-    if case.schema_drift is not None and (columns := unwritten(case.schema_drift)):
+    if case.schema_drift is not None and (columns := unwritten(case, case.schema_drift)):
         return f"The job does not write {', '.join(columns)}, which the table has since its schema was changed (F23)."
     return None
 

@@ -18,6 +18,7 @@ MODE = Mode(
     false_positives=(
         "A new column that the source does not fill yet.",
         "A change that was announced, with the restart still to come.",
+        "A run that was restarted under its old job id and has not committed since.",
     ),
     neighbours={
         "F21": "There rows were added, deleted or overwritten by another writer; here only the schema "
@@ -34,6 +35,7 @@ _WHO = {
     "contract": "the contract's columns",
     "files": "the files of the window",
     "earlier-table": "the table's columns before the window",
+    "state": "the columns that the job's state goes on with",
 }
 
 
@@ -43,7 +45,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=missing)
     found = case.schema_drift
     assert found is not None
-    columns = unwritten(found)
+    columns = unwritten(case, found)
     if not columns and found.untold:
         return CannotTell(missing=(f"null counts of column {', '.join(found.untold)}: no file of the window has them",))
     if not columns and not found.all_null:
@@ -67,16 +69,28 @@ def _why_not(case: Case, found: SchemaDriftFinding) -> str:
     return f"Files of the window fill every column of the table's schema{changed}{evolved}."
 
 
-def unwritten(found: SchemaDriftFinding) -> tuple[str, ...]:
+def unwritten(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
     """Columns that nobody fills and that are newer than what is written: the schema changed within the window, or
-    table and files disagree about them."""
+    table and files disagree about them, or the run goes on under a schema without them."""
     apart = {d.column for d in found.differences if set(d.between) == {"table", "files"}}
-    return tuple(c for c in found.all_null if found.added_at is not None or c in apart)
+    empty = (c for c in found.all_null if found.added_at is not None or c in apart)
+    return tuple(dict.fromkeys((*empty, *_unknown_to_the_run(case, found))))
+
+
+def _unknown_to_the_run(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
+    """Columns of the table that the state lacks, if the run whose state it is still goes on: a restored one takes up
+    the present schema."""
+    if found.state_run is None or found.state_run not in {run.job_id for run in living(case)}:
+        return ()
+    return found.not_in_state
 
 
 def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) -> Matches:
     names = ", ".join(columns)
-    reasons = [f"Every file that the job wrote in the window leaves {names} null or does not have it."]
+    empty, unknown = (", ".join(c for c in columns if c in told) for told in (found.all_null, found.not_in_state))
+    reasons = [f"Every file that the job wrote in the window leaves {empty} null or does not have it."] if empty else []
+    if unknown:
+        reasons.append(f"The run writes under a schema without {unknown}, as its own files say.")
     if found.added_at is not None:
         reasons.append(f"{short(found.added_at)} is the first commit of the window under the present schema.")
     reasons += [

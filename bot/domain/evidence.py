@@ -13,6 +13,7 @@ from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRecipe
 from bot.domain.table import TableState, Window
+from bot.domain.written import OF_STATE, WrittenSchema
 
 
 class Verdict(StrEnum):
@@ -56,6 +57,8 @@ class Observation(Record):
     flink_manifests: Seen[FlinkManifest] | NotSeen = NotSeen(
         source="the Flink manifests on storage", reason="Nobody has listed them.", remedy="Look again."
     )
+    written: Seen[WrittenSchema] | NotSeen = NotSeen(source=OF_STATE, reason="Nobody has looked.", remedy="Look again.")
+    """Of the newest restore point, else of what the job wrote last; at most one. Empty: no job has written anything."""
 
 
 class Ask(Record):

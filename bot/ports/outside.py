@@ -14,6 +14,7 @@ from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
 from bot.domain.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
+from bot.domain.written import WriterSource, WrittenSchema
 
 
 class TableChange(Record):
@@ -153,6 +154,10 @@ class TableFiles(Protocol):
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         """Every temporary manifest of Flink's sinks, by run and checkpoint id. Cost: one listing of the metadata
         folder (or `flink.manifests.location`). Raises CouldNotLook."""
+
+    def written_under(self, table: TableState, source: WriterSource) -> WrittenSchema:
+        """Under which columns the job wrote what this source names. Cost: at most one manifest list, one manifest and
+        the footer of one file. Raises CouldNotLook where it is gone or does not tell it."""
 
     def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
         """Path -> when it was last written (None: storage does not tell), of those that are there. Raises

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from bot.actions._effects import Hands
@@ -15,6 +16,7 @@ from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
+from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.ports import JobPorts, PastRuns, ReadEvents, Schedulers, SourceReplays, TableCatalog, TableFiles
 
 T = TypeVar("T")
@@ -94,13 +96,32 @@ class Observer:
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
+            manifests = _typed(leaks.result(), FlinkManifest)
             return Observation(
                 table=state,
                 jobs=runs,
                 checkpoints=checkpoints,
                 reads=reads.result() if reads is not None else _NO_READERS,
-                flink_manifests=_typed(leaks.result(), FlinkManifest),
+                flink_manifests=manifests,
+                written=self._written(state, checkpoints, manifests),
             )
+
+    def _written(
+        self, state: TableState, checkpoints: Seen[StoredCheckpoint] | NotSeen, manifests: Seen[FlinkManifest] | NotSeen
+    ) -> Seen[WrittenSchema] | NotSeen:
+        """The first source that tells it; else why none does."""
+        sources = writer_sources(state, checkpoints, manifests)
+        if isinstance(sources, NotSeen):
+            return sources
+        looked: Seen[WrittenSchema] | NotSeen = Seen[WrittenSchema](source=OF_STATE, values=())
+        for source in sources:
+            looked = _typed(_look(OF_STATE, partial(self._told_by, state, source)), WrittenSchema)
+            if isinstance(looked, Seen):
+                break
+        return looked
+
+    def _told_by(self, state: TableState, source: WriterSource) -> tuple[WrittenSchema]:
+        return (self.files.written_under(state, source),)
 
     def far_reads(self, table: TableState, window: Window | None) -> Seen[FarRead] | NotSeen:
         """Who read what the table's readers had written, as far as lineage goes."""

@@ -7,7 +7,7 @@ import pytest
 from bot.diagnosis import recovered_by_itself, schema_changed_under_the_job
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference
-from tests.cases import Tale
+from tests.cases import Tale, job_id
 from tests.found import schema
 
 APART = SchemaDifference(column="discount", between=("table", "files"), expected="double", found="nothing")
@@ -61,3 +61,18 @@ def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:
 
     assert isinstance(found, Excluded)
     assert "(F23)" in found.reason
+
+
+def test_a_living_run_whose_schema_lacks_the_column_matches_before_it_commits() -> None:
+    """No file is written since the change, so none is null; what the run goes on with is known all the same."""
+    drift = schema().model_copy(update={"state_run": job_id("a"), "not_in_state": ("discount",)})
+
+    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
+    of_another = schema_changed_under_the_job.examine(
+        table().looked_at(schema_drift=drift.model_copy(update={"state_run": job_id("b")}))
+    )
+
+    assert isinstance(found, Matches)
+    assert found.reasons[0] == "The run writes under a schema without discount, as its own files say."
+    assert isinstance(of_another, Excluded)
+    assert isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Excluded)

@@ -41,25 +41,26 @@ def table_state(
         ),
         head_moves=history.moves,
         properties=dict(metadata.properties),
-        columns=_columns(metadata.schema()),
+        columns=columns_of(metadata.schema()),
         read_at=read_at,
-        partitioning=_fields(metadata.spec(), metadata.schema()),
-        schemas={schema.schema_id: _columns(schema) for schema in metadata.schemas},
-        specs={spec.spec_id: _fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs},
+        partitioning=fields_of(metadata.spec(), metadata.schema()),
+        schemas={schema.schema_id: columns_of(schema) for schema in metadata.schemas},
+        specs={spec.spec_id: fields_of(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs},
         spec_fields={
             spec.spec_id: _typed_fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs
         },
     )
 
 
-def _columns(schema: Schema) -> tuple[Column, ...]:
+def columns_of(schema: Schema) -> tuple[Column, ...]:
+    """Top-level columns."""
     return tuple(
         Column(field_id=field.field_id, name=field.name, type=str(field.field_type), is_required=field.required)
         for field in schema.fields
     )
 
 
-def _fields(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
+def fields_of(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
     """As `day(event_time)`; a source column under the first of the schemas that has it."""
     return tuple(_words(field, _having(field, schemas)) for field in spec.fields)
 

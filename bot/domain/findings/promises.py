@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import JobId, SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
 
@@ -26,12 +26,15 @@ class FreshnessFinding(Record):
     stuck_at: Utc | None = None
 
 
+Side = Literal["table", "contract", "files", "earlier-table", "state"]
+
+
 class SchemaDifference(Record):
     """One column about which two of table, contract and job disagree."""
 
     column: str
-    between: tuple[Literal["table", "contract", "files", "earlier-table"], Literal["table", "contract", "files",
-        "earlier-table"]]  # fmt: skip
+    between: tuple[Side, Side]
+    """`state`: what the job would write if it were restored from the newest restore point as it was."""
     expected: str
     found: str
 
@@ -48,6 +51,10 @@ class SchemaDriftFinding(Record):
     """Such columns that no file is known to fill, because a writer kept no counts: not seen, so not excluded."""
     added_at: SnapshotId | None
     """First commit of the window under the present schema; None when the schema did not change within it."""
+    state_run: JobId | None = None
+    """The run whose columns were compared as those of the job's state; None: not known."""
+    not_in_state: tuple[str, ...] = ()
+    """Columns of the table that this run does not know, so that it leaves them null."""
 
 
 class ReadsFinding(Record):
