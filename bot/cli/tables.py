@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,13 +34,8 @@ def ledger(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Print one line per commit of the window, and each checkpoint that has no commit with its reason."""
-    with services_for(config) as services:
-        found = _collected(services, table, "ledger", window)
-    if as_json:
-        console.print_json(found.model_dump_json())
-        return
-    print_evidence(found)
-    if isinstance(found.finding, LedgerFinding):
+    found = _printed("ledger", table, window, as_json, config)
+    if isinstance(found.finding, LedgerFinding) and not as_json:
         console.print(ledger_grid(found.finding.ledger, found.at))
         missing = missing_grid(found.finding.ledger)
         if missing is not None:
@@ -54,23 +50,26 @@ def evidence(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Run one evidence task and print its answer."""
-    with services_for(config) as services:
-        found = _collected(services, table, task, window)
-    if as_json:
-        console.print_json(found.model_dump_json())
-        return
-    print_evidence(found)
-    if found.rows:
+    found = _printed(task, table, window, as_json, config)
+    if found.rows and not as_json:
         grid = Grid(*found.columns)
         for row in found.rows:
             grid.add_row(*row)
         console.print(grid)
 
 
-def _collected(services: Services, table: str, task: str, window: str | None) -> Evidence:
-    """One task, followed on stderr."""
-    examiner = services.examiner
-    return followed(examiner, lambda course: examiner.collect(TableName(table), task, chosen(window), course=course))
+def _printed(task: str, table: str, window: str | None, as_json: bool, config: Path) -> Evidence:
+    """What one task answered, followed on stderr and then printed: whole as JSON, or in words without its rows."""
+    with services_for(config) as services:
+        examiner = services.examiner
+        found = followed(
+            examiner, lambda course: examiner.collect(TableName(table), task, chosen(window), course=course)
+        )
+    if as_json:
+        console.print_json(found.model_dump_json())
+    else:
+        print_evidence(found)
+    return found
 
 
 def tasks(as_json: JsonOption = False) -> None:
