@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bot.domain.action import Plan
-from bot.domain.effects import StartFromStop, StartJob, StopFork, StopJob
+from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
@@ -19,7 +19,7 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
     """The same, with each other table of the job in its preview and each start bound not to double it. Raises Refused
     where it would, CouldNotLook."""
     stops = [e for e in proposal.effects if isinstance(e, StopJob | StopFork)]
-    starts = [e for e in proposal.effects if isinstance(e, StartJob | StartFromStop)]
+    starts = [e for e in proposal.effects if isinstance(e, StartJob | StartFromStop | KeepSavepoint)]
     siblings = plan.siblings() if stops or starts else ()
     if not siblings:
         return proposal
@@ -27,10 +27,10 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
     stands_still = any(isinstance(each, StopJob) for each in stops)
     told, bound = [_named(job, siblings, stands_still=stands_still)], []
     for start in starts:
-        if isinstance(start, StartFromStop):
+        if not isinstance(start, StartJob):
             told.append(
-                "What the run leaves is compared with each of them, and nothing is started where rows would come a "
-                "second time."
+                "What the run leaves is compared with each of them: where a start from it would write rows a second "
+                "time, this ends as refused."
             )
             bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=start.job_id) for t in siblings]
             continue
@@ -47,7 +47,7 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
 def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> str:
     names = " and ".join(table.name for table in siblings)
     still = " No row comes to them either while the job stands still." if stands_still else ""
-    return f"{job} writes {names} as well: none of them is moved or repaired by this.{still}"
+    return f"{job} writes {names} as well: none of them is frozen, moved, tagged or repaired by this.{still}"
 
 
 def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:

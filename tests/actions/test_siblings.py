@@ -4,10 +4,16 @@ import pytest
 
 from bot.actions import restart_from_stop_savepoint, restore_job_only, rewind_table_and_job, take_savepoint
 from bot.actions._completing import completed
+from bot.actions._scan import ActionModule
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
+from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused, Superseded
+from bot.domain.evidence import Observation
 from bot.domain.execution import ProposalState
 from bot.domain.ids import short
+from bot.domain.proposal import Proposal
+from bot.service.proposing import Proposals
 from tests.actions.scene import Scene
 from tests.actions.siblings import ITEMS, items, items_commit, items_move, knowing_items, makes_items
 from tests.little_flink import JOB
@@ -112,6 +118,19 @@ def test_a_restart_from_a_stop_that_left_it_ahead_starts_nothing(scene: Scene) -
     assert scene.calls == ["stop"]
 
 
+def test_a_savepoint_that_would_double_it_is_not_kept(scene: Scene) -> None:
+    """Whoever started from it would trust it."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3, 4)
+    plan = knowing_items(scene, scene.plan())
+
+    view = scene.carries_out(take_savepoint.propose(plan), plan)
+
+    assert view.state is ProposalState.REFUSED
+    assert view.result is not None
+    assert "rows of sales.items a second time" in view.result.sentence
+
+
 def test_a_stop_names_it(scene: Scene) -> None:
     """No row comes to it either."""
     makes_items(scene)
@@ -132,3 +151,26 @@ def test_a_table_without_a_job_is_the_jobs_where_its_run_wrote_it_last(scene: Sc
     proposal = completed(take_savepoint.propose(plan), plan)
 
     assert any(ITEMS in each for each in proposal.preview.sentences) is named
+
+
+def test_the_service_looks_for_them(scene: Scene) -> None:
+    """Whatever is proposed knows of them, by configuration alone."""
+    makes_items(scene)
+    found: list[str] = []
+
+    class Knowing:
+        def case(self, _incident: object, observation: Observation) -> Case:
+            return scene.plan().case.model_copy(update={"observation": observation})
+
+    def propose(plan: Plan) -> Proposal:
+        found.extend(table.name for table in plan.siblings())
+        return take_savepoint.propose(plan)
+
+    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
+    modules = {action.name: ActionModule(action=action, propose=propose)}
+    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+
+    made = proposals.propose(scene.incident, action.name, step=None, by=ANA)
+
+    assert found == [ITEMS]
+    assert any(ITEMS in sentence for sentence in scene.view(made).proposal.preview.sentences)
