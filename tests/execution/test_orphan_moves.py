@@ -57,6 +57,26 @@ def test_what_was_moved_before_the_rest_was_refused_is_said_and_comes_back(orpha
     assert orphans.there == [True, True, True]
 
 
+@pytest.mark.parametrize("kind", ["branch", "tag"])
+def test_a_file_that_another_branch_or_a_tag_names_by_now_stays(orphans: Orphans, kind: str) -> None:
+    """A repair that is proven on its branch would lose it at its publication, an undo the state that it goes to."""
+    with closing(open_catalog(orphans.scene.folder)) as catalog:
+        table = catalog.load_table(ORDERS)
+        before = table.current_snapshot().snapshot_id
+        table.add_files([f"file://{orphans.files[2]}"])
+        added = table.refresh().current_snapshot().snapshot_id
+        manage = table.manage_snapshots()
+        (manage.create_branch if kind == "branch" else manage.create_tag)(added, "recovery-wl-1").commit()
+        table.refresh().manage_snapshots().rollback_to_snapshot(before).commit()
+    orphans.begins()
+    orphans.carries_on()
+
+    assert orphans.view.state is ProposalState.REFUSED
+    assert orphans.view.result is not None
+    assert "recovery-wl-1 names them since" in orphans.view.result.sentence
+    assert orphans.there == [True, True, True]
+
+
 def test_what_nobody_could_look_at_again_comes_back_too(orphans: Orphans) -> None:
     """The second pass cannot read the table: it goes on when it can."""
     orphans.breaks_off_after_the_first()

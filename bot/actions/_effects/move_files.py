@@ -17,17 +17,9 @@ class MovingFiles(Kind[MoveFiles]):
         return effect.why
 
     def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
-        """The list of moves is written first. A file that main names by now stops all of them. `result`: `moved`, how
-        many are at their new place."""
-        sources = FileSources(paths=tuple(source for source, _ in effect.moves))
-        named = hands.catalog.survey_files(effect.table, "main", add=None, remove=sources, columns=()).remove
-        if named is not None:
-            raise Superseded(
-                f"{named.files} of the files to be moved are part of the table by now.",
-                "Expected none of them to be named by main; somebody has committed them since.",
-                "None is moved any more. Bring back what was moved before (`/waterline undo`), then collect evidence "
-                "again.",
-            )
+        """The list of moves is written first. A file that main, another branch or a tag names by now stops all of them.
+        `result`: `moved`, how many are at their new place."""
+        _must_be_named_by_nothing(effect, hands)
         moved = hands.files.move(effect.table, effect.moves, effect.note)
         return Did(sentence=_told(effect, moved), result={"moved": str(moved.arrived)})
 
@@ -42,6 +34,21 @@ class MovingFiles(Kind[MoveFiles]):
             sentence=_told(effect, moved),
             result={"moved": str(moved.arrived)} if moved.arrived else {},
         )
+
+
+def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
+    """Raises Superseded: a repair on its branch, or what an undo goes back to, may have come to need one."""
+    sources = FileSources(paths=tuple(source for source, _ in effect.moves))
+    heads = {ref.snapshot_id: ref.name for ref in hands.catalog.load(effect.table).refs if ref.name != "main"}
+    for ref in ("main", *heads.values()):
+        named = hands.catalog.survey_files(effect.table, ref, add=None, remove=sources, columns=()).remove
+        if named is not None:
+            raise Superseded(
+                f"{named.files} of the files to be moved are part of the table by now.",
+                f"Expected none of them to be named by any branch or tag; {ref} names them since.",
+                "None is moved any more. Bring back what was moved before (`/waterline undo`), then collect evidence "
+                "again.",
+            )
 
 
 def _told(effect: MoveFiles, moved: MovedFiles) -> str:
