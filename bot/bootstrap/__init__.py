@@ -1,6 +1,5 @@
 """The composition root: the one module that builds adapters and hands them on. No rule lives here."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,13 +17,11 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
-from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.files import contract_files
 from bot.bootstrap.files import files_of as files_of
-from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_packages
-from bot.bootstrap.watching import with_watch
+from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_runner
+from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
 from bot.domain.ids import TableName
@@ -50,6 +47,7 @@ from bot.service.maintenance import Maintenance
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.opening import Opening
+from bot.service.other_doubts import OtherDoubts
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
@@ -62,6 +60,7 @@ from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
+from bot.service.watch_findings import WatchFindings
 from bot.service.waterline import Waterline
 from bot.settings import Settings
 from bot.settings.policies import refuse_unknown_actions
@@ -125,6 +124,7 @@ def build(
             store.presence.alone_with,
             contracts=contract_files(settings),
             own_actions=settings.actions,
+            findings=findings_of(settings, store),
         )
         services = with_watch(services, settings, store, failure_modes())
         stack.callback(services.background.close)
@@ -152,17 +152,6 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
     return found
 
 
-def spark_runner(settings: Settings) -> SparkEvidenceRunner:
-    """The evidence runner: SPARK_REMOTE, else what the configuration says. Spark starts with the first task."""
-    spark = settings.spark
-    where = (
-        os.environ.get("SPARK_REMOTE")
-        or spark.remote
-        or EmbeddedSpark(memory=spark.memory, packages=spark_packages(settings))
-    )
-    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
-
-
 def assemble(
     incidents: IncidentStore,
     observer: Observer,
@@ -174,9 +163,11 @@ def assemble(
     look_first: bool = True,
     contracts: Contracts | None = None,
     own_actions: Sequence[str] = (),
+    findings: WatchFindings | None = None,
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
-    `own_actions`: modules of actions beside the package's."""
+    `own_actions`: modules of actions beside the package's. `findings`: what the watch keeps, if
+    there is one."""
     incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
@@ -194,11 +185,11 @@ def assemble(
     verifier = Verifier(incidents, observer, desk, recipes)
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
-    newer = NewerCommits(collector)
-    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer)
+    newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
+    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others)
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
-    holding = Holding(incidents, directory, clock)
+    holding = Holding(incidents, directory, clock, others)
     retrying = Retrying(incidents, clock)
     promises = Promises(incidents, observer.tables, background, clock)
     duties = Duties(

@@ -1,10 +1,11 @@
-"""Builds what reaches jobs and lineage, as the settings say."""
+"""Builds what reaches jobs, lineage and Spark, as the settings say."""
 
 import os
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_history import FlinkHistory
 from bot.adapters.flink_operator import FlinkOperator
@@ -19,8 +20,9 @@ from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_catalog import SparkCatalogSettings, driver_packages, spark_catalog
 from bot.adapters.spark_repairs import SparkReplays
-from bot.adapters.spark_server import PACKAGES
+from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.domain.ids import TableName
+from bot.evidence import find_tasks
 from bot.ports import JobPorts, ReadEvents, SourceReplays
 from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
 
@@ -72,6 +74,17 @@ def schedulers(settings: Settings, stack: ExitStack) -> HttpSchedulers:
     made = HttpSchedulers(compactions, os.environ)
     stack.callback(made.close)
     return made
+
+
+def spark_runner(settings: Settings) -> SparkEvidenceRunner:
+    """The evidence runner: SPARK_REMOTE, else what the configuration says. Spark starts with the first task."""
+    spark = settings.spark
+    where = (
+        os.environ.get("SPARK_REMOTE")
+        or spark.remote
+        or EmbeddedSpark(memory=spark.memory, packages=spark_packages(settings))
+    )
+    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
 
 
 def spark_packages(settings: Settings) -> tuple[str, ...]:

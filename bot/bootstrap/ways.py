@@ -16,6 +16,7 @@ from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.late_readers import LateReaders
 from bot.service.late_reviews import LateReviews
+from bot.service.other_doubts import OtherDoubts
 from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
 
@@ -44,7 +45,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
         services.background,
         services.clock,
         built.timers,
-        findings_of(settings, built.store),
+        OtherDoubts(services.store, findings_of(settings, built.store)),
     ).start()
     LateReviews(services.store, services.reviews, services.background, services.clock, built.timers).start()
     services.holding.start(built.timers, services.background)

@@ -106,5 +106,10 @@ def _apply_held(
 def _told_late(incident: "Incident", notices: Iterable["Notice"]) -> None:
     """Nobody owes those a correction any more who are sent one, or the closing message anew, or whose correction people
     are asked about: their no is an answer."""
-    told = {notice.consumer for notice in notices if notice.kind in ("correction", "recovered")}
+    told = {notice.consumer for notice in notices if notice.kind == "recovered" or asks_to_run_again(notice)}
     incident.uncorrected -= told
+
+
+def asks_to_run_again(notice: "Notice") -> bool:
+    """Whether it is a correction of a table that was proven: while it is in doubt nobody is asked to run again."""
+    return notice.kind == "correction" and notice.data is not None and notice.data.stage == "proven"

@@ -107,6 +107,9 @@ class NoticeFacts(Documented):
     """The commits that are not, or no longer, to be relied on: snapshots, times, rows."""
     trusted: Trusted | None
     """The snapshot to fall back to; None where none is proven."""
+    doubt: str | None
+    """Who else has the table in doubt although this incident has proven it, a clause (`incident wl-14 has the table in
+    doubt`): then `stage` is not `proven`. None: nobody."""
     damage: Damage
     """What evidence counted."""
     reading: Reading

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from bot.domain.beside import ALONE, Beside
 from bot.domain.contract import TableContract
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
@@ -41,18 +42,20 @@ def facts_for(
     titles: Mapping[str, str] | None = None,
     newer: Sequence[LedgerRow] = (),
     team: Team | None = None,
+    around: Beside = ALONE,
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
 
     `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named. `newer`: what was
-    read of commits that no ledger of the incident has seen. `team`: whose table it is.
+    read of commits that no ledger of the incident has seen. `team`: whose table it is. `around`: what
+    others say of the table.
     """
     earlier = earlier_of(incident, consumer.name, titles or {})
     commits = affected_commits(incident, table)
     affected = affected_of(incident, commits, table, contract, newer)
     damage = damage_of(incident, contract)
     reading = reading_of(consumer, commits, reads, far)
-    stage = _stage(incident)
+    stage, trusted = _stage(incident, around), _trusted(incident, table, around)
     decisive = incident.diagnosis.decisive if incident.diagnosis else None
     return NoticeFacts(
         table=incident.opened.table,
@@ -68,10 +71,20 @@ def facts_for(
         is_changed=has_changed_anything(incident),
         cause=decisive[0].title if decisive is not None else None,
         affected=affected,
-        trusted=_trusted(incident, table),
+        trusted=trusted,
+        doubt=around.doubt if _is_trusted(incident) else None,
         damage=damage,
         reading=reading,
-        rerun=rerun_of(kind, stage, reading, affected, damage, incident=incident, table=table),
+        rerun=rerun_of(
+            kind,
+            stage,
+            reading,
+            affected,
+            damage,
+            incident=incident,
+            table=table,
+            trusted=trusted.snapshot_id if trusted is not None else None,
+        ),
         proofs=_proofs(incident),
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
@@ -172,22 +185,28 @@ def _to_come(incident: Incident) -> int:
     return finding.to_come if isinstance(finding, GapsFinding) else 0
 
 
-def _trusted(incident: Incident, table: TableState) -> Trusted | None:
-    if incident.trusted is None:
+def _trusted(incident: Incident, table: TableState, around: Beside) -> Trusted | None:
+    """A later incident speaks for the table as it is now: by its proof, or by its doubt."""
+    trusted = around.later.snapshot if around.later is not None else incident.trusted
+    if trusted is None:
         return None
-    snapshot = table.by_id.get(incident.trusted)
+    snapshot = table.by_id.get(trusted)
     return Trusted(
-        snapshot_id=incident.trusted,
+        snapshot_id=trusted,
         committed_at=snapshot.committed_at if snapshot else None,
         checkpoint_id=snapshot.checkpoint_id if snapshot else None,
-        by_tag=table.ref(TAG) == incident.trusted,
-        pins=pins_for(table, incident.trusted) if snapshot else (),
+        by_tag=table.ref(TAG) == trusted,
+        pins=pins_for(table, trusted) if snapshot else (),
     )
 
 
-def _stage(incident: Incident) -> Stage:
-    if incident.waterline is not None and incident.waterline.status == "trusted":
-        return "proven"
+def _is_trusted(incident: Incident) -> bool:
+    return incident.waterline is not None and incident.waterline.status == "trusted"
+
+
+def _stage(incident: Incident, around: Beside) -> Stage:
+    if _is_trusted(incident):
+        return "proven" if around.doubt is None else "investigating"
     view = incident.current_proposal
     match view.state if view else None:
         case ProposalState.EXECUTING | ProposalState.UNKNOWN:

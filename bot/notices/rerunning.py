@@ -20,9 +20,10 @@ _NOTHING = Rerun(
 
 def rerun_of(
     kind: str, stage: Stage, reading: Reading, affected: Affected | None, damage: Damage, *, incident: Incident,
-    table: TableState,
+    table: TableState, trusted: SnapshotId | None,
 ) -> Rerun:  # fmt: skip
-    """Before the table is proven nobody is asked to run again, and nothing is said of from where."""
+    """Before the table is proven nobody is asked to run again, and nothing is said of from where. `trusted`: the
+    newest snapshot that is proven, also by a later incident."""
     if kind in _CALLS_NOTHING_WRONG:
         return _NOTHING.model_copy(update={"needed": False})
     if stage != "proven":
@@ -35,7 +36,7 @@ def rerun_of(
     return Rerun(
         needed=needed,
         from_snapshot=good,
-        resume_after=incident.trusted if good is None else None,
+        resume_after=trusted if good is None else None,
         event_from=since,
         event_until=until,
         partitions=_partitions(affected) if not damage.missing_positions else (),

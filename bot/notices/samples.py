@@ -215,6 +215,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 cause="the job was restored from an older savepoint" if full else None,
                 affected=affected,
                 trusted=trusted,
+                doubt="incident wl-13 has the table in doubt" if stage == "investigating" else None,
                 damage=Damage(
                     extra_rows=220 if full else None,
                     missing_positions=1 if full else None,

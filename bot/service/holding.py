@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import partial
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.beside import ALONE, Beside, refuse_other_trust
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import (
     Body,
@@ -25,6 +26,7 @@ from bot.ports import Clock, Directory, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
+from bot.service.other_doubts import OtherDoubts
 from bot.service.promised_times import refuse_overdue
 from bot.service.sending_rules import refuse_to_send
 from bot.service.telling_rules import AFTER_CLOSE
@@ -36,17 +38,20 @@ REMINDING = "Reminding of notices that wait for approval"
 class Holding:
     """Approves or turns down what is held."""
 
-    def __init__(self, store: IncidentStore, directory: Directory, clock: Clock) -> None:
+    def __init__(self, store: IncidentStore, directory: Directory, clock: Clock, others: OtherDoubts) -> None:
         self._store = store
+        self._others = others
         self._directory = directory
         self._clock = clock
 
     def approve(self, incident_id: IncidentId, name: str, *, by: UserId) -> HeldView:
         """One person's yes; with the last one that is needed the notices are queued. Raises Refused."""
         self._may_decide(incident_id, name, by)
+        around = self._others.of(self._store.get(incident_id))
 
         def decide(incident: Incident) -> list[Body]:
             view = self._undecided(incident, name)
+            refuse_other_trust(incident, incident.previews[name], around)
             if by in view.said_yes:
                 raise Refused("You have approved these notices already.", "", "Others must approve them now.")
             refuse_overdue(incident, name, incident.previews[name], self._clock.now())
@@ -76,8 +81,9 @@ class Holding:
 
     def due(self, incident: Incident) -> list[Body]:
         """What time alone makes of it now, and nobody has put on record."""
-        now = self._clock.now()
-        return [body for view in still_waiting(incident) if (body := _due(incident, view, now)) is not None]
+        waiting, now = still_waiting(incident), self._clock.now()
+        around = self._others.of(incident) if waiting else ALONE
+        return [body for view in waiting if (body := _due(incident, view, around, now)) is not None]
 
     def start(self, timers: Timers, background: Background) -> None:
         """Wake up for reminders and ends from now on."""
@@ -141,11 +147,12 @@ def next_held_due(incident: Incident) -> datetime | None:
     return min((due for due in dues if due is not None), default=None)
 
 
-def _due(incident: Incident, view: HeldView, now: datetime) -> Body | None:
+def _due(incident: Incident, view: HeldView, around: Beside, now: datetime) -> Body | None:
     asks = incident.responder if view.asked_by == WATERLINE else view.asked_by
     if now >= expires_at(view):
         return NoticesExpired(name=view.name, asks=asks)
     try:
+        refuse_other_trust(incident, incident.previews[view.name], around)
         refuse_to_send(incident, view.name, incident.previews[view.name])
         refuse_overdue(incident, view.name, incident.previews[view.name], now)
     except Refused as error:  # a yes would be answered so: nobody is asked for it any more

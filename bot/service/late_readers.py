@@ -9,8 +9,6 @@ from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.looked import NotSeen
-from bot.domain.trust import TrustState
-from bot.domain.trust_claims import newest_claim
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import reading_of
 from bot.ports import Clock, Timers
@@ -18,9 +16,9 @@ from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.looks import LOOKS, Looks
 from bot.service.observing import Observer, readers_since
+from bot.service.other_doubts import OtherDoubts
 from bot.service.runs_told import runs_told
 from bot.service.telling import Preview, Telling
-from bot.service.watch_findings import WatchFindings
 
 LATE = (
     "a run was seen only now that has read rows that were wrong. It is among those below; what was run again since "
@@ -43,14 +41,13 @@ class LateReaders:
 
     def __init__(
         self, store: IncidentStore, observer: Observer, telling: Telling, background: Background, clock: Clock,
-        timers: Timers, findings: WatchFindings | None,
+        timers: Timers, others: OtherDoubts,
     ) -> None:  # fmt: skip
-        """`findings` None: nothing is watched."""
         self._store = store
         self._observer = observer
         self._telling = telling
         self._clock = clock
-        self._findings = findings
+        self._others = others
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last and saw; of looks before its start nothing is known."""
         self._in_vain: dict[IncidentId, datetime] = {}
@@ -68,7 +65,7 @@ class LateReaders:
         """
         self._in_vain[incident_id] = now = self._clock.now()
         incident = self._store.get(incident_id)
-        doubt = self._doubt(incident) if incident.uncorrected else None
+        doubt = self._others.of(incident).doubt if incident.uncorrected else None
         if doubt is None or incident.entries[-1].at + _OVERDUE > now:
             self._look(incident)
         self._looked[incident_id] = now
@@ -88,7 +85,7 @@ class LateReaders:
             for each in self._observer.setup(incident.opened.table).consumers
             if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
         }
-        doubt = self._doubt(incident) if late else None
+        doubt = self._others.of(incident).doubt if late else None
         if doubt is not None:
             self._wait(incident.id, frozenset(late), doubt)
         elif late:
@@ -121,16 +118,6 @@ class LateReaders:
             step=None,
             if_still=lambda now: late.items() <= {name: told.seq for name, told in runs_told(now).items()}.items(),
         )
-
-    def _doubt(self, incident: Incident) -> str | None:
-        """Who has the table in doubt beside this incident, a clause. Raises CouldNotLook."""
-        table = incident.opened.table
-        theirs = tuple(each for each in self._store.all() if each.opened.table == table)
-        claim = newest_claim(theirs)
-        if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
-            return f"{claim.shown_id or 'another incident'} has the table in doubt"
-        found = self._findings.of(table, theirs) if self._findings is not None else ()
-        return f"the watch has found {found[0].sign.code} in the table" if found else None
 
     def _due(self, incident: Incident, at_once: bool) -> datetime | None:
         now, looked = self._clock.now(), self._looked.get(incident.id)

@@ -8,6 +8,7 @@ from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, Read
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice, NoticeData
+from bot.domain.notice_fold import asks_to_run_again
 from bot.domain.waterline import last_taken_back
 from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough
 
@@ -66,13 +67,13 @@ def runs_told(incident: Incident) -> dict[str, RunsTold]:
 
 
 def _told_by(entry: Entry, incident: Incident) -> Iterator[Notice]:
-    """Closing messages that were sent; corrections also where people were asked whether they may be sent, for their
-    no is an answer."""
+    """Closing messages that were sent; corrections of a table that is proven, for no other asks to run again, also
+    where people were asked whether they may be sent, for their no is an answer."""
     match entry.body:
-        case NoticeQueued(notice=notice) if notice.kind in ("recovered", "correction"):
+        case NoticeQueued(notice=notice) if notice.kind == "recovered" or asks_to_run_again(notice):
             yield notice
         case NoticesHeld(name=name):
-            yield from (notice for notice in incident.previews[name] if notice.kind == "correction")
+            yield from (notice for notice in incident.previews[name] if asks_to_run_again(notice))
 
 
 def _told(incident: Incident, closed_at: datetime, entry: Entry, notice: Notice) -> RunsTold | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.beside import Beside, refuse_other_trust
 from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
@@ -24,6 +25,7 @@ from bot.service.holding import sent_or_held
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
+from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import overtaken
 from bot.service.planned_telling import refuse_untimely
 from bot.service.retrying import tried_again_at
@@ -54,12 +56,14 @@ class Telling:
         templates: Mapping[str, NoticeTemplate],
         clock: Clock,
         newer: NewerCommits,
+        others: OtherDoubts,
     ) -> None:
         self._store = store
         self._observer = observer
         self.templates = templates
         self._clock = clock
         self._newer = newer
+        self._others = others
         self._titles = {kind: template.title for kind, template in templates.items()}
 
     def owes_first_warning(self, incident: Incident) -> bool:
@@ -83,8 +87,11 @@ class Telling:
         told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         far = self._observer.far_reads(observation.table, incident.window)
-        newer = self._newer.rows(incident, observation, setup.contract)
-        notices = tuple(self._notice(incident, template, consumer, observation, far, newer, words) for consumer in told)
+        newer, around = self._newer.rows(incident, observation, setup.contract), self._others.of(incident)
+        notices = tuple(
+            self._notice(incident, template, consumer, observation, far, newer, words, around) for consumer in told
+        )
+        refuse_other_trust(incident, notices, around)
         affected = affected_commits(incident, observation.table)
         declared = [consumer.name for consumer in setup.consumers]
         readers = ReadersNoted(
@@ -188,12 +195,13 @@ class Telling:
         step: StepId | None,
         if_still: Callable[[Incident], bool] = lambda _incident: True,
     ) -> tuple[Notice, ...]:
-        before = set(self._store.get(incident_id).notices)
-        policy = self._policy(incident_id, notices)
+        known = self._store.get(incident_id)
+        before, around, policy = set(known.notices), self._others.of(known), self._policy(incident_id, notices)
 
         def decide(incident: Incident) -> list[Body]:
             if not if_still(incident):
                 return []
+            refuse_other_trust(incident, notices, around)
             return sent_or_held(incident, name, notices, policy, step, now=self._clock.now())
 
         after = self._store.write(incident_id, by=by, decide=decide)
@@ -206,7 +214,7 @@ class Telling:
 
     def _notice(
         self, incident: Incident, template: NoticeTemplate, consumer: Consumer, seen: Observation, far: FarReads,
-        newer: Sequence[LedgerRow], words: str,
+        newer: Sequence[LedgerRow], words: str, around: Beside,
     ) -> Notice:  # fmt: skip
         earlier = [
             view
@@ -219,7 +227,7 @@ class Telling:
         facts = facts_for(
             incident, consumer, seen.table, seen.reads, far, kind=template.kind, now=self._clock.now(),
             contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, titles=self._titles,
-            newer=newer, team=setup.team,
+            newer=newer, team=setup.team, around=around,
         )  # fmt: skip
         return Notice(
             kind=template.kind,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, WaterlineMoved
@@ -16,8 +17,6 @@ from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
 
-ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
-"""Kinds after which consumers read the table as usual."""
 ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
 all-clear is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""

@@ -15,6 +15,7 @@ from bot.evidence import Collector, find_tasks
 from bot.notices import scan
 from bot.service.late_readers import LateReaders
 from bot.service.newer_commits import NewerCommits
+from bot.service.other_doubts import OtherDoubts
 from bot.service.telling import Telling
 from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
@@ -30,8 +31,11 @@ class Cleared(World):
     def __init__(self, scene: Scene, *, is_many: bool = False, read: SnapshotId | None = None) -> None:
         super().__init__(scene, is_many=is_many)
         scene.clock.at = datetime.now(UTC)  # the table's commits carry the real time
+        self.others = OtherDoubts(scene.incidents, WatchFindings(scene.store.watched, [ORDERS]))
         newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
-        self.telling = Telling(scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer)
+        self.telling = Telling(
+            scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer, self.others
+        )
         self.late = self.starts()
         scene.opens()
         if not is_many:
@@ -43,7 +47,7 @@ class Cleared(World):
         """What a process looks with that has only the record."""
         return LateReaders(
             self.scene.incidents, self.observer, self.telling, self.background, self.scene.clock, self.timers,
-            WatchFindings(self.scene.store.watched, [ORDERS]),
+            self.others,
         )  # fmt: skip
 
     def tells_recovered(self) -> None:

@@ -23,6 +23,7 @@ from bot.domain.notice import Notice, NoticeData
 from bot.service.background import Background
 from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
+from bot.service.other_doubts import OtherDoubts
 from bot.slack.blocks.held import held_expired_message
 from tests.decisions import ANA
 from tests.slack.people import eventually
@@ -54,7 +55,8 @@ def holding(scene: Scene) -> Holding:
     scene.story.says(NoticesPreviewed(name="seen", notices=(notice,)))
     scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
     scene.clock.at = scene.story.now
-    return Holding(IncidentStore(scene.story.journal, scene.clock), _Unreadable(), scene.clock)
+    store = IncidentStore(scene.story.journal, scene.clock)
+    return Holding(store, _Unreadable(), scene.clock, OtherDoubts(store, None))
 
 
 def test_a_group_that_cannot_be_read_is_not_taken_for_a_no(scene: Scene, holding: Holding) -> None:
@@ -79,7 +81,8 @@ def test_who_is_only_reminded_or_may_veto_does_not_approve(scene: Scene, holding
         groups=("S0APPROVE1",), remind=People(groups=("S0REMIND01",)), veto=VetoRule(groups=("S0VETO0001",))
     )
     scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
-    desk = Holding(IncidentStore(scene.story.journal, scene.clock), _EverybodyReminded(), scene.clock)
+    store = IncidentStore(scene.story.journal, scene.clock)
+    desk = Holding(store, _EverybodyReminded(), scene.clock, OtherDoubts(store, None))
 
     with pytest.raises(Refused, match="You may not approve these notices") as refused:
         desk.approve(scene.story.id, "seen", by=CLEO)
@@ -129,7 +132,8 @@ def test_a_promise_that_has_nearly_passed_is_not_sent(scene: Scene) -> None:
     policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(hours=5))
     scene.story.says(NoticesPreviewed(name="seen", notices=(notice,)))
     scene.story.says(NoticesHeld(name="seen", policy=policy, step=None), by=ANA)
-    holding = Holding(IncidentStore(scene.story.journal, scene.clock), _Unreadable(), scene.clock)
+    store = IncidentStore(scene.story.journal, scene.clock)
+    holding = Holding(store, _Unreadable(), scene.clock, OtherDoubts(store, None))
     assert shown + timedelta(minutes=20) == expires_at(scene.story.incident.held["seen"])
 
     scene.clock.at = shown + timedelta(minutes=20)
@@ -185,7 +189,7 @@ def test_timers_follow_what_is_held(scene: Scene, holding: Holding) -> None:
     scene.clock.at += timedelta(minutes=30)
 
     timers.start()
-    Holding(store, _Unreadable(), scene.clock).start(timers, background)
+    Holding(store, _Unreadable(), scene.clock, OtherDoubts(store, None)).start(timers, background)
 
     eventually(lambda: scene.story.incident.held["seen"].expired is not None)
     timers.close()

@@ -59,7 +59,9 @@ def test_nobody_is_asked_to_run_again_on_a_table_that_is_in_doubt_again(world: C
     world.late.settle(world.scene.id)
 
     assert before == ["recovered"]
-    assert waits(world) == [CorrectionWaits(consumers=("revenue_daily",), why=f"{second} has the table in doubt")]
+    assert waits(world) == [
+        CorrectionWaits(consumers=("revenue_daily",), why=f"incident {second} has the table in doubt")
+    ]
     assert again is not None
     assert again <= HOUR
     assert [notice.kind for notice in world.told] == ["recovered", "correction"]

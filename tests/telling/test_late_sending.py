@@ -19,6 +19,7 @@ from bot.domain.ids import StepId, UserId
 from bot.domain.notice import Notice
 from bot.service.holding import Holding, queued, sent_or_held
 from bot.service.incident_store import IncidentStore
+from bot.service.other_doubts import OtherDoubts
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import Scene
@@ -45,7 +46,8 @@ def holding(scene: Scene, **waiting: Notice) -> Holding:
         scene.story.says(NoticesPreviewed(name=name, notices=(each,)))
         scene.story.says(NoticesHeld(name=name, policy=POLICY, step=None), by=ANA)
     scene.clock.at = scene.story.now
-    return Holding(IncidentStore(scene.story.journal, scene.clock), _Nobody(), scene.clock)
+    store = IncidentStore(scene.story.journal, scene.clock)
+    return Holding(store, _Nobody(), scene.clock, OtherDoubts(store, None))
 
 
 @pytest.mark.parametrize("kind", ["update", "correction"])

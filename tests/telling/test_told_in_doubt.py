@@ -1,0 +1,121 @@
+"""What is told of an incident that has proven its table, while others have it in doubt, or have proven it since."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.entries import WaterlineMoved
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import Notice, NoticeData
+from tests.decisions import ANA
+from tests.telling.cleared_readers import Cleared, scene, world
+from tests.watch.signs import sighted, sign
+
+__all__ = ["scene", "world"]
+
+
+@pytest.fixture
+def second(world: Cleared) -> IncidentId:
+    """Another incident is open on the table; a run that had read wrong rows of the first is seen only now."""
+    first = world.scene.id
+    found = world.scene.closes().opens().id
+    world.scene.id = first
+    world.reads(world.scene.commits[-1], "late")
+    return found
+
+
+def proves(world: Cleared, incident: IncidentId) -> None:
+    """The table goes on, and is proven anew at its head."""
+    world.scene.orders.commits("c", 5, range(50, 60))
+    moved = WaterlineMoved(snapshot=world.scene.orders.head, status="trusted")
+    world.scene.incidents.write(incident, by=WATERLINE, decide=lambda _now: [moved])
+
+
+def corrects(world: Cleared) -> Notice:
+    """A person corrects the first incident's closing message."""
+    name, _ = world.telling.keep_preview(world.scene.id, "correction", by=ANA, words="Two more checkpoints.")
+    [notice] = world.telling.send_preview(world.scene.id, name, by=ANA, step=None)
+    return notice
+
+
+def data_of(notice: Notice) -> NoticeData:
+    """What a program reads."""
+    assert notice.data is not None
+    return notice.data
+
+
+def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_to_run_again(
+    world: Cleared, second: IncidentId
+) -> None:
+    """It names who has the table in doubt, and what that one trusts."""
+    notice = corrects(world)
+
+    told = data_of(notice)
+    assert told.stage != "proven"
+    assert told.rerun is not None
+    assert told.rerun.needed is None
+    assert told.trusted_snapshot == world.scene.incidents.get(second).trusted
+    assert f"in doubt again:* incident {second} has the table in doubt. Do not run again yet." in notice.text
+    assert "Please run again" not in notice.text
+    assert "only if this one is not right" not in notice.text
+
+
+def test_whoever_was_told_so_is_asked_to_run_again_once_the_table_is_proven(world: Cleared, second: IncidentId) -> None:
+    """The other incident tells of its own rows only."""
+    corrects(world)
+    world.late.settle(world.scene.id)
+    proves(world, second)
+
+    world.late.settle(world.scene.id)
+
+    assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
+    assert "Please run again" in world.told[-1].text
+
+
+def test_a_correction_after_a_later_proof_names_that_one_s_head(world: Cleared, second: IncidentId) -> None:
+    """Between the two the table was wrong once more: whoever pins, or goes on from there, must not go back to it."""
+    first_head = world.scene.incidents.get(world.scene.id).trusted
+    proves(world, second)
+
+    told = data_of(corrects(world))
+
+    assert told.stage == "proven"
+    assert told.trusted_snapshot == world.scene.orders.head != first_head
+    assert told.rerun is not None
+    assert told.rerun.resume_after in (None, world.scene.orders.head)
+
+
+def test_a_correction_that_was_previewed_before_the_doubt_is_not_sent(world: Cleared) -> None:
+    """It would say that the table is proven."""
+    name, _ = world.telling.keep_preview(world.scene.id, "correction", by=ANA, words="Two more checkpoints.")
+    first = world.scene.id
+    second = world.scene.closes().opens().id
+
+    with pytest.raises(Refused, match=f"incident {second} has the table in doubt. Preview it again"):
+        world.telling.send_preview(first, name, by=ANA, step=None)
+    assert len(world.scene.incidents.get(first).notices) == 1
+
+
+def test_a_correction_that_was_previewed_before_a_later_proof_is_not_sent(world: Cleared, second: IncidentId) -> None:
+    """Of the doubt that is over, or of a head that was trusted before."""
+    name, _ = world.telling.keep_preview(world.scene.id, "correction", by=ANA, words="Two more checkpoints.")
+    proves(world, second)
+    again, _ = world.telling.keep_preview(world.scene.id, "correction", by=ANA, words="Two more checkpoints.")
+    world.scene.clock.at += timedelta(minutes=1)
+    proves(world, second)
+
+    with pytest.raises(Refused, match="it is proven by now"):
+        world.telling.send_preview(world.scene.id, name, by=ANA, step=None)
+    with pytest.raises(Refused, match=r"It names snapshot .* as trusted; that is .* by now"):
+        world.telling.send_preview(world.scene.id, again, by=ANA, step=None)
+
+
+def test_nobody_is_told_that_all_is_well_while_the_watch_has_found_something(world: Cleared) -> None:
+    """Found after the proof, and looked into by nobody: the table is not called trusted either."""
+    world.scene.store.watched.add(sighted(sign(), at=world.scene.clock.now()))
+
+    with pytest.raises(Refused, match="proven the table, but the watch has found F2 in the table"):
+        world.telling.preview(world.scene.id, "no_action_needed")
+    assert data_of(corrects(world)).stage != "proven"
