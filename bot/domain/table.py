@@ -141,6 +141,13 @@ class TableState(Record):
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return TableState.model_construct(**{**fields, "head": head, "head_moves": head_moves})
 
+    def below(self, expired: Sequence[Snapshot]) -> "TableState":
+        """The same metadata with these ancestors of main, oldest first, before all that it lists."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        oldest, joint = self.chain[-1].snapshot_id, {"parent_id": expired[-1].snapshot_id}
+        listed = (each.model_copy(update=joint) if each.snapshot_id == oldest else each for each in self.snapshots)
+        return TableState.model_construct(**{**fields, "snapshots": (*expired, *listed)})
+
     def ref(self, name: str) -> SnapshotId | None:
         """The snapshot a branch or tag points to; None if there is no such ref."""
         return next((ref.snapshot_id for ref in self.refs if ref.name == name), None)

@@ -13,6 +13,7 @@ from bot.domain.ids import SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
 from bot.domain.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 from bot.domain.written import WriterSource, WrittenSchema
 
@@ -114,6 +115,12 @@ class TableCatalog(Protocol):
     def pointer(self, table: TableName) -> str:
         """Where its newest metadata file is: while it is the same, nothing has changed. Raises UnknownTable,
         CouldNotLook. Cost: one catalog call; no file is opened, however long the table's history."""
+
+    def expired(self, table: TableState) -> tuple[Snapshot, ...]:
+        """The commits just below the oldest one that main still lists, oldest first, as far as older metadata files
+        tell and down to the newest commit by Flink at least; empty where none of these files is left.
+
+        Cost: one catalog call and most often one file. Raises UnknownTable, CouldNotLook."""
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """Apply `change` as one compare-and-swap, at most once; returns the table after it.

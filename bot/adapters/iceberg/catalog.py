@@ -1,6 +1,7 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Literal, cast
 
@@ -22,6 +23,7 @@ from bot.adapters.iceberg.errors import (
     not_read,
     unknown_table,
 )
+from bot.adapters.iceberg.expired import expired_of_main, history_at
 from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
@@ -34,6 +36,7 @@ from bot.adapters.iceberg.storage import TableStorage
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
+from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
@@ -97,6 +100,17 @@ class PyIcebergCatalog:
             raise unknown_table(table, self.name) from error
         except UNREAD as error:
             raise could_not_look(f"Table {table}", self.name, error) from error
+
+    def expired(self, table: TableState) -> tuple[Snapshot, ...]:
+        """See the port. Raises UnknownTable, CouldNotLook."""
+        try:
+            loaded = self._catalog("read").load_table(table.name)
+            past = [entry.metadata_file for entry in reversed(loaded.metadata.metadata_log)]
+            return expired_of_main(table, past, partial(history_at, loaded.io))
+        except MISSING as error:
+            raise unknown_table(table.name, self.name) from error
+        except UNREAD as error:
+            raise could_not_look(f"The older metadata of {table.name}", self.name, error) from error
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.
