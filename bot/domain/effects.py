@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bot.domain.file_changes import FileList, RowsOfFile
-from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
+from bot.domain.ids import CheckpointId, IncidentId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.replay import Replay
 from bot.domain.savepoint_entries import SavepointPlanned
@@ -56,6 +56,9 @@ class StartJob(Record):
     """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
     uid_suffix: str | None = UID_SUFFIX
     """What stands for `{uid_suffix}` where the start is declared; None: what is configured."""
+    leaves_operator: OperatorId | None = Field(default=None, exclude_if=lambda left: left is None)
+    """The operator id of the sink whose state is left behind: the new run must commit under another. None where that
+    was not known."""
 
 
 class StartFromStop(Record):
