@@ -65,7 +65,9 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     raise Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
-        f"found {looked_at(case)}.",
+        f"found {looked_at(case)}."
+        if newest is not None
+        else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
         "Look for further restore points on backup storage; do not start it from one that does not pair.",
     )
 

@@ -42,6 +42,7 @@ def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None)
         checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir),
         history=history,
         renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
+        is_sql=isinstance(job.start, SqlGatewayStartSettings),
     )
 
 

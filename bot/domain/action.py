@@ -14,6 +14,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.savepoint_entries import SavepointPlanned
+from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 
 MovesWaterline = Literal["trusted", "under-review", "no"]
@@ -72,6 +73,10 @@ class Past(Record):
     """Set where it published or gave up the branch of a rehearsal that had stopped the job."""
 
 
+def _none_told(_table: TableState) -> Sequence[Snapshot]:
+    return ()
+
+
 def _nobody_looks(*_asked: object) -> FileSurvey:
     raise CouldNotLook("Nobody looked at the table's files.", "", "Propose it in an incident of a watched table.")
 
@@ -119,6 +124,11 @@ class Plan(Record):
     """The incident's plan of a savepoint."""
     renames_sink: bool = False
     """Whether the job's start is declared so that it can give the sink another uid."""
+    is_sql: bool = False
+    """Whether the job's start is declared as SQL statements."""
+    expired: Callable[[TableState], Sequence[Snapshot]] = _none_told
+    """The commits just below those that main still lists, oldest first, as older metadata files tell. Raises
+    CouldNotLook."""
     uid_suffixes: Mapping[JobId, str] = {}
     """Run -> the suffix of the sink's uid that a start of ours gave it; state of that run is restored under it."""
     keeps: str = ""

@@ -10,6 +10,9 @@ from bot.domain.record import Record, Utc
 V1_COMMITTER = "IcebergFilesCommitter"
 """In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
 
+V2_AGGREGATOR = "Sink pre-commit aggregator"
+"""In the name of one vertex of the V2 sink (`IcebergSink`), and of no other sink's."""
+
 
 class CheckpointKind(StrEnum):
     """How a point of the job's state came to be; decides whether it can pair (facts 0.5)."""

@@ -95,3 +95,5 @@ class JobPorts:
     """None: no history server is configured, and none is missed."""
     renames_sink: bool = False
     """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
+    is_sql: bool = False
+    """Whether the start is declared as SQL statements."""

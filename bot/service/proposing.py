@@ -161,6 +161,8 @@ class Proposals:
             source=partial(survey_of_source, self._observer, setup, observation.table),
             compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
+            is_sql=job is not None and job.is_sql,
+            expired=self._observer.catalog.expired,
             uid_suffixes=uid_suffixes(self._store.all()),
             siblings=partial(siblings_of, self._observer, setup, observation),
         )

@@ -29,7 +29,8 @@ class SqlGatewayStartSettings(Record):
     uid_suffix: UidSuffix = Field(
         default="",
         description="What stands for `{uid_suffix}` in the statements, such as "
-        "`/*+ OPTIONS('uid-suffix'='{uid_suffix}') */`, until an approved change of the sink's uid sets another.",
+        "`/*+ OPTIONS('uid-suffix'='{uid_suffix}') */`, until an approved change of the sink's uid sets another. "
+        "In SQL only the V2 sink takes it (`table.exec.iceberg.use-v2-sink`).",
         examples=["v1"],
     )
     properties: dict[str, str] = Field(
