@@ -14,6 +14,8 @@ from bot import actions
 from bot.actions._scan import scan
 from bot.domain.errors import BadConfiguration
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 OWN = '''
 """Tag the head under a name of ours."""
@@ -128,7 +130,6 @@ def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path)
     assert "18 passed" in done.stdout, done.stdout[-3000:]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("good", "bad", "found_by"),

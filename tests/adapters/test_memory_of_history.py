@@ -7,6 +7,7 @@ import tracemalloc
 from datetime import UTC, datetime
 from io import BytesIO
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -15,6 +16,8 @@ from bot.domain.ids import SnapshotId, TableName
 from bot.domain.summary import Summaries, unpacked
 from bot.domain.table import Snapshot, TableState
 from tests.tables import of_flink
+
+pytestmark = pytest.mark.slow
 
 MANY = 5_000
 MOST_BYTES = 150

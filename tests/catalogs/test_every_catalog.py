@@ -11,6 +11,8 @@ from bot.domain.table import TableState
 from bot.ports import TableChange
 from tests.catalogs.orders import Orders
 
+pytestmark = pytest.mark.slow
+
 
 def rewind(table: TableState, to: SnapshotId, tag: str = "incident-1") -> TableChange:
     """The table's part of a rewind, as it is approved."""

@@ -2,7 +2,11 @@
 
 import random
 
+import pytest
+
 from tests.chaos.racing import Raced, lost, race, stage
+
+pytestmark = pytest.mark.slow
 
 _RACES = 3
 

@@ -11,6 +11,8 @@ import pytest
 from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 
+pytestmark = pytest.mark.slow
+
 
 def wait_until_gone(folder: Path) -> None:
     """Fails when the folder is still there after ten seconds."""

@@ -16,6 +16,8 @@ from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.tables import OrdersTable, rows
 
+pytestmark = pytest.mark.slow
+
 BY_TEXT = TableContract(key=("customer",), event_time="event_time", position="source_position")
 BY_UUID = BY_TEXT.model_copy(update={"key": ("id",)})
 

@@ -20,6 +20,8 @@ from bot.adapters.spark_server import SparkServer
 from bot.cli import app
 from tests.tables import ORDERS, OrdersTable
 
+pytestmark = pytest.mark.slow
+
 RUN = CliRunner()
 
 

@@ -25,6 +25,8 @@ from tests.power_cut import CutAtDeed, killed
 from tests.repairs.rehearsed import PROPOSALS, Repaired
 from tests.rewound import ANA
 
+pytestmark = pytest.mark.slow
+
 _OF_CATALOG = ("commit", "change_files", "delete_rows")
 _OF_FLINK = ("stop", "start")
 _AS_FORWARD = [pytest.mark.long]

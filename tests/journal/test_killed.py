@@ -11,6 +11,8 @@ from bot.adapters.journal_sql import Store
 from bot.domain.ids import IncidentId
 from tests.incidents import Story
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("acknowledged", [1, 25])
 def test_a_killed_writer_loses_nothing_acknowledged(store: Store, url: str, acknowledged: int) -> None:

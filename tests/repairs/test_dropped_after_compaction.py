@@ -9,6 +9,8 @@ from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import ORDERS
 
+pytestmark = pytest.mark.slow
+
 SEEN = ("ledger", "duplicate_commits", "duplicate_files")
 ACTION = "drop_duplicated_commit"
 ONE = "source_position = 5"

@@ -13,6 +13,8 @@ from bot.service.incident_store import IncidentStore
 from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
 from tests.repairs.taken_out import SPARK
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4, "replay": 8}
 """Appends of a whole execution: started, intent and end of each effect, ended."""
 AROUND = {

@@ -12,6 +12,8 @@ from bot.domain.execution import ProposalState
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
 
+pytestmark = pytest.mark.slow
+
 PROOF = ("ledger", "duplicate_commits", "duplicate_files", "duplicate_rows")
 LEAKS = ("ledger", "leaked_manifests", "missing_positions")
 

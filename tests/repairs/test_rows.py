@@ -12,6 +12,8 @@ from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 ROWS = ("ledger", "duplicate_rows", "extra_copies")
 
 

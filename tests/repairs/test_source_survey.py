@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from pyspark.sql import SparkSession
 
 from bot.domain.contract import HIDDEN, TableContract
@@ -10,6 +11,8 @@ from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, Replay
 from spark_tasks._source_survey import survey
 from tests.repairs.recipes import declared
 from tests.tables import CONTRACT, OrdersTable, rows
+
+pytestmark = pytest.mark.slow
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
 BY_TIME = TableContract(key=("order_id",), event_time="event_time")

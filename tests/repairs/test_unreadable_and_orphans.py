@@ -16,6 +16,8 @@ from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.tables import job, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 
 def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: RepairScene, positions: Positions) -> None:
     """Rows and range of what is lost stand in the preview; afterwards the table can be read."""

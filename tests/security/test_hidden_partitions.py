@@ -33,6 +33,8 @@ from tests.repairs.conftest import Positions, positions, spark
 from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.tables import CONTRACT, ORDERS, rows
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["embedded", "positions", "runner", "server", "spark"]
 SECRET = "ACME"
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1")

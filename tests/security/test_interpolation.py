@@ -11,6 +11,8 @@ from bot.domain.contract import TableContract
 from tests.evidence.conftest import Asks, asks, embedded, runner, server
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["asks", "embedded", "runner", "server"]
 
 ROOT = Path(__file__).parents[2]

@@ -16,6 +16,8 @@ from bot.workspace import Workspace
 from tests.actions.test_own_action import EXAMPLE
 from tests.slack.people import eventually
 
+pytestmark = pytest.mark.slow
+
 SLOW_ACTION = """
 import time
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A notice that waited in the outbox while something newer was said is not posted into the consumer's channel."""
 
+import pytest
+
 from bot.domain.entries import Body, NoticeQueued
 from bot.domain.ids import IncidentId
 from bot.domain.journal import WATERLINE
@@ -7,6 +9,8 @@ from bot.domain.notice import Notice
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 from tests.slack.test_restart import REVENUE, ends
+
+pytestmark = pytest.mark.slow
 
 WL = IncidentId("wl-1")
 

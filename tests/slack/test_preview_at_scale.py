@@ -14,6 +14,8 @@ from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
+pytestmark = pytest.mark.slow
+
 
 def many(count: int) -> tuple[Consumer, ...]:
     """Every third is told by webhook, the others by mail."""

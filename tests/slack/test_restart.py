@@ -13,6 +13,8 @@ from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
+pytestmark = pytest.mark.slow
+
 WL = IncidentId("wl-1")
 REVENUE, FRAUD = "revenue-analytics", "fraud-ml"
 ROOT = Path(__file__).parents[2]

@@ -15,6 +15,8 @@ from tests.decisions import ANA
 from tests.telling.conftest import Scene
 from tests.telling.killed_courier import deliver_and_die
 
+pytestmark = pytest.mark.slow
+
 BEFORE, AFTER = 1, -2
 """Right after the intent is on record, before anything is sent; right after it was sent, before that is on record."""
 

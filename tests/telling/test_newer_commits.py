@@ -26,6 +26,8 @@ from tests.incidents import Story
 from tests.published import WRONG, table_rewound
 from tests.repairs.scene import RUN, RepairScene
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["embedded", "runner", "server"]
 CONTRACT = orders.contract().model_copy(update={"event_time": "event_time"})
 

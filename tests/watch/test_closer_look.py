@@ -11,7 +11,7 @@ from tests.tables import job
 from tests.watch.on_spark import OrdersOnSpark, OverOrders, after_three_looks, over_orders_in
 
 __all__ = ["embedded", "runner", "server"]
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 """Each look asks every task; on a busy machine the first one, which warms Spark up, takes two minutes."""
 NEXT = {"next.parquet": range(30, 40)}
 """What run A would have committed with checkpoint 4."""

@@ -15,6 +15,8 @@ from tests.orders_table import table_state
 from tests.tables import ORDERS
 from tests.web.scene import Scene
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pins(scene: Scene) -> dict[str, Pin]:
