@@ -54,6 +54,8 @@ def _point(case: Case) -> StoredCheckpoint | None:
 
 def _lost(case: Case, point: StoredCheckpoint) -> str:
     """What is left behind with its state, a sentence; nothing where that owes nothing that is not on the table."""
+    if point.is_drained:
+        return " It was drained: windows and timers that were open then have fired early, and begin anew."
     table = case.observation.table
     owed = owed_to(table, point)
     commits = flink_commits(table)

@@ -6,6 +6,8 @@ on main is that very checkpoint. Where that commit was expired, older metadata f
 
 Carried out where the job's start is declared with `{uid_suffix}`; every later start from state of that run has the same
 suffix. Else people do it, step by step: how a uid is given then stands in the job's own code or statement.
+
+What a real Flink does, by sink and by restore point, stands in docs/catalogs-and-operator.md.
 """
 
 from bot.actions._draft import live_run
