@@ -102,3 +102,22 @@ def test_without_the_older_files_nothing_is_proven(expired: Scene) -> None:
 
     with pytest.raises(Refused, match="allowNonRestoredState=true"):
         change_operator_uid.propose(plan)
+
+
+def test_a_run_that_fails_in_a_loop_is_cancelled_first(expired: Scene) -> None:
+    """It was restored from the savepoint and asks for a manifest that is gone; it can take no state with it."""
+    savepoint = next(each for each in expired.flink.savepoints.iterdir())
+    expired.flink.submit(job("b"), at_checkpoint=3, restored=savepoint)
+    expired.flink.breaks(job("b"))
+    plan = planned(expired)
+
+    view = expired.carries_out(change_operator_uid.propose(plan), plan)
+
+    assert [effect.kind for effect in view.proposal.effects] == ["freeze-maintenance", "stop-job", "start-job"]
+    assert view.state is ProposalState.APPLIED
+    assert expired.positions() == [*range(50), 900, 901, 902]
+
+
+def test_it_collects_by_itself_what_it_needs() -> None:
+    """The runbook of a job that will not restore does not count missing positions before the proposal."""
+    assert set(change_operator_uid.ACTION.looks) == set(change_operator_uid.ACTION.needs)
