@@ -2,14 +2,15 @@
 
 from bot.actions._stopped_state import newest_that_pairs
 from bot.actions._world import World
-from bot.domain.errors import NotThere
+from bot.domain.errors import NotThere, UnknownTable
 from bot.domain.requirements import SiblingSpared
 from bot.domain.siblings import in_words, written_after
 
 
 def not_spared(requirement: SiblingSpared, world: World) -> str | None:
     """A sentence with expected and found, or None when it holds, or cannot be told yet because the run that is to leave
-    the state goes on. Raises CouldNotLook, and Superseded where the run has ended and left none."""
+    the state goes on. A table that is gone holds no row. Raises CouldNotLook, and Superseded where the run has ended
+    and left none."""
     path, ports = requirement.path, world.jobs[requirement.job]
     if path is None:
         assert requirement.job_id is not None
@@ -21,8 +22,11 @@ def not_spared(requirement: SiblingSpared, world: World) -> str | None:
         stored = ports.checkpoints.read(path)
     except NotThere as error:
         return f"Expected restore point {path} to be readable; {error.happened} {error.found}"
-    known = {each.job_id for each in ports.flink.runs(requirement.job)}
-    after = written_after(stored, world.load(requirement.table), known)
+    try:
+        table = world.load(requirement.table)
+    except UnknownTable:
+        return None
+    after = written_after(stored, table, {each.job_id for each in ports.flink.runs(requirement.job)})
     if not after:
         return None
     return (

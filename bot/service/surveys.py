@@ -1,7 +1,7 @@
 """What a proposal has to look at that no evidence tells: files of the table, rows of the source, tables of the job."""
 
 from bot.actions._siblings import known_runs
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
@@ -30,8 +30,8 @@ def survey_of_source(
 
 def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
     """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
-    whichever can be read and was written last by one of its runs. Raises CouldNotLook where one of the first cannot be
-    read."""
+    whichever can be read and was written last by one of its runs. One that the catalog does not know is none. Raises
+    CouldNotLook where one of the first cannot be read."""
     if setup.job is None:
         return ()
     runs = known_runs(observation)
@@ -41,6 +41,8 @@ def siblings_of(observer: Observer, setup: TableSetup, observation: Observation)
             continue
         try:
             table = observer.catalog.load(other.name)
+        except UnknownTable:
+            continue
         except CouldNotLook:
             if other.job is None:
                 continue

@@ -16,7 +16,7 @@ from bot.domain.proposal import Proposal
 from bot.service.proposing import Proposals
 from tests.actions.scene import Scene
 from tests.actions.siblings import ITEMS, items, items_commit, items_move, knowing_items, makes_items
-from tests.little_flink import JOB
+from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
 from tests.tables import job
 
@@ -139,6 +139,22 @@ def test_a_stop_names_it(scene: Scene) -> None:
     told = " ".join(completed(take_savepoint.propose(plan), plan).preview.sentences)
 
     assert "No row comes to them either while the job stands still." in told
+
+
+def test_a_table_that_the_catalog_does_not_know_is_in_nobodys_way(scene: Scene) -> None:
+    """Neither when it is proposed nor when somebody drops it between the approval and the start."""
+    makes_items(scene)
+    plan = knowing_items(scene, scene.plan())
+    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    catalog = open_catalog(scene.folder)
+    catalog.drop_table(ITEMS)
+    catalog.close()
+
+    scene.executions.begin(scene.incident, made.id, by=ANA)
+    scene.executions.carry_on(scene.incident, made.id)
+
+    assert scene.view(made.id).state is ProposalState.APPLIED
+    assert knowing_items(scene, scene.plan()).siblings() == ()
 
 
 @pytest.mark.parametrize(("run", "named"), [("a", True), ("e", False)])
