@@ -29,7 +29,7 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
     for start in starts:
         if not isinstance(start, StartJob):
             told.append(
-                "What the run leaves is compared with each of them: where a start from it would write rows a second "
+                "What the run leaves is compared with that, too: where a start from it would write rows a second "
                 "time, this ends as refused."
             )
             bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=start.job_id) for t in siblings]
@@ -46,8 +46,9 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
 
 def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> str:
     names = " and ".join(table.name for table in siblings)
-    still = " No row comes to them either while the job stands still." if stands_still else ""
-    return f"{job} writes {names} as well: none of them is frozen, moved, tagged or repaired by this.{still}"
+    they_are, them = ("they are", "them") if len(siblings) > 1 else ("it is", "it")
+    still = f" No row comes to {them} either while the job stands still." if stands_still else ""
+    return f"{job} writes {names} as well: {they_are} not frozen, moved, tagged or repaired by this.{still}"
 
 
 def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:

@@ -138,7 +138,7 @@ def test_a_stop_names_it(scene: Scene) -> None:
 
     told = " ".join(completed(take_savepoint.propose(plan), plan).preview.sentences)
 
-    assert "No row comes to them either while the job stands still." in told
+    assert "sales.items as well: it is not frozen, moved, tagged or repaired by this. No row comes to it either" in told
 
 
 def test_a_table_that_the_catalog_does_not_know_is_in_nobodys_way(scene: Scene) -> None:
