@@ -164,6 +164,7 @@ def listed(snapshots: Sequence[int]) -> str:
 
 
 def _free_name(plan: Plan) -> str:
+    """One that no earlier rehearsal had: evidence, undo and proof find a rehearsal by it."""
     name = f"recovery-{plan.incident}"
-    taken = plan.case.observation.table.ref(name) is not None
+    taken = name in plan.branches or plan.case.observation.table.ref(name) is not None
     return f"{name}-{plan.proposal[-4:].lower()}" if taken else name

@@ -112,6 +112,8 @@ class Plan(Record):
     """Set only for an undo."""
     rehearsed: Past | None = None
     """Set only where a rehearsal was proven, or failed, and its branch is still there."""
+    branches: frozenset[str] = frozenset()
+    """Names of the branches that earlier rehearsals of the incident have begun, whatever became of them."""
     survey: Callable[[FileSources | None, FileSources | None], FileSurvey] = _nobody_looks
     """What adding the first and removing the second would meet on main as it is now. Raises CouldNotLook."""
     written_at: Callable[[Sequence[str]], Mapping[str, datetime | None]] = _nobody_knows

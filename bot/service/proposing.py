@@ -37,7 +37,7 @@ from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
-from bot.service.rehearsals import PUBLISH, next_action, past_of_rehearsal
+from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
 from bot.service.surveys import siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import walk_of
 
@@ -149,6 +149,7 @@ class Proposals:
             consumers=tuple(consumer.name for consumer in setup.consumers),
             undoes=past,
             rehearsed=rehearsed,
+            branches=branches_begun(incident),
             survey=partial(survey_of_files, self._observer, setup),
             written_at=partial(self._observer.files.written_at, setup.name),
             orphan_safe_age=setup.orphan_safe_age,

@@ -30,6 +30,13 @@ def proven_rehearsal(incident: Incident) -> ProposalView | None:
     return view if is_proven else None
 
 
+def branches_begun(incident: Incident) -> frozenset[str]:
+    """Names of the branches on which repairs were rehearsed, also where they are gone by now."""
+    views = incident.proposals.values()
+    begun = (view.proposal.rehearses_on for view in views if view.execution_started_at is not None)
+    return frozenset(branch for branch in begun if branch is not None)
+
+
 def offered_before(incident: Incident, rehearsal: ProposalView) -> bool:
     """Whether its publication has been proposed, whatever became of that."""
     return any(
