@@ -23,6 +23,7 @@ from bot.ports import Clock
 from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.one_job import must_have_the_job_alone
 from bot.service.proposing import Proposals
 
 _PATIENCE = timedelta(hours=1)
@@ -44,13 +45,15 @@ class Executions:
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """Journal the start, after checking every requirement against the world.
 
-        Raises Refused (not approved, begun already, not yours), Superseded (and then the proposal is), CouldNotLook.
+        Raises Refused (not approved, begun already, not yours, its job worked on for another table), Superseded (and
+        then the proposal is), CouldNotLook.
         """
         view = self._store.get(incident_id).proposals.get(proposal_id)
         if view is None:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
         begin = Begin(restorers=restorers_of(view.proposal, self._store.all()))
         self._beginning(view, begin, by)
+        must_have_the_job_alone(view.proposal, incident_id, self._store.all())
         try:
             effects.prepare(self._observer.hands, view.proposal, 0)
         except Superseded as error:
