@@ -56,7 +56,8 @@ def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Be
             raise Refused(
                 "Consumers cannot be told that all is well.",
                 f"This incident has proven the table, but {around.doubt}.",
-                "Look into that first: collect evidence and diagnose again. Nothing was sent.",
+                "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
+                "propose trust_present_state. Nothing was sent.",
             )
         found = _what_is_other_now(incident, notice, around)
         if found is not None:
