@@ -70,6 +70,16 @@ def announcement(incident: Incident) -> NoticeView | None:
     return stands
 
 
+def planned_end_due(incident: Incident) -> datetime | None:
+    """When consumers expect the end of planned work: by the end that was said, or a day after the announcement. None:
+    none stands announced, or the incident has ended."""
+    told = announcement(incident)
+    if told is None or not incident.is_open:
+        return None
+    over_by = told.notice.data.over_by if told.notice.data is not None else None
+    return over_by or told.queued_at + PLANNED_LASTS
+
+
 def is_last_word(notice: Notice) -> bool:
     """Whether it says that nothing more comes: by its kind, or as its own facts have it."""
     return notice.kind in LAST_WORDS or (notice.data is not None and notice.data.next_word_at is None)
@@ -131,12 +141,11 @@ def _of_freeze(incident: Incident) -> list[Reminder]:
 
 def _of_planned_work(incident: Incident) -> list[Reminder]:
     """When it was said to be over, and a day after; where that was not said, a day after the announcement."""
-    told = announcement(incident)
-    if told is None or not incident.is_open:
+    told, due = announcement(incident), planned_end_due(incident)
+    if told is None or due is None:
         return []
-    over_by = told.notice.data.over_by if told.notice.data is not None else None
-    due = over_by or told.queued_at + PLANNED_LASTS
-    moments = (due, due + PLANNED_LASTS) if over_by is not None else (due,)
+    is_said = told.notice.data is not None and told.notice.data.over_by is not None
+    moments = (due, due + PLANNED_LASTS) if is_said else (due,)
     return [Reminder(what="planned-end", due=due, moment=moment) for moment in moments]
 
 

@@ -10,7 +10,7 @@ from bot.domain.held_times import expires_at
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.notice_fold import HeldView
-from bot.domain.promises import PLANNED_LASTS, announced_since, next_word_due
+from bot.domain.promises import next_word_due, planned_end_due
 from bot.domain.review_items import open_items
 from bot.domain.setup import TableSetup
 from bot.domain.trust import Trust
@@ -103,9 +103,9 @@ def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSet
         due = next_word_due(incident, setup) if setup is not None else None
         if due is not None:
             yield Promise(at=due, incident=incident, what="next word to the consumers")
-        announced = announced_since(incident)
-        if announced is not None:
-            yield Promise(at=announced + PLANNED_LASTS, incident=incident, what="the end of planned work is told")
+        over = planned_end_due(incident)
+        if over is not None:
+            yield Promise(at=over, incident=incident, what="the end of planned work is told")
         view = incident.current_proposal
         if view is not None and view.state is ProposalState.PROPOSED:
             yield Promise(at=view.proposal.expires_at, incident=incident, what="the proposal expires")
