@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
+from bot.domain.savepoint_told import PLANNED_WORK
 from bot.domain.trust import TrustState
 from bot.domain.trust_claims import Claim, newest_claim
 from bot.domain.watch import Sighted
@@ -22,7 +23,8 @@ class Beside:
     """What the newest incident says that was opened later and put the table in doubt; None: the incident itself is the
     newest that did."""
     doubt: str | None = None
-    """Who else has the table in doubt, a clause; None: nobody."""
+    """Who else has the table in doubt, a clause; beside planned work also an earlier incident that ended without a
+    proof. None: nobody."""
 
 
 ALONE = Beside()
@@ -33,8 +35,8 @@ def beside(incident: Incident, incidents: Sequence[Incident], findings: Sequence
     into."""
     claim = newest_claim(incidents)
     later = claim if claim is not None and claim.incident.opened_at > incident.opened_at else None
-    if later is not None and later.state is not TrustState.TRUSTED:
-        who = f"incident {later.shown_id}" if later.shown_id is not None else "another incident"
+    if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
+        who = f"incident {claim.shown_id}" if claim.shown_id is not None else "another incident"
         return Beside(later, f"{who} has the table in doubt")
     return Beside(later, f"the watch has found {findings[0].sign.code} in the table" if findings else None)
 
@@ -46,16 +48,16 @@ def is_proven(incident: Incident, around: Beside) -> bool:
 
 
 def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Beside) -> None:
-    """Raises Refused for an all-clear while somebody else has the table in doubt, and for what was previewed while the
-    table was proven and is not any more, in doubt and is proven by now, or before a later proof. What was sent before
-    is left alone."""
+    """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
+    doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now, or
+    before a later proof. What was sent before is left alone."""
     for notice in notices:
         if notice.key(incident.id) in incident.notices:
             continue
-        if notice.kind in ALL_CLEAR and around.doubt is not None:
+        if notice.kind in ALL_CLEAR | PLANNED_WORK and around.doubt is not None:
             raise Refused(
                 "Consumers cannot be told that all is well.",
-                f"This incident has proven the table, but {around.doubt}.",
+                f"Whatever this incident has found: {around.doubt}.",
                 "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
                 "propose trust_present_state. Nothing was sent.",
             )

@@ -1,15 +1,20 @@
 """What is told of an incident that has proven its table, while others have it in doubt, or have proven it since."""
 
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from bot.adapters.journal_sql import open_store
+from bot.domain.beside import Beside, beside, refuse_other_trust
 from bot.domain.entries import WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
 from tests.decisions import ANA
+from tests.incidents import Story
 from tests.telling.cleared_readers import Cleared, scene, world
 from tests.watch.signs import sighted, sign
 
@@ -116,6 +121,29 @@ def test_nobody_is_told_that_all_is_well_while_the_watch_has_found_something(wor
     """Found after the proof, and looked into by nobody: the table is not called trusted either."""
     world.scene.store.watched.add(sighted(sign(), at=world.scene.clock.now()))
 
-    with pytest.raises(Refused, match="proven the table, but the watch has found F2 in the table"):
+    with pytest.raises(Refused, match=r"told that all is well.*: the watch has found F2 in the table"):
         world.telling.preview(world.scene.id, "no_action_needed")
     assert data_of(corrects(world)).stage != "proven"
+
+
+@pytest.mark.parametrize("kind", ["planned_work", "planned_work_over", "planned_work_off"])
+def test_planned_work_is_not_told_as_harmless_while_another_incident_has_the_table_in_doubt(
+    world: Cleared, second: IncidentId, kind: str
+) -> None:
+    """Its texts say that nothing is wrong with the table."""
+    incident = world.scene.incidents.get(world.scene.id)
+    notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x")
+
+    with pytest.raises(Refused, match=f"all is well.*incident {second} has the table in doubt"):
+        refuse_other_trust(incident, [notice], world.others.of(incident))
+
+
+def test_planned_work_after_an_incident_without_proof_is_not_told_as_harmless(tmp_path: Path) -> None:
+    """The table is as much in doubt as before: its rows cannot be relied on "before and meanwhile"."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        first = Story(store.journal).opens().closes()
+        planned = Story(store.journal, start=first.now).opens(planned=True)
+
+        found = beside(planned.incident, [first.incident, planned.incident], ())
+
+        assert found == Beside(later=None, doubt=f"incident {first.id} has the table in doubt")
