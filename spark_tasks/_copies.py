@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from bot.domain.table import Snapshot
+from spark_tasks._keys_brought import keys_brought
 from spark_tasks._reading import column, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 
@@ -74,8 +75,8 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
 
     A copy has the same key and may differ in all else, its event time too, so nothing but the key bounds what is read:
     whole numbers and times leave out most files, ids in text often none.
-    Where it also overwrites or deletes, rows are told apart by the file that they live in (`written`:
-    one row per file of the window), which reads the key columns of the whole table.
+    Where it also overwrites or deletes, rows are told apart by the file that they live in (`written`: one row per file
+    of the window), and what bounds them is the keys that stand in these files, deleted ones too.
     Cost: one aggregation over the window's rows happens here.
     """
     names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
@@ -83,20 +84,20 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE), _partition(ask)]
     if reach.since is None or not _only_appends(reach.main):
         live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
-        return _at_the_end(live, keys, written)
+        brought = keys_brought(spark, ask, reach, names) if reach.since is not None else None
+        return _at_the_end(ask, live, names, written, brought)
     inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen)
     older = rows_at(spark, ask.observation.table, reach.since).select(*chosen)
-    older, bounds, window_rows = in_range_of(ask, inside, older, names)
-    if _is_spread(ask) and window_rows in _HASHED:
-        older = _with_hash_in(older, inside, keys)
-    older = with_key_in(older, inside.select(*keys).distinct(), keys)
+    older, bounds, window_rows = _with_a_key_of(ask, inside, older, names)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
-    older_ones = f"older rows with {' and '.join(names[each] for each in bounds)} in the window's range"
     return Copies(
         frame=both,
         keys=keys,
         window_rows=window_rows,
-        sources=("rows that the window appended", older_ones if bounds else "all older rows"),
+        sources=(
+            "rows that the window appended",
+            f"older rows{_in_range(bounds, names)}" if bounds else "all older rows",
+        ),
     )
 
 
@@ -113,7 +114,23 @@ def _keeps_rows(compaction: Snapshot) -> bool:
     return added == removed and (added > 0 or files == 0)
 
 
-def _at_the_end(live: DataFrame, keys: tuple[str, ...], written: DataFrame) -> Copies:
+def _with_a_key_of(
+    ask: Ask, wanted: DataFrame, rows: DataFrame, names: Mapping[str, str]
+) -> tuple[DataFrame, tuple[str, ...], int]:
+    """(Those of `rows` whose key is one of `wanted`, the names that bound what is read, how many are wanted)."""
+    keys = tuple(names)
+    rows, bounds, many = in_range_of(ask, wanted, rows, names)
+    if _is_spread(ask) and many in _HASHED:
+        rows = _with_hash_in(rows, wanted, keys)
+    return with_key_in(rows, wanted.select(*keys).distinct(), keys), bounds, many
+
+
+def _at_the_end(
+    ask: Ask, live: DataFrame, names: Mapping[str, str], written: DataFrame, brought: DataFrame | None
+) -> Copies:
+    keys, bounds = tuple(names), tuple[str, ...]()
+    if brought is not None:
+        live, bounds, _ = _with_a_key_of(ask, brought, live, names)
     files = F.broadcast(written.select(F.col("file_path").alias("_written")).distinct())
     marked = live.join(files, F.col(FILE) == F.col("_written"), "left").select(
         *keys, FILE, PARTITION, F.col("_written").isNotNull().alias(IN_WINDOW)
@@ -122,8 +139,15 @@ def _at_the_end(live: DataFrame, keys: tuple[str, ...], written: DataFrame) -> C
         frame=marked,
         keys=keys,
         window_rows=marked.where(F.col(IN_WINDOW)).count(),
-        sources=("all live rows, because the window does more than append or begins with the table",),
+        sources=(
+            f"all live rows{_in_range(bounds, names)}, because the window does more than append or begins with the "
+            "table",
+        ),
     )
+
+
+def _in_range(bounds: Sequence[str], names: Mapping[str, str]) -> str:
+    return f" with {' and '.join(names[each] for each in bounds)} in the window's range" if bounds else ""
 
 
 def _partition(ask: Ask) -> Column:

@@ -22,7 +22,7 @@ TASK = Task(
     confirmed_means="some key lives more than once",
     needs=("table", "contract.key"),
     cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "
-    "(text, UUIDs), and where the window overwrites or deletes (an upsert job's does), of all rows of the table",
+    "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them",
 )
 MAX_PAIRS = 500
 
