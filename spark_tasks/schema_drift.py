@@ -14,6 +14,7 @@ from bot.domain.schema_terms import (
     PARTITIONING,
     changes_between,
     contract_differences,
+    dropped_since,
     in_words,
     lacking_in,
     state_differences,
@@ -73,6 +74,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         added_at=_added_at(table, reach),
         state_run=next((each.job_id for each in written.values), None),
         not_in_state=tuple(name for each in written.values for name in lacking_in(each, table)),
+        not_in_table=tuple(name for each in written.values for name in dropped_since(each, table)),
     )
     unseen = (written,) if isinstance(written, NotSeen) else ()
     cut = (begin_expired(ask),) if is_cut(ask, reach) else ()

@@ -3,7 +3,7 @@
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
-from bot.diagnosis.schema_changed_under_the_job import unwritten
+from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding, RepeatedCommit
 from bot.domain.ids import short
@@ -20,6 +20,8 @@ def wrong_rows(case: Case) -> str | None:
         return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."
     if case.schema_drift is not None and (columns := unwritten(case, case.schema_drift)):
         return f"The job does not write {', '.join(columns)}, which the table has since its schema was changed (F23)."
+    if case.schema_drift is not None and (columns := written_in_vain(case, case.schema_drift)):
+        return f"The job goes on writing {', '.join(columns)}, which the table no longer has (F23)."
     return None
 
 

@@ -40,12 +40,15 @@ _WHO = {
 
 
 def examine(case: Case) -> Examined:
-    """Matches on columns that every file of the window leaves null although the table has them."""
+    """Matches on columns that the table has and the job leaves null, and on those that it writes and the table has no
+    more."""
     if missing := lacking(case, *MODE.needs):
         return CannotTell(missing=missing)
     found = case.schema_drift
     assert found is not None
-    columns = unwritten(case, found)
+    columns, in_vain = unwritten(case, found), written_in_vain(case, found)
+    if in_vain and not columns:
+        return _matches_in_vain(case, found, in_vain)
     if not columns and found.untold:
         return CannotTell(missing=(f"null counts of column {', '.join(found.untold)}: no file of the window has them",))
     if not columns and not found.all_null:
@@ -77,12 +80,30 @@ def unwritten(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*empty, *_unknown_to_the_run(case, found))))
 
 
+def written_in_vain(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
+    """Columns that the run goes on writing and the table no longer has."""
+    return found.not_in_table if _goes_on(case, found) else ()
+
+
 def _unknown_to_the_run(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
-    """Columns of the table that the state lacks, if the run whose state it is still goes on: a restored one takes up
-    the present schema."""
-    if found.state_run is None or found.state_run not in {run.job_id for run in living(case)}:
-        return ()
-    return found.not_in_state
+    return found.not_in_state if _goes_on(case, found) else ()
+
+
+def _goes_on(case: Case, found: SchemaDriftFinding) -> bool:
+    """Whether the run whose state was compared still lives: a restored one takes up the present schema."""
+    return found.state_run is not None and found.state_run in {run.job_id for run in living(case)}
+
+
+def _matches_in_vain(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) -> Matches:
+    names = ", ".join(columns)
+    return Matches(
+        headline=f"The job goes on writing {names}, which the table no longer has since its schema was changed.",
+        reasons=(f"The run's own files have {names}; no reader of the table sees it.", *_apart(found), *_since(case)),
+        rows=_under_it(case, found),
+        last_good=_before(case, found),
+        wrong_run=None,
+        remedy=Remedy.RESTART_FROM_STOP_SAVEPOINT,
+    )
 
 
 def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) -> Matches:
@@ -93,16 +114,7 @@ def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) ->
         reasons.append(f"The run writes under a schema without {unknown}, as its own files say.")
     if found.added_at is not None:
         reasons.append(f"{short(found.added_at)} is the first commit of the window under the present schema.")
-    reasons += [
-        f"For column {d.column}, {_WHO[d.between[0]]} say {d.expected}, and {_WHO[d.between[1]]} say {d.found}."
-        for d in found.differences[:3]
-    ]
-    run = next(iter(reversed(living(case))), None)
-    if run is not None:
-        reasons.append(
-            f"Run {short_job(run.job_id)} has run since {run.started_at:%Y-%m-%d %H:%M:%S} UTC and takes up a new "
-            "schema only at its next start."
-        )
+    reasons += [*_apart(found), *_since(case)]
     return Matches(
         headline=f"The table has {names} since its schema was changed, and the job does not write "
         f"{'it' if len(columns) == 1 else 'them'}.",
@@ -112,6 +124,23 @@ def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) ->
         wrong_run=None,
         remedy=Remedy.RESTART_FROM_STOP_SAVEPOINT,
     )
+
+
+def _apart(found: SchemaDriftFinding) -> list[str]:
+    return [
+        f"For column {d.column}, {_WHO[d.between[0]]} say {d.expected}, and {_WHO[d.between[1]]} say {d.found}."
+        for d in found.differences[:3]
+    ]
+
+
+def _since(case: Case) -> list[str]:
+    run = next(iter(reversed(living(case))), None)
+    if run is None:
+        return []
+    return [
+        f"Run {short_job(run.job_id)} has run since {run.started_at:%Y-%m-%d %H:%M:%S} UTC and takes up a new schema "
+        "only at its next start."
+    ]
 
 
 def _under_it(case: Case, found: SchemaDriftFinding) -> tuple[SnapshotId, ...]:

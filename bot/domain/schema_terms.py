@@ -67,6 +67,12 @@ def lacking_in(written: WrittenSchema, table: TableState) -> tuple[str, ...]:
     return tuple(column.name for column in table.columns if column.field_id not in known)
 
 
+def dropped_since(written: WrittenSchema, table: TableState) -> tuple[str, ...]:
+    """Columns that the writer knows and the table no longer has, nor another one of their name."""
+    ids, names = ({getattr(column, told) for column in table.columns} for told in ("field_id", "name"))
+    return tuple(c.name for c in written.columns if c.field_id not in ids and c.name not in names)
+
+
 def in_words(spec: Sequence[str]) -> str:
     """Fields of a partition spec as one text."""
     return ", ".join(spec) or "unpartitioned"

@@ -76,3 +76,16 @@ def test_a_living_run_whose_schema_lacks_the_column_matches_before_it_commits() 
     assert found.reasons[0] == "The run writes under a schema without discount, as its own files say."
     assert isinstance(of_another, Excluded)
     assert isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Excluded)
+
+
+def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
+    """Nothing is null, and yet what the job writes there reaches nobody."""
+    gone = SchemaDifference(column="old", between=("state", "table"), expected="string", found="no such column")
+    drift = schema(gone).model_copy(update={"state_run": job_id("a"), "not_in_table": ("old",)})
+
+    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("The job goes on writing old, which the table no longer has")
+    assert "the columns that the job's state goes on with say string" in found.reasons[1]
+    assert isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Excluded)

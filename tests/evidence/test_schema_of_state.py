@@ -63,6 +63,7 @@ def test_columns_that_only_one_of_them_has(orders: OrdersTable, asks: Asks, befo
     assert answer.verdict is Verdict.CONFIRMED
     assert apart(answer) == {("city", "no such column", "string"), ("gone", "int", "no such column")}
     assert (answer.finding.not_in_state, answer.finding.state_run) == (("city",), job("a"))
+    assert answer.finding.not_in_table == ("gone",)
     assert answer.headline.startswith(
         "Column city: as the job's files at checkpoint 2 say, the job goes on without it and leaves it null; "
     )

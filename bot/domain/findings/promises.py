@@ -55,6 +55,8 @@ class SchemaDriftFinding(Record):
     """The run whose columns were compared as those of the job's state; None: not known."""
     not_in_state: tuple[str, ...] = ()
     """Columns of the table that this run does not know, so that it leaves them null."""
+    not_in_table: tuple[str, ...] = ()
+    """Columns that this run goes on writing and the table no longer has, so that no reader sees them."""
 
 
 class ReadsFinding(Record):
