@@ -16,6 +16,7 @@ from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
+from bot.diagnosis.schema_changed_under_the_job import writes_unknown
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
@@ -70,6 +71,8 @@ def examine(case: Case) -> Examined:
         missing.append(unknown)
     if isinstance(case.observation.jobs, NotSeen):
         missing.append(unseen(case.observation.jobs))
+    if (written := writes_unknown(case)) is not None:
+        missing.append(unseen(written))
     alive = living(case)
     until = checked_until(case, *MODE.needs)
     if not missing and alive:

@@ -8,7 +8,7 @@ from bot.diagnosis._case import living, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import SchemaDriftFinding
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
+from bot.domain.looked import NotSeen, Seen
 
 MODE = Mode(
     code="F23",
@@ -51,6 +51,8 @@ def examine(case: Case) -> Examined:
         return _matches_in_vain(case, found, in_vain)
     if not columns and found.untold:
         return CannotTell(missing=(f"null counts of column {', '.join(found.untold)}: no file of the window has them",))
+    if not columns and (unknown := writes_unknown(case)) is not None:
+        return CannotTell(missing=(unseen(unknown),))
     if not columns and not found.all_null:
         return Excluded(reason=_why_not(case, found))
     if not columns:
@@ -63,6 +65,17 @@ def examine(case: Case) -> Examined:
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
     return _matches(case, found, columns)
+
+
+def writes_unknown(case: Case) -> NotSeen | None:
+    """Why nobody knows under which columns a living run writes, where no commit of its shows that it took up the
+    present ones; None: it is known, or does not matter."""
+    written, table = case.observation.written, case.observation.table
+    newest = next((s for s in table.chain if s.job_id is not None), None)
+    if isinstance(written, Seen) or newest is None or newest.schema_id is None:
+        return None
+    is_older = table.schemas.get(newest.schema_id, table.columns) != table.columns
+    return written if is_older and newest.job_id in {run.job_id for run in living(case)} else None
 
 
 def _why_not(case: Case, found: SchemaDriftFinding) -> str:

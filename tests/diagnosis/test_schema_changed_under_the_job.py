@@ -7,6 +7,9 @@ import pytest
 from bot.diagnosis import recovered_by_itself, schema_changed_under_the_job
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference
+from bot.domain.looked import Seen
+from bot.domain.table import Column
+from bot.domain.written import WrittenSchema
 from tests.cases import Tale, job_id
 from tests.found import schema
 
@@ -89,3 +92,19 @@ def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
     assert found.headline.startswith("The job goes on writing old, which the table no longer has")
     assert "the columns that the job's state goes on with say string" in found.reasons[1]
     assert isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Excluded)
+
+
+def test_a_change_after_the_last_commit_is_not_excluded_unseen() -> None:
+    """No commit shows that the run took the new columns up, and nobody could read what it writes."""
+    case = table().looked_at(schema_drift=schema())
+    old, new = (Column(field_id=number, name=f"c{number}", type="long") for number in (1, 2))
+    state = case.observation.table.model_copy(update={"schemas": {0: (old,), 1: (old, new)}, "columns": (old, new)})
+    world = case.observation.model_copy(update={"table": state})
+    known = world.model_copy(update={"written": Seen[WrittenSchema](source="its files", values=())})
+
+    found = schema_changed_under_the_job.examine(case.model_copy(update={"observation": world}))
+    seen = schema_changed_under_the_job.examine(case.model_copy(update={"observation": known}))
+
+    assert isinstance(found, CannotTell)
+    assert isinstance(seen, Excluded)
+    assert isinstance(recovered_by_itself.examine(case.model_copy(update={"observation": world})), CannotTell)
