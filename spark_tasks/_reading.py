@@ -29,8 +29,20 @@ def column(name: str) -> Column:
 
 
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:
-    """Live rows as of a listed snapshot, on main or not; deletes are applied."""
-    return spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
+    """Live rows as of a listed snapshot, on main or not; deletes are applied. Its columns, under their present names
+    where they were renamed since: a contract knows only those."""
+    read = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
+    return read.withColumnsRenamed(renamed) if (renamed := _renamed_since(table, snapshot)) else read
+
+
+def _renamed_since(table: TableState, snapshot: SnapshotId) -> dict[str, str]:
+    """Name at the snapshot -> present name, of columns that differ in it. Not those whose present name was another
+    column's then."""
+    schema_id = table.by_id[snapshot].schema_id if snapshot in table.by_id else None
+    there = table.schemas.get(schema_id, ()) if schema_id is not None else ()
+    now, then = {each.field_id: each.name for each in table.columns}, {each.name for each in there}
+    found = {each.name: now.get(each.field_id, each.name) for each in there}
+    return {old: new for old, new in found.items() if new not in then}
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

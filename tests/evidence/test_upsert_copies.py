@@ -108,3 +108,19 @@ def test_what_the_files_do_not_tell_is_read_whole(orders: OrdersTable, asks: Ask
 
     assert answer.sources == (WHOLE,)
     assert found(answer)[1] == 1
+
+
+@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
+    orders: OrdersTable, asks: Asks, window: str
+) -> None:
+    """To Iceberg a snapshot has the names of its own schema; the contract has the present one."""
+    before = orders.appends(rows(range(10)))
+    orders.appends(rows([20, 21], orders=[5, 30]))
+    if window == "deletes too":
+        upserts(orders, "a", 2, [22], keys=[6])
+    orders.renames_column("order_id", "id")
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=CONTRACT.model_copy(update={"key": ("id",)})))
+
+    assert found(answer)[1:] == (1, 1)
