@@ -1,6 +1,6 @@
 """Undoes what touched neither main nor the job: files that were put aside, tags and properties."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from bot.actions._draft import drafted, untouched
 from bot.domain.action import Action, Plan
@@ -16,8 +16,7 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
     """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
     CouldNotLook."""
     table = plan.case.observation.table
-    there = plan.written_at([target for _, target in aside.moves])
-    back = tuple((target, source) for source, target in aside.moves if target in there)
+    back = _ways_back(aside, plan.written_at([path for pair in aside.moves for path in pair]))
     if not back:
         raise Refused(
             f"“{title}” has nothing to bring back.",
@@ -39,6 +38,16 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
         ),
         undo="`/waterline undo` puts them aside again.",
     )
+
+
+def _ways_back(aside: MoveFiles, there: Container[str]) -> tuple[tuple[str, str], ...]:
+    """(from, to) of each file that is there. Proposals of earlier versions may have sent several files to one place:
+    there lies the last one that is gone from its own."""
+    back: dict[str, str] = {}
+    for source, target in aside.moves:
+        if target in there and (target not in back or source not in there):
+            back[target] = source
+    return tuple(back.items())
 
 
 def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:

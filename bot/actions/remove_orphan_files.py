@@ -4,13 +4,16 @@ Nothing is deleted. Never touched: a file younger than the safe age, and one tha
 after its last completed checkpoint.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from hashlib import sha256
 
 from bot.actions._draft import drafted, living, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MoveFiles
 from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind
+from bot.domain.paths import below, plain, told_apart
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import TableIs
 from bot.domain.sentences import counted
@@ -45,7 +48,7 @@ def propose(plan: Plan) -> Proposal:
             "Type `/waterline run orphan_files`: it lists the next ones, if there are any. Then propose again.",
         )
     safe_from = _safe_from(plan)
-    old = [path for path in listed if (at := written.get(path)) is not None and at < safe_from]
+    old = sorted({path for path in listed if (at := written.get(path)) is not None and at < safe_from})
     if not old:
         raise Refused(
             "No orphan file is old enough to be put aside.",
@@ -53,12 +56,13 @@ def propose(plan: Plan) -> Proposal:
             "Wait: they cost only space, and a younger file may still be committed.",
         )
     folder = f"{table.location.rstrip('/')}/{_ASIDE}/{plan.incident}-{plan.proposal[-4:].lower()}"
-    moves = tuple((path, f"{folder}/{_below(path, table)}") for path in sorted(old))
+    moves = tuple((path, f"{folder}/{_place(path, table)}") for path in old)
+    _must_differ(moves)
     left = found.orphans - len(old)
     sentences = [
         f"Move {len(old)} files that no snapshot and no Flink manifest names into {folder}, and keep the list of them "
         f"there as moved.json.{_left(left)}",
-        *(f"{path.rsplit('/', 1)[-1]}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path in sorted(old)),
+        *(f"{name}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path, name in told_apart(old).items()),
         "Verify: every file of the table can be read.",
     ]
     return drafted(
@@ -98,7 +102,23 @@ def _safe_from(plan: Plan) -> datetime:
     return safe
 
 
-def _below(path: str, table: TableState) -> str:
-    """As it lies below the table; its name alone where it lies elsewhere."""
-    at = path.find(bare := table.location.removeprefix("file://").rstrip("/") + "/")
-    return path[at + len(bare) :] if at >= 0 else path.rsplit("/", 1)[-1]
+def _place(path: str, table: TableState) -> str:
+    """Its place in the folder: as below the table; of one that lies elsewhere, in a folder for the one it lies in."""
+    inside = below(path, table.location)
+    if inside is not None:
+        return inside
+    parent, _, name = plain(path).rpartition("/")
+    return f"elsewhere-{sha256(parent.encode()).hexdigest()[:8]}/{name}"
+
+
+def _must_differ(moves: Sequence[tuple[str, str]]) -> None:
+    """Raises Refused where two files would go to one place."""
+    first: dict[str, str] = {}
+    for source, target in moves:
+        other = first.setdefault(target, source)
+        if other != source:
+            raise Refused(
+                "Two orphan files would be put aside to one place.",
+                f"Expected a place for each; found {target} for {other} and for {source}.",
+                "Move one of them by hand, if it is in the way. Then run orphan_files again and propose again.",
+            )

@@ -1,7 +1,8 @@
 """Files that are moved into a folder which keeps them, and back: the list first, then file by file.
 
 A move within one storage is what that storage offers: a rename on a file system, a copy and a removal on an object
-store. Each step may be repeated: a file that has arrived, and one that somebody has removed, is passed over.
+store. Each step may be repeated: a file that has arrived, and one that somebody has removed, is passed over. Nothing
+is overwritten, which a storage would do unasked: at its new place a file may only find its own copy.
 """
 
 import json
@@ -18,6 +19,15 @@ from bot.domain.file_changes import MovedFiles
 from bot.domain.ids import TableName
 
 _TROUBLE = (OSError, ArrowException, ValueError)
+_CHUNK = 1 << 20
+"""Bytes that are compared at a time."""
+_ANOTHER = "{} is another file, which is not overwritten"
+_PROMISED = "{} is the new place of an earlier file of the list, which is not overwritten"
+"""As proposals of earlier versions may have it."""
+
+
+class _Taken(ValueError):
+    """Another file lies where one was to go."""
 
 
 def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | None]:
@@ -40,19 +50,24 @@ def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | Non
 def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: Opened) -> MovedFiles:
     """Write the list `note`, then move every file that is not yet where it belongs: none before the list is there.
 
-    A file that is gone or locked keeps no other from being moved. Raises CommitRefused where none is at its new place,
-    OutcomeUnknown where storage does not tell of one.
+    A file that is gone or locked, or whose new place is another's, keeps no other from being moved. Raises
+    CommitRefused where none is at its new place, OutcomeUnknown where storage does not tell of one. Cost: three
+    requests a file; one that lies at both places, in one size, is read at both.
     """
     listed = json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1)
     no_list = _trouble_with(lambda: _write(opened, note, listed))
     gone: list[str] = []
     left: list[str] = []
     problem = no_list
+    promised: set[str] = set()
     for source, target in moves:
+        is_promised = target in promised
+        promised.add(target)
         if not _is_there(source, opened):
             gone += [] if _is_there(target, opened) else [source]
             continue
-        trouble = no_list or _trouble_with(partial(_move, source, target, opened))
+        trouble = no_list or (_PROMISED.format(target) if is_promised else None)
+        trouble = trouble or _trouble_with(partial(_move, source, target, opened))
         left += [source] if trouble else []
         problem = problem or trouble
     arrived = len(moves) - len(gone) - len(left)
@@ -60,7 +75,7 @@ def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: 
         raise CommitRefused(
             f"No file of {table} was moved.",
             f"Expected storage to move {len(moves)} files; found {problem}.",
-            "Check that the bot may write beside the table's data, then propose again.",
+            "Check that the bot may write beside the table's data and what lies at the new places, then propose again.",
         )
     return MovedFiles(arrived=arrived, gone=tuple(gone), left=tuple(left), problem=problem)
 
@@ -95,8 +110,26 @@ def _move(source: str, target: str, opened: Opened) -> None:
     others, arrival = opened(target)
     if files != others:
         raise ValueError(f"{source} and {target} are on different storages")
-    _folder(files, arrival)
-    files.move(place, arrival)
+    there = files.get_file_info(arrival)
+    if there.type is FileType.NotFound:
+        _folder(files, arrival)
+        files.move(place, arrival)
+    elif there.type is FileType.File and _is_copy(files, place, arrival):
+        files.delete_file(place)
+    else:
+        raise _Taken(_ANOTHER.format(target))
+
+
+def _is_copy(files: FileSystem, one: str, other: str) -> bool:
+    """Byte by byte: storages keep no sum that survives a copy for sure."""
+    infos = files.get_file_info([one, other])
+    if infos[0].size != infos[1].size:
+        return False
+    with files.open_input_stream(one) as left, files.open_input_stream(other) as right:
+        while chunk := left.read(_CHUNK):
+            if chunk != right.read(_CHUNK):
+                return False
+    return True
 
 
 def _write(opened: Opened, path: str, text: str) -> None:
@@ -112,4 +145,6 @@ def _folder(files: FileSystem, path: str) -> None:
 
 
 def _said(error: Exception) -> str:
+    if isinstance(error, _Taken):
+        return str(error)
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300]}"

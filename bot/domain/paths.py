@@ -1,4 +1,6 @@
-"""One name for a file that several systems spell differently."""
+"""One name for a file that several systems spell differently, and names by which people tell files apart."""
+
+from collections.abc import Sequence
 
 
 def plain(path: str) -> str:
@@ -9,3 +11,21 @@ def plain(path: str) -> str:
     elif path.startswith(("s3a://", "s3n://")):
         path = "s3://" + path[6:]
     return path.rstrip("/")
+
+
+def below(path: str, folder: str) -> str | None:
+    """What follows `folder` in `path`, however either is spelt: `data/a.parquet`; None: it lies elsewhere."""
+    inside = plain(folder) + "/"
+    return plain(path).removeprefix(inside) if plain(path).startswith(inside) else None
+
+
+def told_apart(paths: Sequence[str]) -> dict[str, str]:
+    """Path -> its name, with as many of its folders as it takes to tell it from every other one of `paths`."""
+    parts = {path: plain(path).split("/") for path in paths}
+
+    def name(own: Sequence[str]) -> str:
+        ends = (own[-length:] for length in range(1, len(own)))
+        alone = (end for end in ends if sum(other[-len(end) :] == end for other in parts.values()) == 1)
+        return "/".join(next(alone, own))
+
+    return {path: name(own) for path, own in parts.items()}

@@ -172,8 +172,8 @@ class TableFiles(Protocol):
 
     def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
         """Write the list `note`, then move each file from its first to its second place; one that has arrived, one that
-        is gone and one that cannot be moved are passed over. Safe to repeat. Raises CommitRefused (none is at its new
-        place), OutcomeUnknown (storage does not tell)."""
+        is gone and one that cannot be moved are passed over, and no other file is overwritten. Safe to repeat. Raises
+        CommitRefused (none is at its new place), OutcomeUnknown (storage does not tell)."""
 
 
 class ReadEvents(Protocol):

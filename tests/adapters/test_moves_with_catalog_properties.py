@@ -1,66 +1,57 @@
 """Files of a table whose storage only the catalog knows are moved aside and back with what the catalog says."""
 
-from collections.abc import Iterator
-
 import pytest
-from moto.server import ThreadedMotoServer
-from pyarrow.fs import S3FileSystem
 
 from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import MovedFiles
 from tests.adapters.serving import unused_address
+from tests.adapters.vended_s3 import BUCKET, VendedS3, s3
 from tests.tables import ORDERS
 
-BUCKET = "vended"
+__all__ = ["s3"]
 AT, ASIDE = f"s3://{BUCKET}/orders/data/orphan.parquet", f"s3://{BUCKET}/orders/quarantine/orphan.parquet"
 NOTE = f"s3://{BUCKET}/orders/quarantine/list.json"
 
 
 @pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of an S3 with one orphan file; the environment says nothing of it."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    address = f"http://{host}:{port}"
-    files = S3FileSystem(
-        access_key="vended", secret_key="vended", endpoint_override=address, region="us-east-1",
-        allow_bucket_creation=True,
-    )  # fmt: skip
-    files.create_dir(BUCKET)
-    with files.open_output_stream(AT.removeprefix("s3://")) as out:
-        out.write(b"PAR1")
-    yield address
-    server.stop()
-
-
-def vended(address: str) -> dict[str, str]:
-    """What the catalog answers when the table is loaded."""
-    return {
-        "s3.endpoint": address,
-        "s3.access-key-id": "vended",
-        "s3.secret-access-key": "vended",
-        "s3.region": "us-east-1",
-    }
-
-
-def test_an_orphan_is_moved_aside_and_back(s3: str) -> None:
-    """As the docs promise of catalog properties and vended credentials; each move may be repeated."""
+def files(s3: VendedS3) -> FolderOfTable:
+    """The port, once the table was loaded; its one orphan file is there."""
+    s3.puts(AT, b"PAR1")
     storage = TableStorage({})
-    storage.learn(ORDERS, vended(s3))
-    files = FolderOfTable(storage)
+    storage.learn(ORDERS, s3.properties)
+    return FolderOfTable(storage)
 
+
+def test_an_orphan_is_moved_aside_and_back(files: FolderOfTable) -> None:
+    """As the docs promise of catalog properties and vended credentials; each move may be repeated."""
     aside = [files.move(ORDERS, [(AT, ASIDE)], NOTE) for _ in range(2)]
     there = set(files.written_at(ORDERS, [AT, ASIDE]))
     back = files.move(ORDERS, [(ASIDE, AT)], NOTE)
 
     assert (aside, there, back) == ([MovedFiles(arrived=1)] * 2, {ASIDE}, MovedFiles(arrived=1))
     assert set(files.written_at(ORDERS, [AT, ASIDE, NOTE])) == {AT, NOTE}
+
+
+@pytest.mark.parametrize(
+    ("lies_there", "expected"),
+    [(b"PAR1", (MovedFiles(arrived=1), {ASIDE})), (b"PAR2", (None, {AT, ASIDE}))],
+    ids=["our own copy", "another file"],
+)
+def test_what_lies_at_the_new_place_is_never_overwritten(
+    s3: VendedS3, files: FolderOfTable, lies_there: bytes, expected: tuple[MovedFiles | None, set[str]]
+) -> None:
+    """S3 copies, then removes: its copy from before a crash is finished; any other object stays as it is."""
+    s3.puts(ASIDE, lies_there)
+
+    try:
+        told = files.move(ORDERS, [(AT, ASIDE)], NOTE)
+    except CommitRefused:
+        told = None
+
+    assert (told, set(files.written_at(ORDERS, [AT, ASIDE]))) == expected
+    assert s3.content(ASIDE) == lies_there
 
 
 def test_without_what_the_catalog_says_it_cannot_look(monkeypatch: pytest.MonkeyPatch) -> None:

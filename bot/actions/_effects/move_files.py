@@ -1,12 +1,13 @@
 """Move files that nothing names into a folder that keeps them, or back from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.domain.effects import MoveFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Superseded
 from bot.domain.file_changes import FileSources, MovedFiles
+from bot.domain.paths import told_apart
 
 
 class MovingFiles(Kind[MoveFiles]):
@@ -53,13 +54,16 @@ def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
 
 def _told(effect: MoveFiles, moved: MovedFiles) -> str:
     """`8 of 10 files are at their new place; …`, and where the list is."""
+    names = told_apart([source for source, _ in effect.moves])
     said = [f"{moved.arrived} of {len(effect.moves)} files are at their new place"]
     if moved.gone:
-        said.append(f"somebody has removed {_counted(moved.gone)}")
+        said.append(f"somebody has removed {_counted(moved.gone, names)}")
     if moved.left:
-        said.append(f"{_counted(moved.left)} stay where they were{f': {moved.problem}' if moved.problem else ''}")
+        said.append(
+            f"{_counted(moved.left, names)} stay where they were{f': {moved.problem}' if moved.problem else ''}"
+        )
     return f"{'; '.join(said)}. The list is {effect.note}."
 
 
-def _counted(paths: Sequence[str]) -> str:
-    return f"{len(paths)} ({paths[0].rpartition('/')[2]}{', …' if len(paths) > 1 else ''})"
+def _counted(paths: Sequence[str], names: Mapping[str, str]) -> str:
+    return f"{len(paths)} ({names[paths[0]]}{', …' if len(paths) > 1 else ''})"
