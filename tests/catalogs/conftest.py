@@ -1,4 +1,4 @@
-"""Catalogs of every kind, each a real server on loopback: SQL, REST, Glue (moto's) and Hive."""
+"""Catalogs of three kinds on loopback: SQL, REST (Iceberg's own servlet) and Glue (moto's). Hive's is not tried."""
 
 import itertools
 from collections.abc import Iterator, Mapping

@@ -44,6 +44,18 @@ def test_a_table_is_read_with_its_history_tags_and_properties(orders: Orders) ->
     assert orders.name in orders.ours.tables()
 
 
+def test_the_pointer_and_what_expired_are_told(orders: Orders) -> None:
+    """The watch asks for the pointer alone; older metadata files still tell of an expired commit."""
+    before = orders.ours.pointer(orders.name)
+    orders.table.maintenance.expire_snapshots().by_id(gone := orders.heads[0]).commit()
+
+    table = orders.ours.load(orders.name)
+
+    assert before != table.metadata_location == orders.ours.pointer(orders.name)
+    assert [gone] == [each.snapshot_id for each in orders.ours.expired(table)]
+    assert gone not in table.by_id
+
+
 def test_a_rewind_moves_head_tag_and_mark_in_one_commit(orders: Orders) -> None:
     """One compare-and-swap; the other engine sees all of it; a second time it is refused."""
     before = orders.ours.load(orders.name)
