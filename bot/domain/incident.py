@@ -115,6 +115,11 @@ class Incident:
     closed_by: str | None = None
     closed_reason: str | None = None
 
+    def no_earlier(self, now: datetime) -> datetime:
+        """`now` by somebody's clock, or the time of the newest entry if that is later: clocks of replicas differ, and
+        what is in the record has happened."""
+        return max(now, self.entries[-1].at)
+
     @property
     def is_open(self) -> bool:
         """Whether anything can still be asked of it."""

@@ -91,9 +91,9 @@ class Approvals:
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
-        view = self._view(incident_id, proposal_id)
+        incident, view = self._seen(incident_id, proposal_id)
         restorers = restorers_of(view.proposal, self._store.all())
-        decided = self._decide(view, Begin(restorers=restorers), by, NO_GROUPS)
+        decided = self._decide(incident, view, Begin(restorers=restorers), by, NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise _refused(decided)
         if self._savepoints is not None and view.glass is None:
@@ -104,7 +104,7 @@ class Approvals:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
 
         def due(now: Incident) -> list[Body]:
-            decided = [self._decide(view, Tick(), WATERLINE, NO_GROUPS) for view in now.proposals.values()]
+            decided = [self._decide(now, view, Tick(), WATERLINE, NO_GROUPS) for view in now.proposals.values()]
             return [body for body in decided if not isinstance(body, NotAllowed)]
 
         self._store.write(incident_id, by=WATERLINE, decide=due)
@@ -130,9 +130,9 @@ class Approvals:
 
     def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
         """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
-        view = self._view(incident_id, proposal_id)
+        incident, view = self._seen(incident_id, proposal_id)
         membership = self._membership(view, act, by)
-        refusal = self._decide(view, act, by, membership)
+        refusal = self._decide(incident, view, act, by, membership)
         if isinstance(refusal, NotAllowed):
             raise _refused(refusal)
         if isinstance(act, Approve) and self._savepoints is not None:
@@ -143,7 +143,7 @@ class Approvals:
             self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
 
         def written(now: Incident) -> list[Body]:
-            decided = self._decide(now.proposals[proposal_id], act, by, membership)
+            decided = self._decide(now, now.proposals[proposal_id], act, by, membership)
             if isinstance(decided, NotAllowed):
                 raise _refused(decided)
             if isinstance(decided, OutcomeSettled) and not decided.happened:
@@ -152,16 +152,20 @@ class Approvals:
 
         return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
 
-    def _decide(self, view: ProposalView, act: Act, by: str, membership: Membership) -> Body | NotAllowed:
-        return decide(view, act, by=by, at=self._clock.now(), membership=membership)
+    def _decide(
+        self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership
+    ) -> Body | NotAllowed:
+        at = incident.no_earlier(self._clock.now())
+        return decide(view, act, by=by, at=at, membership=membership)
 
-    def _view(self, incident_id: IncidentId, proposal_id: ProposalId) -> ProposalView:
-        view = self._store.get(incident_id).proposals.get(proposal_id)
+    def _seen(self, incident_id: IncidentId, proposal_id: ProposalId) -> tuple[Incident, ProposalView]:
+        incident = self._store.get(incident_id)
+        view = incident.proposals.get(proposal_id)
         if view is None:
             raise Refused(
                 "This proposal is not part of the incident.", "", "Look at the newest message in the channel."
             )
-        return view
+        return incident, view
 
     def _membership(self, view: ProposalView, act: Act, by: UserId) -> Membership:
         """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""

@@ -139,7 +139,8 @@ class IncidentStore:
     def write(self, incident_id: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]) -> Incident:
         """Append what `decide` answers for the present state, all or nothing; returns the state after it.
 
-        `decide` may be called several times when others append at the same moment; it must only decide.
+        `decide` may be called several times when others append at the same moment; it must only decide. What is written
+        bears this process's time, but never one before the entry that it follows.
         """
         for attempt in range(_ATTEMPTS):
             incident = self.get(incident_id)
@@ -147,7 +148,8 @@ class IncidentStore:
             if not bodies:
                 return incident
             try:
-                self._journal.append(incident_id, incident.seq, bodies, by=by, at=self._clock.now())
+                at = incident.no_earlier(self._clock.now())
+                self._journal.append(incident_id, incident.seq, bodies, by=by, at=at)
             except JournalMoved:
                 self._closed.pop(incident_id, None)
                 if attempt == _ATTEMPTS - 1:
