@@ -4,8 +4,10 @@ Bolt verifies the signature and that it is at most five minutes old; what it wou
 it, and a request that is sent again within that time is the same delivery in the inbox.
 """
 
+import time
 from collections.abc import Callable
 
+import structlog
 from slack_bolt import App
 from slack_bolt.adapter.starlette import SlackRequestHandler
 from starlette.applications import Starlette
@@ -14,6 +16,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
+log = structlog.get_logger(__name__)
+
+_OLDEST_S = 300
+"""Seconds by which the stamp of a request may differ from this machine's clock, as Bolt has it."""
 _LARGEST = 1024 * 1024
 """Bytes of one request. A form with every field full is a few tens of thousands."""
 _UNSIGNED = "This address takes signed requests of Slack only.\n"
@@ -25,17 +31,34 @@ def http_app(app: App, is_ready: Callable[[], bool]) -> Starlette:
     handler = SlackRequestHandler(app)
 
     async def events(request: Request) -> Response:
-        if not _is_number(request.headers.get("x-slack-request-timestamp", "")):
+        stamp = request.headers.get("x-slack-request-timestamp", "")
+        if not _is_number(stamp):
             return PlainTextResponse(_UNSIGNED, status_code=401)
         whole = await _read(request)
         if whole is None:
             return PlainTextResponse(f"A request may have {_LARGEST} bytes.\n", status_code=413)
-        return await handler.handle(whole)
+        answer = await handler.handle(whole)
+        if answer.status_code == 401:
+            _say_why_refused(int(stamp))
+        return answer
 
     async def health(_request: Request) -> Response:
         return PlainTextResponse("ok\n") if is_ready() else PlainTextResponse("starting\n", status_code=503)
 
     return Starlette(routes=[Route("/slack/events", events, methods=["POST"]), Route("/health", health)])
+
+
+def _say_why_refused(stamp: int) -> None:
+    """For whoever reads the log: a clock that is off has every request refused, as forgery is."""
+    off_s = round(time.time() - stamp)
+    if abs(off_s) <= _OLDEST_S:
+        log.warning("a request was refused: its signature is not made with slack_signing_secret")
+        return
+    log.warning(
+        "a request was refused: its time stamp is more than five minutes from this machine's clock",
+        stamp_is_behind_s=off_s,
+        remedy="If every request is refused, this clock differs from Slack's: set it by NTP.",
+    )
 
 
 def _is_number(stamp: str) -> bool:
