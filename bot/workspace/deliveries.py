@@ -29,6 +29,7 @@ class Deliveries:
         self._wire = wire
         self._faults = faults
         self._running: set[asyncio.Task[Ack]] = set()
+        self._overtaken: list[Delivery] = []
         self.carrier = carrier
         self.rules = Rules()
         self.last: Delivery | None = None
@@ -97,6 +98,16 @@ class Deliveries:
         return ack
 
     async def _attempt(self, delivery: Delivery) -> Ack:
+        if self._faults.take_swap():
+            self._overtaken.append(delivery)
+            return Ack(outcome="acked", detail="the next delivery overtakes this one")
+        ack = await self._carried(delivery)
+        overtaken, self._overtaken = self._overtaken, []
+        for earlier in overtaken:
+            await self._carried(earlier)
+        return ack
+
+    async def _carried(self, delivery: Delivery) -> Ack:
         ack = await self.carrier.carry(delivery, self.rules.ack_s)
         self._wire.add(
             "delivery",

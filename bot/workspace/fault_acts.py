@@ -47,6 +47,11 @@ async def _double_delivery(world: World, asked: FaultRequest) -> Payload:
     return {"armed": world.faults.double_deliveries}
 
 
+async def _swap(world: World, asked: FaultRequest) -> Payload:
+    world.faults.swaps += asked.times
+    return {"armed": world.faults.swaps}
+
+
 async def _redeliver(world: World, _asked: FaultRequest) -> Payload:
     ack = await world.deliveries.redeliver_last()
     return {"outcome": ack.outcome if ack else "nothing was delivered yet"}
@@ -130,6 +135,7 @@ ACTS: dict[str, Act] = {
     "hold": _hold,
     "double-click": _double_click,
     "double-delivery": _double_delivery,
+    "swap": _swap,
     "redeliver": _redeliver,
     "drop-sockets": _drop_sockets,
     "close-sockets": _close_sockets,

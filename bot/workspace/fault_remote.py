@@ -36,6 +36,13 @@ class FaultRemote:
         """Deliver the next delivery twice, the same payload in two envelopes."""
         self._do("double-delivery", times=times)
 
+    def swaps_deliveries(self, times: int = 1) -> None:
+        """Have the next delivery overtaken by the one after it: the app gets the later one first.
+
+        Who caused the first one goes on at once, as if it were acknowledged; it is delivered when the later one was.
+        """
+        self._do("swap", times=times)
+
     def redelivers(self) -> str:
         """Deliver the newest delivery again; answers how the app acknowledged it."""
         return str(self._do("redeliver")["outcome"])
