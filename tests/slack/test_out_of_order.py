@@ -22,7 +22,7 @@ def test_two_commands_the_wrong_way_round_are_both_done(
     assert ["second", "first"] == said
 
 
-def test_a_click_that_a_closing_overtook_is_told_so(
+def test_a_click_that_a_closing_overtook_proposes_nothing(
     collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
 ) -> None:
     """Propose was clicked first; the command to close, typed after it, arrived before."""
