@@ -51,7 +51,14 @@ class Machines:
 
         Returns when the TaskManager has registered with the new one.
         """
-        old = self._kill("jobmanager")
+        self.await_new_jobmanager(self.kill_jobmanager())
+
+    def kill_jobmanager(self) -> int:
+        """Kills the JobManager with SIGKILL, and its jobs with it; the answer is the process id that is gone."""
+        return self._kill("jobmanager")
+
+    def await_new_jobmanager(self, old: int) -> None:
+        """Returns when the JobManager that took the place of `old` has a TaskManager."""
         self._await_another("jobmanager", old)
         log = str(self._home / "logs" / "jobmanager.log")
         until("the TaskManager at the new JobManager", lambda: self._flink.taskmanagers() or None, 120, log)
