@@ -176,6 +176,13 @@ class LittleFlink:
         """See the port."""
         return self.refuses
 
+    declared: str | None = None
+    """The digest of what a start would submit."""
+
+    def declaration(self, job: str) -> str | None:
+        """See the port: as the test has set it."""
+        return self.declared
+
     def start(
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
     ) -> None:

@@ -17,11 +17,11 @@ NOT_STOPPED = "Compaction is not stopped by this."
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
     """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
-    can be started is asked before anything is stopped, the sink keeps the uid under which its state was written, and no
-    other table of the job is doubled. Raises Refused, CouldNotLook."""
+    can be started, and as it is declared now, is asked before anything is stopped, the sink keeps the uid under which
+    its state was written, and no other table of the job is doubled. Raises Refused, CouldNotLook."""
     proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
-    asked = tuple(StartPossible(job=job) for job in sorted(starts))
+    asked = tuple(StartPossible(job=job, declaration=plan.declaration(job)) for job in sorted(starts))
     whole = with_siblings(proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)}), plan)
     table = plan.case.observation.table
     if stays_frozen_for(table, plan.incident):

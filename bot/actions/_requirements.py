@@ -78,8 +78,7 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
         case NobodyWrites():
             return _somebody_writes(requirement, world.live(requirement.job))
         case StartPossible():
-            obstacle = world.jobs[requirement.job].flink.obstacle(requirement.job)
-            return obstacle and f"Expected that {requirement.job} can be started again; found: {obstacle}."
+            return _start_problem(requirement, world)
         case RestorePointIntact():
             return _restore_point_problem(requirement, world)
         case SiblingSpared():
@@ -88,6 +87,21 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
             return _day_passed(requirement, table)
         case _:
             assert_never(requirement)
+
+
+def _start_problem(requirement: StartPossible, world: World) -> str | None:
+    job, flink = requirement.job, world.jobs[requirement.job].flink
+    obstacle = flink.obstacle(job)
+    if obstacle is not None:
+        return f"Expected that {job} can be started again; found: {obstacle}."
+    declared = flink.declaration(job) if requirement.declaration is not None else None
+    if declared == requirement.declaration:
+        return None
+    return (
+        f"Expected that {job} is started as it was declared when this was proposed "
+        f"({str(requirement.declaration)[:12]}); its jar, statements, arguments or settings are others now "
+        f"({str(declared)[:12]})."
+    )
 
 
 def unforeseen(table: TableState, head: SnapshotId, job_id: JobId | None) -> str | None:

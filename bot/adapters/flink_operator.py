@@ -6,6 +6,7 @@ the operator deploys a nonce once, and `run` tells the run that came of it under
 
 from datetime import UTC, datetime, timedelta
 
+from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_operator_api import KubernetesResource
 from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, nonce_of
 from bot.adapters.flink_operator_steps import OperatedResource
@@ -113,6 +114,10 @@ class FlinkOperator:
         """See the port: that the resource can be read. Raises CouldNotLook."""
         self._resource.read()
         return None
+
+    def declaration(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
+        """See the port: the resource's spec but for what stops and starts of ours change. Raises CouldNotLook."""
+        return digest_of(self._resource.read().declared)
 
     def start(
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None

@@ -19,6 +19,8 @@ DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
+_OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRedeployNonce", "allowNonRestoredState"})
+"""Of `spec.job`: what `to_suspend` and `to_restore` change."""
 
 
 class _Writer(BaseModel):
@@ -35,13 +37,13 @@ class _Metadata(BaseModel):
     writers: tuple[_Writer, ...] = Field(default=(), alias="managedFields")
 
 
-class _Job(BaseModel):
+class _Job(BaseModel, extra="allow"):
     state: str = "running"
     mode: str = Field(default="stateless", alias="upgradeMode")
     nonce: int | None = Field(default=None, alias="savepointRedeployNonce")
 
 
-class _Spec(BaseModel):
+class _Spec(BaseModel, extra="allow"):
     job: _Job | None = None
     settings: dict[str, object] | None = Field(default=None, alias="flinkConfiguration")
 
@@ -83,6 +85,13 @@ class FlinkResource(BaseModel):
                 "Name the FlinkSessionJob in the job's `start` instead.",
             )
         return self.spec.job
+
+    @property
+    def declared(self) -> dict[str, object]:
+        """The whole spec (image, jar, arguments, settings, …) without the fields that stops and starts of ours change.
+        Raises CouldNotLook for a session cluster."""
+        job = {name: told for name, told in self.job.model_dump(by_alias=True).items() if name not in _OURS}
+        return {**self.spec.model_dump(by_alias=True, exclude={"job"}), "job": job}
 
     @property
     def is_reconciled(self) -> bool:

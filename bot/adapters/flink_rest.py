@@ -86,6 +86,10 @@ class FlinkRest:
             return "no way to start it is configured (`start` of this job in the configuration file)"
         return self._starter.obstacle()
 
+    def declaration(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
+        """See the port."""
+        return None if self._starter is None else self._starter.declaration()
+
     def start(
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
     ) -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, is_started
 from bot.adapters.polling import polled
@@ -60,6 +61,11 @@ class SqlGatewayStart:
         """Only that the gateway answers: what Flink thinks of the statements is known when they are run, and none of
         them is run before a proposal is approved. Raises CouldNotLook."""
         return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
+
+    def declaration(self) -> str:
+        """See Starter."""
+        told = {"statements": self._statements, "properties": self._properties, "suffix": self._uid_suffix}
+        return digest_of(told)
 
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
         """One session, closed again. Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown."""

@@ -6,6 +6,7 @@ from typing import Protocol
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.adapters.flink_traces import trace_of, waited_in_vain
 from bot.domain.ids import JobId, short_job
@@ -32,6 +33,9 @@ class Starter(Protocol):
 
     def obstacle(self) -> str | None:
         """What would keep it from being accepted, as a clause; None where nothing is known. Raises CouldNotLook."""
+
+    def declaration(self) -> str:
+        """The digest of what `submit` sends beside restore point, job id and another uid, as it is configured."""
 
     def close(self) -> None:
         """Give connections back."""
@@ -81,6 +85,10 @@ class JarStart:
         except ValidationError as error:
             raise self._http.garbled("GET /jars", error) from error
         return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
+
+    def declaration(self) -> str:
+        """See Starter. A jar that is uploaded anew has another id."""
+        return digest_of({**self._body, "jar": self._jar_id, "args": self._args, "suffix": self._uid_suffix})
 
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
         """Sent once; without `allow_non_restored`, state that no operator takes is refused by Flink."""

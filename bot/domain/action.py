@@ -89,6 +89,10 @@ def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:
     return {}
 
 
+def _undeclared(_job: str) -> str | None:
+    return None
+
+
 def _no_siblings() -> tuple[TableState, ...]:
     return ()
 
@@ -145,5 +149,7 @@ class Plan(Record):
     """As whoever asks has typed them, name by name: `positions` -> `1200..1500`."""
     source: Callable[[ReplayRecipe, ReplayRange], SourceSurvey] = _nobody_asks
     """What a replay within these bounds would meet at the table's head. Raises CouldNotLook."""
+    declaration: Callable[[str], str | None] = _undeclared
+    """Job -> the digest of what a start of it submits now, as `FlinkJobs` has it. Raises CouldNotLook."""
     siblings: Callable[[], tuple[TableState, ...]] = _no_siblings
     """The other configured tables that the same job writes, read when called. Raises CouldNotLook."""

@@ -46,7 +46,8 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             scale = ", and nobody has rescaled it" if requirement.parallelism else ""
             return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive{scale}."
         case StartPossible():
-            return f"What starts {requirement.job} can be reached, and nothing is known that would refuse it."
+            declared = f" It is declared as now ({requirement.declaration[:12]})." if requirement.declaration else ""
+            return f"What starts {requirement.job} can be reached, and nothing is known that would refuse it.{declared}"
         case RestorePointIntact():
             return (
                 f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "

@@ -68,10 +68,13 @@ class NobodyWrites(Record):
 
 
 class StartPossible(Record):
-    """Nothing is known that would keep a start of `job` from being accepted: asked before anything is stopped."""
+    """Nothing is known that would keep a start of `job` from being accepted, and what would be started is what was
+    declared when it was proposed: asked before anything is stopped, and again right before the start."""
 
     kind: Literal["start-possible"] = "start-possible"
     job: str
+    declaration: str | None = Field(default=None, exclude_if=lambda told: told is None)
+    """The digest of the declaration (`FlinkJobs.declaration`); None: it was not told, and is not asked for."""
 
 
 class RestorePointIntact(Record):

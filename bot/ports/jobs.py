@@ -51,6 +51,10 @@ class FlinkJobs(Protocol):
         """What would keep a start from being accepted, as a clause; None where nothing is known of any. Asked before
         anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""
 
+    def declaration(self, job: str) -> str | None:
+        """A digest of what a start submits beside restore point, job id and another uid: another one, and something
+        else would be started. None where no start is configured. Raises CouldNotLook."""
+
     def start(
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
     ) -> None:

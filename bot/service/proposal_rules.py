@@ -1,11 +1,13 @@
 """What has to hold before a proposal is made or decided."""
 
+from bot.actions import _effects as effects
+from bot.actions._effects import Hands
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
-from bot.domain.execution import UNFINISHED, ProposalState
+from bot.domain.execution import UNFINISHED, ProposalState, ProposalView
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE
@@ -77,3 +79,15 @@ def must_be_free(incident: Incident) -> None:
         f"It is “{busy.proposal.title}”.",
         "Wait for its end." if is_begun else "Carry it out, or reject it.",
     )
+
+
+def must_be_unknown(hands: Hands, view: ProposalView, index: int) -> None:
+    """Raises Refused where the world tells by now whether effect `index` happened."""
+    looked = effects.verify(hands, view.proposal, view.started[index])
+    if looked.happened != "unknown":
+        happened = "happened" if looked.happened == "yes" else "did not happen"
+        raise Refused(
+            f"It is known by now that step {index + 1} {happened}.",
+            looked.sentence,
+            "Nothing has to be settled: the execution goes on by itself. Follow it in the proposal's thread.",
+        )

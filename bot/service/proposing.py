@@ -5,7 +5,6 @@ from functools import partial
 
 from ulid import ULID
 
-from bot.actions import _effects as effects
 from bot.actions._completing import completed
 from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
@@ -36,9 +35,9 @@ from bot.service.choosing import (
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposal_rules import evidence_is_fresh, must_be_free, policy_for
+from bot.service.proposal_rules import evidence_is_fresh, must_be_free, must_be_unknown, policy_for
 from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
-from bot.service.surveys import siblings_of, survey_of_files, survey_of_source
+from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import walk_of
 
 
@@ -165,6 +164,7 @@ class Proposals:
             is_sql=job is not None and job.is_sql,
             expired=self._observer.catalog.expired,
             uid_suffixes=uid_suffixes(self._store.all()),
+            declaration=partial(declaration_of, self._observer),
             siblings=partial(siblings_of, self._observer, setup, observation),
         )
         try:
@@ -236,15 +236,7 @@ class Proposals:
 
     def must_be_unknown(self, incident_id: IncidentId, proposal_id: ProposalId, index: int) -> None:
         """Raises Refused where the world tells by now whether effect `index` happened: that counts more than a word."""
-        view = self._store.get(incident_id).proposals[proposal_id]
-        looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
-        if looked.happened != "unknown":
-            happened = "happened" if looked.happened == "yes" else "did not happen"
-            raise Refused(
-                f"It is known by now that step {index + 1} {happened}.",
-                looked.sentence,
-                "Nothing has to be settled: the execution goes on by itself. Follow it in the proposal's thread.",
-            )
+        must_be_unknown(self._observer.hands, self._store.get(incident_id).proposals[proposal_id], index)
 
     def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
         self._observer.setup(incident.opened.table)

@@ -28,6 +28,12 @@ def survey_of_source(
     return observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
 
 
+def declaration_of(observer: Observer, job: str) -> str | None:
+    """Of what a start of `job` submits now; None where the job is not configured. Raises CouldNotLook."""
+    ports = observer.jobs.get(job)
+    return None if ports is None else ports.flink.declaration(job)
+
+
 def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
     """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
     whichever can be read and was written last by one of its runs. One that the catalog does not know is none. Raises

@@ -176,6 +176,7 @@ class Scene:
             policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
             by=ANA,
             at=datetime.now(UTC),
+            declaration=self.flink.declaration,
             undoes=past_of(self.store.get(self.incident), undoes, self.observer.jobs) if undoes else None,
         )
 
