@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import OrphanFilesFinding
 from bot.domain.looked import NotSeen
+from bot.domain.paths import ASIDE, plain, told_apart
 from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed
 from spark_tasks._standing import patience
@@ -46,6 +47,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     listed = files_under(spark, folder)
     if listed is None:
         return _no_folder(folder)
+    listed = listed.where(~F.col("path").startswith(f"{plain(table.location)}/{ASIDE}/"))
     begin = begin_of(table, reach)
     alive = [run for run in world.jobs.values if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
@@ -91,6 +93,7 @@ def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -
         of_other_attempts=int(total["of_other_attempts"]),
         paths=tuple(row["path"] for row in sample),
     )
+    names = told_apart(finding.paths)
     return Answer(
         verdict=Verdict.CONFIRMED if finding.orphans > finding.young else Verdict.RULED_OUT,
         headline=_headline(finding, round(safe_age.total_seconds() / 60)),
@@ -104,7 +107,7 @@ def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -
         columns=("file", "bytes", "written", "perhaps in flight"),
         rows=tuple(
             (
-                row["path"].rsplit("/", 1)[-1],
+                names[row["path"]],
                 f"{row['length']:,}",
                 f"{row['written_at']:%Y-%m-%d %H:%M:%S}",
                 "yes" if row["is_young"] else "no",

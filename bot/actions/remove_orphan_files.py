@@ -13,7 +13,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.effects import MoveFiles
 from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind
-from bot.domain.paths import below, plain, told_apart
+from bot.domain.paths import ASIDE, below, plain, told_apart
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import TableIs
 from bot.domain.sentences import counted
@@ -27,7 +27,6 @@ ACTION = Action(
     proofs=(("unreadable_files", "Every file of the table can be read"),),
     moves_waterline="no",
 )
-_ASIDE = "waterline-quarantine"
 
 
 def propose(plan: Plan) -> Proposal:
@@ -55,7 +54,7 @@ def propose(plan: Plan) -> Proposal:
             f"Expected files from before {safe_from:%Y-%m-%d %H:%M} UTC; of {len(listed)} listed ones none is.",
             "Wait: they cost only space, and a younger file may still be committed.",
         )
-    folder = f"{table.location.rstrip('/')}/{_ASIDE}/{plan.incident}-{plan.proposal[-4:].lower()}"
+    folder = f"{table.location.rstrip('/')}/{ASIDE}/{plan.incident}-{plan.proposal[-4:].lower()}"
     moves = tuple((path, f"{folder}/{_place(path, table)}") for path in old)
     _must_differ(moves)
     left = found.orphans - len(old)

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+ASIDE = "waterline-quarantine"
+"""Folder of a table's location in which files are kept that were put aside."""
+
 
 def plain(path: str) -> str:
     """A path of a file or folder that can be compared: Iceberg and people write `file:///a` or `/a`, Spark and Flink
