@@ -6,6 +6,7 @@ is overwritten, which a storage would do unasked: at its new place a file may on
 """
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +20,8 @@ from bot.domain.file_changes import MovedFiles
 from bot.domain.ids import TableName
 
 _TROUBLE = (OSError, ArrowException, ValueError)
+PATIENCE_S = 15.0
+"""Once moves that failed have taken so long together, storage is too slow or too busy, and the rest is left."""
 _CHUNK = 1 << 20
 """Bytes that are compared at a time."""
 _ANOTHER = "{} is another file, which is not overwritten"
@@ -50,9 +53,10 @@ def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | Non
 def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: Opened) -> MovedFiles:
     """Write the list `note`, then move every file that is not yet where it belongs: none before the list is there.
 
-    A file that is gone or locked, or whose new place is another's, keeps no other from being moved. Raises
-    CommitRefused where none is at its new place, OutcomeUnknown where storage does not tell of one. Cost: three
-    requests a file; one that lies at both places, in one size, is read at both.
+    A file that is gone or locked, or whose new place is another's, keeps no other from being moved; a storage that
+    throttles or does not answer does, after PATIENCE_S. Raises CommitRefused where none is at its new place,
+    OutcomeUnknown where storage does not tell of one. Cost: three requests a file; one that lies at both places, in one
+    size, is read at both.
     """
     listed = json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1)
     no_list = _trouble_with(lambda: _write(opened, note, listed))
@@ -60,14 +64,20 @@ def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: 
     left: list[str] = []
     problem = no_list
     promised: set[str] = set()
+    in_vain_s = 0.0
     for source, target in moves:
         is_promised = target in promised
         promised.add(target)
         if not _is_there(source, opened):
             gone += [] if _is_there(target, opened) else [source]
             continue
-        trouble = no_list or (_PROMISED.format(target) if is_promised else None)
+        if no_list or in_vain_s > PATIENCE_S:
+            left.append(source)
+            continue
+        began = time.monotonic()
+        trouble = _PROMISED.format(target) if is_promised else None
         trouble = trouble or _trouble_with(partial(_move, source, target, opened))
+        in_vain_s += time.monotonic() - began if trouble else 0.0
         left += [source] if trouble else []
         problem = problem or trouble
     arrived = len(moves) - len(gone) - len(left)
