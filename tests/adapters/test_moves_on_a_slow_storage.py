@@ -21,7 +21,7 @@ class Throttled:
         self.asked = 0
 
     def get_file_info(self, path: str) -> FileInfo:
-        return FileInfo(path, FileType.File)
+        return FileInfo(path, FileType.NotFound if path.startswith("new/") else FileType.File)
 
     def open_output_stream(self, _path: str) -> "Throttled":
         return self
