@@ -20,6 +20,7 @@ MODE = Mode(
     needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
     false_positives=(
         "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
+        "An older file that is gone, which is not looked for: ask for a longer window.",
         "A file that expiry took while evidence was collected: ask again, of the table as it is then.",
         "A path that is written with another scheme or prefix than the table's folder.",
     ),
@@ -76,9 +77,13 @@ def examine(case: Case) -> Examined:
     if found is None or lacking:
         return CannotTell(missing=tuple(lacking))
     return Excluded(
-        reason=f"Of {found.files_checked} manifests, data and delete files none is missing, and no restart fails for a "
-        "Flink manifest that was deleted without a commit."
+        reason=f"Of {found.files_checked} manifests, data and delete files {_of_window(case)}none is missing, and no "
+        "restart fails for a Flink manifest that was deleted without a commit."
     )
+
+
+def _of_window(case: Case) -> str:
+    return "of the window " if case.window.since is not None else ""
 
 
 def _listing(case: Case) -> str:

@@ -1,10 +1,11 @@
 """`healthy`: the job runs, main is an unbroken chain, and evidence has looked for rows that are lost or doubled.
 
 This is the one mode that says that nothing is to be done, so everything that it rests on must have been looked at, and
-must still hold of the table. It says no more than was looked at: the table is complete up to the newest commit that
-all the evidence covers, between the lowest and the highest source position there. Without a column of source positions
-nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale beside it, or
-checkpoints that failed and were followed by one that completed, change nothing (F19, F20).
+must still hold of the table. It says no more than was looked at: the table is complete from where the window begins up
+to the newest commit that all the evidence covers, between the lowest and the highest source position there; files of
+older commits were not tried. Without a column of source positions nobody can show that no row is missing: then it
+cannot tell. Rows are what it speaks of: a rescale beside it, or checkpoints that failed and were followed by one that
+completed, change nothing (F19, F20).
 """
 
 from bot.diagnosis import _unbroken
@@ -82,7 +83,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=tuple(missing))
     return Matches(
         headline=f"Nothing is wrong: run {short_job(alive[-1].job_id)} goes on, and the table is complete "
-        f"up to {short(until)}.",
+        f"{_from(case)}up to {short(until)}.",
         reasons=_reasons(case, alive[-1], until),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
         last_good=until,
@@ -129,11 +130,18 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
     if case.unreadable is not None and case.leaked is not None:
         said.append(
             f"All {case.unreadable.files_checked} files that were tried can be read, and no Flink manifest was dropped."
+            + (" Files of older commits were not tried." if case.window.since is not None else "")
         )
     newer = _newer_than(case, until)
     if newer:
         said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
+
+
+def _from(case: Case) -> str:
+    """Where the window begins, as far as it does not hold all of the table."""
+    since = case.window.since
+    return f"from {short(since)} " if since is not None else ""
 
 
 def _newer_than(case: Case, until: SnapshotId | None) -> int:

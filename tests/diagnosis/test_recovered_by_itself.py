@@ -12,7 +12,7 @@ from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
-from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId
+from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId, short
 from bot.domain.table import Window
 from tests.cases import Tale, job_id
 from tests.found import hole, leaks, orphans, repeats, unreadable
@@ -188,3 +188,18 @@ def test_a_catalog_that_points_nowhere_is_never_healthy() -> None:
     )
 
     assert isinstance(found, Excluded)
+
+
+def test_it_says_from_where_on_the_table_is_complete() -> None:
+    """Files of older commits are not tried: one of them that is gone must not be covered by the sentence."""
+    tale = healthy()
+
+    whole = recovered_by_itself.examine(tale.looked_at())
+    part = recovered_by_itself.examine(tale.looked_at(since=tale.at("a", 1)))
+
+    assert isinstance(whole, Matches)
+    assert isinstance(part, Matches)
+    assert "complete up to" in whole.headline
+    assert f"complete from {short(tale.at('a', 1))} up to" in part.headline
+    assert "Files of older commits were not tried." in " ".join(part.reasons)
+    assert "older commits" not in " ".join(whole.reasons)
