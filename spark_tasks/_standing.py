@@ -83,12 +83,13 @@ def _went_back(leak: FlinkManifest, runs: Iterable[JobRun]) -> Standing | None:
 
 def _was_counted_anew(leak: FlinkManifest, table: TableState) -> Standing | None:
     """The same where Flink has forgotten the restore: the run that took over committed the number itself, or a lower
-    one, so it came from below it."""
+    one, so it came from below it. One that begins with checkpoint 1 came from no state at all: what its source read
+    then, no number tells."""
     if leak.written_at is None:
         return None
     later = [s for s in table.chain if s.committed_at >= leak.written_at and s.job_id not in {None, leak.job_id}]
     first = later[-1] if later else None
-    if first is None or first.checkpoint_id is None or first.checkpoint_id > leak.checkpoint_id:
+    if first is None or first.checkpoint_id is None or not 1 < first.checkpoint_id <= leak.checkpoint_id:
         return None
     return LeakStanding.GIVEN_UP, (
         f"Run {short_job(first.job_id)} took over from below checkpoint {leak.checkpoint_id}, with "

@@ -150,7 +150,7 @@ def _withheld(stretch: Stretch) -> Reason:
 
 def _default(stretch: Stretch, known: Known, untold: int) -> Reason:
     """`untold`: how many ids between the two commits no source tells of."""
-    if stretch.sink is Sink.FLINK_V1 and stretch.is_append:
+    if stretch.sink is Sink.FLINK_V1 and stretch.is_append and known.manifests_seen:
         return SkipReason.MERGED, f"FlinkSink commits all that is pending at once: it came with {stretch.closed_by}"
     return nothing_written(known, untold, stretch.sink)
 

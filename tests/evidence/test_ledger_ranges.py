@@ -6,6 +6,7 @@ import pytest
 
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import LedgerFinding
+from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.table import Column, Ref
@@ -157,12 +158,15 @@ def test_what_the_sink_refuses_after_the_last_commit_breaks_the_chain(orders: Or
     assert [each.words for each in ledger_of(answer).trailing] == ["7–8 skipped"]
 
 
-def test_a_gap_is_not_ruled_out_while_the_manifests_cannot_be_listed(orders: OrdersTable, asks: Asks) -> None:
-    """An empty checkpoint and a leaked one look the same without storage."""
+@pytest.mark.parametrize("flink", [(), (run("a", sink=V1),)], ids=["any", "v1"])
+def test_a_gap_is_not_ruled_out_while_the_manifests_cannot_be_listed(
+    orders: OrdersTable, asks: Asks, flink: tuple[JobRun, ...]
+) -> None:
+    """An empty checkpoint, one that V1 committed with the next, and a leaked one look the same without storage."""
     before = orders.commits("a", 3, range(3))
     orders.commits("a", 5, range(3, 6))
 
-    answer = asks("ledger", orders.ask(before, flink_manifests=unseen("storage")))
+    answer = asks("ledger", orders.ask(before, jobs=list(flink), flink_manifests=unseen("storage")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (
