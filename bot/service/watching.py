@@ -70,14 +70,19 @@ class Watch:
         self._after_look = do
 
     def start(self, timers: Timers) -> None:
-        """Look from now on. A look that hangs holds up no timer of others."""
+        """Look from now on. A look that hangs holds up no timer of others. What alerts and people tell of a table that
+        is not followed is told as soon, when quiet hours or a mute have ended."""
 
         def again(table: TableName) -> None:
             timers.at(f"watch-again/{table}", self._clock.now() + self.terms.again, partial(self.look_soon, table))
 
         self._look_again = again
+        every = self.terms.every.total_seconds()
+        for table in self._sightings.tables:
+            if table not in self._followed:
+                timers.every(f"settle/{table}", every, partial(self._soon, table, self._sightings.settle))
         for table in self._followed:
-            timers.every(f"watch/{table}", self.terms.every.total_seconds(), partial(self.look_soon, table))
+            timers.every(f"watch/{table}", every, partial(self.look_soon, table))
             self.look_soon(table)
 
     def close(self) -> None:
@@ -91,12 +96,16 @@ class Watch:
 
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
+        if table in self._followed:
+            self._soon(table, self.look)
+
+    def _soon(self, table: TableName, do: Callable[[TableName], None]) -> None:
         with self._lock:
-            if table in self._under_way or table not in self._followed:
+            if table in self._under_way:
                 return
             self._under_way.add(table)
         try:
-            self._pool.submit(self._guarded, table)
+            self._pool.submit(self._guarded, table, do)
         except RuntimeError:  # it has been closed
             return
 
@@ -119,9 +128,9 @@ class Watch:
             self._sightings.settle(table)
             self._after_look(table)
 
-    def _guarded(self, table: TableName) -> None:
+    def _guarded(self, table: TableName, do: Callable[[TableName], None]) -> None:
         try:
-            self.look(table)
+            do(table)
         except WaterlineError as error:
             log.warning("table not looked at", table=table, problem=str(error))
         except Exception:
