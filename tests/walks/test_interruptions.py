@@ -36,7 +36,7 @@ def test_an_approved_rewind_is_refused_when_another_writer_has_committed(fresh_l
         assert ana.waits_for("Superseded", timeout=15)
 
 
-@pytest.mark.parametrize("boundary", ["execution-started", "effect-ended"])
+@pytest.mark.parametrize("boundary", [pytest.param("execution-started", marks=pytest.mark.long), "effect-ended"])
 def test_a_bot_killed_while_executing_finishes_after_its_start(
     fresh_lab: FreshLab, tmp_path: Path, boundary: str
 ) -> None:

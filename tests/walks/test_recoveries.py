@@ -18,7 +18,7 @@ WORTH_KNOWING = {code for code, module in failure_modes().items() if module.mode
     ("story", "sink", "codes"),
     [
         ("restored-from-older-savepoint", "v2", ["F2"]),
-        ("restored-from-older-savepoint", "v1", ["F2", "F3"]),
+        pytest.param("restored-from-older-savepoint", "v1", ["F2", "F3"], marks=pytest.mark.long),
         ("rolled-back-while-running", "v2", ["F6"]),
     ],
 )
