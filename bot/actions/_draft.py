@@ -93,11 +93,20 @@ def how_it_is_stopped(live: JobRun, *, needs_state: bool = False) -> str:
     """One or two sentences of a preview. `needs_state`: as the effect has it."""
     run = f"Stop run {short_job(live.job_id)} of {live.name}"
     if not needs_state:
-        return f"{run} (with a savepoint if it can still take one, never drained)."
+        return f"{run} (with a savepoint if it can still take one, never drained).{_if_cancelled(live)}"
     return (
         f"{run} with a savepoint, never drained; while it is being recovered, by a cancel that keeps its checkpoints. "
         "Where neither can be, it goes on and the proposal ends as refused."
     )
+
+
+def _if_cancelled(live: JobRun) -> str:
+    """What a stop without a savepoint takes with it, a sentence that begins with a blank; empty where nothing goes."""
+    kept = live.settings.survives_cancel if live.settings is not None else None
+    if kept:
+        return ""
+    then = "Flink deletes the checkpoints of a cancelled run" if kept is False else "its checkpoints may go with it"
+    return f" If it cannot, it is cancelled, and {then}: its newest state is gone then, also if nothing else is done."
 
 
 def drafted(
