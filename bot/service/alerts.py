@@ -104,6 +104,10 @@ class AlertDesk:
             self._watch.look_soon(table)
         return True
 
+    def is_watched(self, table: TableName) -> bool:
+        """Whether anybody looks at it; else what is told of it stays as it was told."""
+        return self._watch is not None and self._watch.follows(table)
+
     def tables_in(self, *texts: str) -> tuple[TableName, ...]:
         """Those that are named there; where none is, those whose job is. Of `eu.sales.orders` and `sales.orders` the
         longer one, where both fit."""

@@ -113,10 +113,10 @@ class Hearing:
                 f"It is kept, and told in {where} when {table} is muted no more and quiet hours are over. "
                 f"`/waterline open {table}` opens an incident at once."
             )
-        return (
-            f"Told in {where}, with a button that opens an incident on {table}. What the watch sees of it comes beside "
-            "your words there as soon as it has looked."
-        )
+        told = f"Told in {where}, with a button that opens an incident on {table}."
+        if not self._desk.is_watched(table):
+            return f"{told} The table itself is not watched: nothing comes beside your words."
+        return f"{told} What the watch sees of it comes beside your words there as soon as it has looked."
 
     def _alert(self, said: Said, words: "_Words", source: Source, table: TableName) -> Alert:
         """Words that fewer people may read than the table's channel has are not repeated there."""

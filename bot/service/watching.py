@@ -79,7 +79,7 @@ class Watch:
         self._look_again = again
         every = self.terms.every.total_seconds()
         for table in self._sightings.tables:
-            if table not in self._followed:
+            if not self.follows(table):
                 timers.every(f"settle/{table}", every, partial(self._soon, table, self._sightings.settle))
         for table in self._followed:
             timers.every(f"watch/{table}", every, partial(self.look_soon, table))
@@ -89,6 +89,10 @@ class Watch:
         """End after the looks that are under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
+    def follows(self, table: TableName) -> bool:
+        """Whether it is looked at; not with `watch: false`."""
+        return table in self._followed
+
     def looked_at(self, table: TableName) -> datetime | None:
         """When this process last looked; None: not yet, or the table is not followed."""
         followed = self._followed.get(table)
@@ -96,7 +100,7 @@ class Watch:
 
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
-        if table in self._followed:
+        if self.follows(table):
             self._soon(table, self.look)
 
     def _soon(self, table: TableName, do: Callable[[TableName], None]) -> None:

@@ -13,6 +13,7 @@ from bot.service.muting import known_word
 from bot.service.muting import unmute as end_mutes
 from bot.service.services import Services
 from bot.service.sightings import Sightings
+from bot.service.watching import Watch
 from bot.slack.blocks.watch import MUTE_HOURS
 from bot.slack.ids import COMMAND
 from bot.slack.requests import Clicked, Command
@@ -27,9 +28,7 @@ def watched(services: Services, _command: Command) -> str:
     lines = []
     for table in sightings.tables:
         memory = sightings.memory(table)
-        at = services.watch.looked_at(table) if services.watch is not None else None
-        seen = f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
-        lines.append(f"{table}: {seen}.")
+        lines.append(f"{table}: {_looked_at(services.watch, table)}.")
         lines += [
             f"• {_muted(mute) or 'everything'} is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>."
             for mute in memory.muted_at(now)
@@ -40,6 +39,13 @@ def watched(services: Services, _command: Command) -> str:
             if (found := sightings.sight(each.id)) is None or found.incident is None
         ]
     return "\n".join(lines)
+
+
+def _looked_at(watch: Watch | None, table: TableName) -> str:
+    if watch is None or not watch.follows(table):
+        return "not watched (`watch: false`); what alerts and messages tell of it is told"
+    at = watch.looked_at(table)
+    return f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
 
 
 def mute(services: Services, command: Command) -> str:
