@@ -13,12 +13,14 @@ from bot.domain.doubt import is_in_doubt
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
+from bot.domain.looked import NotSeen
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings
 from bot.service.watch_look import Eye, Look, TableSeen, WatchTerms
 from bot.service.watch_signs import CONDITIONS
+from bot.service.watch_unnamed import blind
 
 log = structlog.get_logger(__name__)
 
@@ -35,6 +37,8 @@ class _Followed:
     looked_at: datetime | None = None
     incident: IncidentId | None = None
     """The one that is open on it."""
+    failing_since: datetime | None = None
+    """The first of the looks that ended in an error, with none since that did not."""
     looks_away: bool = False
     """Whether people look at it themselves."""
 
@@ -120,17 +124,35 @@ class Watch:
             if not is_mine:
                 return
             followed = self._followed[table]
-            incident = self._store.open_on(table)
-            looks_away = incident is not None and is_in_doubt(incident)
-            self._tell_of_incident(followed, incident.id if incident is not None else None, looks_away)
-            if incident is not None and looks_away:
-                self._follow_freshness(table, followed, incident)
-            elif (look := self._eye.look(table, followed.seen)) is not None:
-                self._judge(table, followed, look)
-                self._put_beside(table, look)
-            followed.looked_at = self._clock.now()
-            self._sightings.settle(table)
+            try:
+                self._see(table, followed)
+            except Exception as error:
+                self._tell_of_failure(table, followed, error)
+                raise
+            finally:
+                self._sightings.settle(table)
             self._after_look(table)
+
+    def _see(self, table: TableName, followed: _Followed) -> None:
+        incident = self._store.open_on(table)
+        looks_away = incident is not None and is_in_doubt(incident)
+        self._tell_of_incident(followed, incident.id if incident is not None else None, looks_away)
+        if incident is not None and looks_away:
+            self._follow_freshness(table, followed, incident)
+        elif (look := self._eye.look(table, followed.seen)) is not None:
+            self._judge(table, followed, look)
+            self._put_beside(table, look)
+        followed.looked_at, followed.failing_since = self._clock.now(), None
+
+    def _tell_of_failure(self, table: TableName, followed: _Followed, error: Exception) -> None:
+        """Once no look has come to its end for as long as any source may be silent."""
+        now = self._clock.now()
+        followed.failing_since = followed.failing_since or now
+        if now - followed.failing_since < self.terms.patience:
+            return
+        reason = f"Each look ended in an error: {type(error).__name__}. The log of the bot has all of it."
+        failing = NotSeen(source=table, reason=reason, remedy="Read the log, and look at the table by hand.")
+        self._sightings.see(table, blind(failing, followed.failing_since))
 
     def _guarded(self, table: TableName, do: Callable[[TableName], None]) -> None:
         try:
