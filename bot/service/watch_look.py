@@ -28,8 +28,8 @@ from bot.service.watch_tail import goes_on_from, tail_of
 from bot.service.watch_unnamed import blind, newest_event, unnamed_signs
 
 _SHARE = 20
-"""A table's metadata is read for at most one twentieth of the time, and judged for as much: a long history makes looks
-rarer, not dearer."""
+"""A table's metadata is read for at most one twentieth of the time, and judged and looked at closer for as much each: a
+long history, or a full folder, makes looks rarer, not dearer."""
 _CLOSER_WHILE_WRONG = timedelta(minutes=1)
 _MEANWHILE = frozenset({"no-commit", "stale"})
 _EVIDENCE = "what evidence reads"
@@ -194,6 +194,7 @@ class Eye:
 
     def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
         """Collect evidence that reads no rows, and diagnose."""
+        began = self._clock.now()
         before = {(sign.code, sign.subject) for sign in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
         signs = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
@@ -212,8 +213,9 @@ class Eye:
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
         may_change = any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
-        wait = self._terms.again if is_new else _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
-        seen.closer_at = self._clock.now() + wait
+        wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
+        now = self._clock.now()
+        seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 
     def _unseen_jobs(self, seen: TableSeen, jobs: NotSeen) -> tuple[Sign, ...]:
         since = seen.unseen.setdefault("Flink", self._clock.now())

@@ -13,6 +13,9 @@ from bot.adapters.lineage_marquez import Marquez
 from bot.bootstrap import failure_modes
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Examined
+from bot.domain.ids import TableName
+from bot.evidence import Collector
+from bot.service.examining import Examination, Examiner
 from bot.service.watch_look import Eye, TableSeen
 from tests.adapters.serving import served
 from tests.adapters.test_lineage_marquez import LittleMarquez
@@ -127,6 +130,30 @@ def test_a_table_that_takes_long_to_judge_is_judged_less_often(over_recorded: Ov
     gaps = [(after - before).total_seconds() for before, after in pairwise(judged)]
     assert gaps
     assert min(gaps) >= 200
+
+
+def test_a_closer_look_that_takes_long_is_taken_less_often(over_recorded: OverRecorded) -> None:
+    """For at most a twentieth of the time, as where a folder of many files has to be listed."""
+    world = Recorded("compacted-by-spark-v2").promises(commit_every=timedelta(hours=9))
+    watched = over_recorded(world)
+    looked: list[datetime] = []
+
+    class Slow(Examiner):
+        def examine(self, table: TableName, *_asked: object, **_told: object) -> Examination:
+            looked.append(watched.clock.at)
+            watched.clock.at += timedelta(minutes=2)
+            return watched.examiner.examine(table, without_rows=True)
+
+    slow = Slow(watched.observer, Collector({}, None, watched.clock), failure_modes())  # type: ignore[arg-type]
+    eye, seen = Eye(watched.observer, slow, failure_modes(), watched.clock, TERMS), TableSeen()
+
+    for _ in range(240):
+        eye.look(watched.table, seen)
+        watched.clock.at += timedelta(seconds=30)
+
+    gaps = [(after - before).total_seconds() for before, after in pairwise(looked)]
+    assert gaps
+    assert min(gaps) >= 40 * 60
 
 
 def with_a_leak(name: str) -> Recorded:
