@@ -47,7 +47,9 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
         built.timers,
         OtherDoubts(services.store, findings_of(settings, built.store)),
     ).start()
-    LateReviews(services.store, services.reviews, services.background, services.clock, built.timers).start()
+    LateReviews(
+        services.store, services.reviews, built.store.outbox, services.background, services.clock, built.timers
+    ).start()
     services.holding.start(built.timers, services.background)
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 

@@ -61,13 +61,19 @@ class World:
         """As it stands."""
         return self.scene.incidents.get(self.scene.id)
 
+    @property
+    def late(self) -> LateReviews:
+        """Of a process that has just begun."""
+        outbox = self.scene.store.outbox
+        return LateReviews(self.scene.incidents, self.reviews, outbox, self.background, self.scene.clock, self.timers)
+
     def closes(self) -> str:
         """Ana does; what she is told."""
         return closed(self.services, self.scene.id, "Done.", UserId(ANA))  # type: ignore[arg-type]
 
     def starts(self) -> None:
         """Timers are set from the journal alone."""
-        LateReviews(self.scene.incidents, self.reviews, self.background, self.scene.clock, self.timers).start()
+        self.late.start()
         self.timers.start()
 
 
@@ -104,7 +110,7 @@ def test_a_catalog_that_stays_away_is_on_record_once(world: World) -> None:
     """It is looked again; the timeline is not filled with it."""
     world.catalog.is_away = True
     world.closes()
-    late = LateReviews(world.scene.incidents, world.reviews, world.background, world.scene.clock, world.timers)
+    late = world.late
     for _ in range(2):
         world.background.submit(world.scene.id, "Opening the contract review", lambda: late.settle(world.scene.id))
     eventually(lambda: any(isinstance(each.body, NoteAdded) for each in world.incident.entries))
@@ -119,7 +125,7 @@ def test_a_catalog_that_stays_away_is_on_record_once(world: World) -> None:
 def test_what_has_its_review_or_ended_long_ago_is_left_alone(world: World) -> None:
     """Records of earlier versions have closed incidents without one."""
     said = world.closes()
-    late = LateReviews(world.scene.incidents, world.reviews, world.background, world.scene.clock, world.timers)
+    late = world.late
     with_review = world.incident
     world.catalog.is_away = True
     world.scene.opens()
@@ -131,4 +137,29 @@ def test_what_has_its_review_or_ended_long_ago_is_left_alone(world: World) -> No
     assert "contract review" not in said
     assert late._due(with_review, True) is None
     assert due is not None
+    assert late._due(world.incident, True) is None
+
+
+def test_what_is_given_up_after_a_day_is_said_in_the_thread_once(world: World) -> None:
+    """Also when nobody was there at the last moment: a last look is made then. How to open it is said."""
+    world.catalog.is_away = True
+    world.closes()
+    late, outbox, key = world.late, world.scene.store.outbox, f"{world.scene.id}/review/given-up"
+    world.scene.clock.at += timedelta(hours=6)
+    with pytest.raises(CouldNotLook):
+        late.settle(world.scene.id)
+    early = outbox.find(key)
+
+    world.scene.clock.at += timedelta(hours=19)
+    due = late._due(world.incident, True)
+    for _ in range(2):
+        with pytest.raises(CouldNotLook):
+            late.settle(world.scene.id)
+    post = outbox.find(key)
+
+    assert early is None
+    assert due == world.scene.clock.at + timedelta(minutes=1)
+    assert post is not None
+    assert post.thread_of == "wl-1/card"
+    assert "`/waterline review wl-1` opens it." in (post.text or "")
     assert late._due(world.incident, True) is None
