@@ -30,7 +30,7 @@ def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) ->
     assert "No savepoint of the job that writes sales.orders was kept yet." in before
     assert counts == kept[0]
     assert f"Checkpoint 5 pairs with snapshot {world.scene.snapshot('a', 5)} (tag savepoint-5-" in told
-    assert f"Before the stop the table was at snapshot {head}." in told
+    assert f"When it was proposed the table was at snapshot {head}." in told
     assert "code 1.4 for 1.5" in told
     assert "New pricing." in told
     assert kept[0].path in told

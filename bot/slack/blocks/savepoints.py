@@ -93,7 +93,7 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
 def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
     sign = "→" if counts else "•"
     pairs = "paired, until main left it, with" if has_left else "pairs with"
-    before = f" Before the stop the table was at snapshot {kept.before}." if kept.before is not None else ""
+    before = f" When it was proposed the table was at snapshot {kept.before}." if kept.before is not None else ""
     after = f" for {kept.plan.code_after}" if kept.plan else ""
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
