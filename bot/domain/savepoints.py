@@ -31,8 +31,8 @@ class KeptSavepoint(Record):
     path: str
     checkpoint: str
     before: SnapshotId | None
-    """Head of the table when the savepoint was proposed, which may be long before the stop; None where its proposal does
-    not tell."""
+    """Head of the table when it was proposed, which may be long before the stop; None where its proposal does not
+    tell."""
     snapshot: str
     """Of the table, after the stop; the tag keeps it."""
     tag: str
