@@ -35,7 +35,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """The terms of the contract review that need no incident, and each figure that the contract names.
 
     Keys and positions are questions of their own. `ruled-out` needs Flink and the checkpoint storage to have been
-    asked; a term that nothing tells yet is said to be so.
+    asked, and some term to be told; one that nothing tells yet is said to be so.
     """
     world = ask.observation
     trusted = ask.trusted if ask.trusted is not None else world.table.ref(_TAG)
@@ -82,6 +82,8 @@ def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, 
             Verdict.CONFIRMED,
             f"{len(broken)} of {counted(len(terms), 'term')} {does} not hold{cannot}. The first: {first}.",
         )
+    if terms and untold == len(terms) and not unseen:
+        return Verdict.INCONCLUSIVE, f"None of {counted(untold, 'term')} can be told yet."
     kept = f"{len(terms) - untold} of {counted(len(terms), 'term')} hold and none is broken"
     if unseen:
         return Verdict.INCONCLUSIVE, f"{kept}{cannot}: {unseen[0].reason}"

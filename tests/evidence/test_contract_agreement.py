@@ -169,3 +169,15 @@ def test_sources_that_are_down_keep_no_promise(orders: OrdersTable, asks: Asks) 
     assert told["Checkpoints are exactly-once."] is None
     assert told["A checkpoint every 1 min."] is None
     assert {source.source for source in answer.could_not_look} == {"Flink", "the checkpoint folder"}
+
+
+def test_nothing_is_ruled_out_where_no_term_can_be_told(orders: OrdersTable, asks: Asks) -> None:
+    """Flink and storage were asked, and know of nothing: that keeps no promise."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 3, range(10, 20))
+
+    answer = asks("contract_agreement", orders.ask(before, contract=TableContract(), jobs=[], checkpoints=[]))
+
+    assert set(terms_of(answer).values()) == {None}
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "can be told yet" in answer.headline
