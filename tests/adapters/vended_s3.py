@@ -26,6 +26,7 @@ class VendedS3:
             allow_bucket_creation=True,
         )  # fmt: skip
         self._files.create_dir(BUCKET)
+        self._files.delete_dir_contents(BUCKET)  # moto keeps what earlier servers of this process were given
 
     def puts(self, path: str, content: bytes) -> None:
         """One object."""
