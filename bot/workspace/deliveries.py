@@ -29,7 +29,7 @@ class Deliveries:
         self._wire = wire
         self._faults = faults
         self._running: set[asyncio.Task[Ack]] = set()
-        self._overtaken: list[Delivery] = []
+        self._held: list[Delivery] = []
         self.carrier = carrier
         self.rules = Rules()
         self.last: Delivery | None = None
@@ -40,6 +40,13 @@ class Deliveries:
         if self._faults.take_double_delivery():
             self._in_background(delivery)
         return await self._attempt(delivery)
+
+    async def let_through(self) -> int:
+        """Deliver what was held, in its order; answers how many."""
+        held, self._held = self._held, []
+        for delivery in held:
+            await self._carried(delivery)
+        return len(held)
 
     async def redeliver_last(self) -> Ack | None:
         """Deliver the newest delivery again, in a new envelope with the same payload."""
@@ -98,14 +105,10 @@ class Deliveries:
         return ack
 
     async def _attempt(self, delivery: Delivery) -> Ack:
-        if self._faults.take_swap():
-            self._overtaken.append(delivery)
-            return Ack(outcome="acked", detail="the next delivery overtakes this one")
-        ack = await self._carried(delivery)
-        overtaken, self._overtaken = self._overtaken, []
-        for earlier in overtaken:
-            await self._carried(earlier)
-        return ack
+        if self._faults.take_held_delivery():
+            self._held.append(delivery)
+            return Ack(outcome="acked", detail="held until it is let through")
+        return await self._carried(delivery)
 
     async def _carried(self, delivery: Delivery) -> Ack:
         ack = await self.carrier.carry(delivery, self.rules.ack_s)

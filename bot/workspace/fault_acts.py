@@ -47,9 +47,13 @@ async def _double_delivery(world: World, asked: FaultRequest) -> Payload:
     return {"armed": world.faults.double_deliveries}
 
 
-async def _swap(world: World, asked: FaultRequest) -> Payload:
-    world.faults.swaps += asked.times
-    return {"armed": world.faults.swaps}
+async def _hold_delivery(world: World, asked: FaultRequest) -> Payload:
+    world.faults.held_deliveries += asked.times
+    return {"armed": world.faults.held_deliveries}
+
+
+async def _let_through(world: World, _asked: FaultRequest) -> Payload:
+    return {"delivered": await world.deliveries.let_through()}
 
 
 async def _redeliver(world: World, _asked: FaultRequest) -> Payload:
@@ -135,7 +139,8 @@ ACTS: dict[str, Act] = {
     "hold": _hold,
     "double-click": _double_click,
     "double-delivery": _double_delivery,
-    "swap": _swap,
+    "hold-delivery": _hold_delivery,
+    "let-through": _let_through,
     "redeliver": _redeliver,
     "drop-sockets": _drop_sockets,
     "close-sockets": _close_sockets,

@@ -36,12 +36,16 @@ class FaultRemote:
         """Deliver the next delivery twice, the same payload in two envelopes."""
         self._do("double-delivery", times=times)
 
-    def swaps_deliveries(self, times: int = 1) -> None:
-        """Have the next delivery overtaken by the one after it: the app gets the later one first.
+    def holds_deliveries(self, times: int = 1) -> None:
+        """Keep the next deliveries back, so that later ones overtake them, until they are let through.
 
-        Who caused the first one goes on at once, as if it were acknowledged; it is delivered when the later one was.
+        Who caused them goes on at once, as if they were acknowledged.
         """
-        self._do("swap", times=times)
+        self._do("hold-delivery", times=times)
+
+    def lets_through(self) -> int:
+        """Deliver what was held, in its order; answers how many."""
+        return int(self._do("let-through")["delivered"])
 
     def redelivers(self) -> str:
         """Deliver the newest delivery again; answers how the app acknowledged it."""

@@ -25,7 +25,7 @@ class Faults:
         self._on_api: list[ApiFault] = []
         self.double_clicks = 0
         self.double_deliveries = 0
-        self.swaps = 0
+        self.held_deliveries = 0
         self.refuse_connections = False
         self.revoked: set[str] = set()
 
@@ -62,16 +62,16 @@ class Faults:
             return True
         return False
 
-    def take_swap(self) -> bool:
-        """True when this delivery is to be overtaken by the next one."""
-        if self.swaps:
-            self.swaps -= 1
+    def take_held_delivery(self) -> bool:
+        """True when this delivery is to be held until it is let through."""
+        if self.held_deliveries:
+            self.held_deliveries -= 1
             return True
         return False
 
     def disarm(self) -> None:
         """Everything works again."""
         self._on_api.clear()
-        self.double_clicks = self.double_deliveries = self.swaps = 0
+        self.double_clicks = self.double_deliveries = self.held_deliveries = 0
         self.refuse_connections = False
         self.revoked.clear()

@@ -8,7 +8,8 @@ const SHOWN = 120;
 const FAULTS = [
   ["Double-click next", "double-click", {}, "The next click arrives as two clicks"],
   ["Deliver next twice", "double-delivery", {}, "The next delivery arrives in two envelopes"],
-  ["Swap next two", "swap", {}, "The next delivery arrives after the one that follows it"],
+  ["Hold next delivery", "hold-delivery", {}, "The next delivery waits until it is let through: others overtake it"],
+  ["Let held through", "let-through", {}, "What was held is delivered now"],
   ["Redeliver last", "redeliver", {}, "The newest delivery arrives again"],
   ["Drop sockets", "drop-sockets", {}, "Every connection is reset"],
   ["Refresh sockets", "disconnect", { reason: "refresh_requested" }, "Slack asks for a new connection"],
