@@ -49,13 +49,13 @@ fix: install ## Format and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: install ## Measure: acknowledgement, evidence, and whether cost follows the window
+bench: install ## Measure up to a million files and a hundred million rows (many minutes): does cost follow the window?
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.scale
 
-bench-full: install ## The same up to a million files and a hundred million rows (many minutes)
+bench-short: install ## The same up to a hundred thousand files and ten million rows
 	$(BIN)/python -m tests.bench
-	$(BIN)/python -m tests.bench.scale --full
+	$(BIN)/python -m tests.bench.scale --short
 
 matrix: install ## Every story on a real Flink, and what the bot says of it: writes docs/matrix.md (an hour)
 	$(BIN)/python -m tests.matrix
@@ -90,4 +90,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-full matrix chaos chaos-short races reference lock clean
+.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-short matrix chaos chaos-short races reference lock clean

@@ -38,8 +38,8 @@ ENTRIES, FILES = "PyIceberg inspect.entries", "PyIceberg inspect.files"
 T = TypeVar("T")
 LOAD = "load the table (bot)"
 _TURNS = 3
-_MOST_FOR_INSPECT, _MOST_FOR_ALL = 100_000, 10_000
-"""Entries above which a reader takes many minutes or all the memory there is."""
+_MOST_FOR_ALL = 10_000
+"""Entries above which reading those of every snapshot takes many minutes."""
 Counts = Mapping[SnapshotId, tuple[int, int]]
 """Commit -> (files added, rows added)."""
 
@@ -64,12 +64,13 @@ def window_costs(spark: SparkSession, size: Size) -> Costs:
     often: dict[str, Callable[[], object]] = {name: partial(tasks[name].answer, spark, ask) for name in TASKS}
     often |= {BY_COMMIT: lambda: _by_commit(read("entries"), window), BY_PATH: lambda: _by_path(read("entries"))}
     found, seconds = in_turns(_TURNS, often)
-    once: dict[str, Callable[[], object]] = {}
+    whole = _table(home)
+    once: dict[str, Callable[[], object]] = {
+        ENTRIES: lambda: _inspected(whole, window),
+        FILES: lambda: _repeated_files(whole),
+    }
     if size.entries <= _MOST_FOR_ALL:
         once[ALL_BY_PATH] = lambda: _by_path(read("all_entries"))
-    if size.entries <= _MOST_FOR_INSPECT:
-        whole = _table(home)
-        once |= {ENTRIES: lambda: _inspected(whole, window), FILES: lambda: _repeated_files(whole)}
     for question, ask_once in once.items():
         found[question], seconds[question] = best_of(1, ask_once)
     counts, repeated = _told({name: found[name] for name in TASKS})
