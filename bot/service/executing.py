@@ -116,7 +116,7 @@ class Executions:
             if looked.happened != "no":
                 return self._told(turn, looked, "found after an interruption", looked.sentence)
         try:
-            intent = effects.prepare(hands, proposal, index, earlier=pending)
+            intent = self._prepared(turn, pending)
         except Superseded as error:
             return self._refused(turn, pending, str(error))
         except CouldNotLook as error:
@@ -138,6 +138,15 @@ class Executions:
                 return self._waits(turn, intent, said)
             return self._told(turn, looked, "answer was lost", said)
         return self._record.done(turn, did.sentence, did.result)
+
+    def _prepared(self, turn: Turn, pending: EffectStarted | None) -> EffectStarted:
+        """Raises Superseded (also where another incident has begun to work on the job since), CouldNotLook."""
+        if not turn.view.started:
+            try:
+                must_have_the_job_alone(turn.view.proposal, turn.incident, self._store.all())
+            except Refused as error:
+                raise Superseded(error.happened, error.found, error.remedy) from error
+        return effects.prepare(self._observer.hands, turn.view.proposal, turn.index, earlier=pending)
 
     def _told(self, turn: Turn, looked: Looked, how: str, otherwise: str) -> bool:
         """What was found is done; anything else is not known yet."""

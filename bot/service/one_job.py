@@ -14,7 +14,11 @@ _ON_A_JOB = (StopJob, StopFork, StartJob, StartFromStop, KeepSavepoint)
 
 def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents: Iterable[Incident]) -> None:
     """Raises Refused while a proposal of another incident works on the same job: one would move its table below the run
-    that the other has just started."""
+    that the other has just started.
+
+    Asked before a beginning is written and again before its first effect: of two that begin at the same moment, by two
+    replicas, each is on record by then, so that at least one sees the other and ends with nothing done.
+    """
     jobs = _jobs_of(proposal)
     for other in incidents:
         busy = next((v for v in other.proposals.values() if v.state in AT_WORK and jobs & _jobs_of(v.proposal)), None)

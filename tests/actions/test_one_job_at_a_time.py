@@ -6,7 +6,7 @@ import pytest
 
 from bot.actions import restart_from_stop_savepoint
 from bot.domain.approval import Approval
-from bot.domain.entries import ExecutionStarted, ProposalApproved, ProposalMade
+from bot.domain.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalMade
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId
@@ -45,3 +45,20 @@ def test_while_another_incident_works_on_the_job_nothing_is_begun(scene: Scene, 
     assert (other in refused.value.found) is not private
     assert scene.view(made.id).state is ProposalState.APPROVED
     assert scene.calls == []
+
+
+def test_of_two_that_begin_at_the_same_moment_the_one_that_sees_the_other_does_nothing(scene: Scene) -> None:
+    """Another replica began for the other table after this one had looked and before it did anything."""
+    plan = scene.plan()
+    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    scene.executions.begin(scene.incident, made.id, by=ANA)
+    begins_elsewhere(scene, private=False)
+
+    scene.executions.carry_on(scene.incident, made.id)
+
+    assert scene.view(made.id).state is ProposalState.REFUSED
+    assert scene.calls == []
+    ended = next(
+        e.body for e in reversed(scene.store.get(scene.incident).entries) if isinstance(e.body, ExecutionEnded)
+    )
+    assert "is being worked on for another table" in ended.sentence
