@@ -13,6 +13,9 @@ from tests.adapters.kubernetes import Kubernetes, kubernetes
 from tests.adapters.lake import Lake
 from tests.adapters.operated_job import schema
 from tests.adapters.operator_hand import NAMESPACE
+from tests.adapters.passing_time import passing_time
+
+__all__ = ["passing_time"]
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 

@@ -10,6 +10,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import JarStart
 from tests.adapters.flink_wire import Wire, body
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21
 
 JOB = "orders-to-iceberg"
@@ -29,16 +30,14 @@ def closing() -> Iterator[ExitStack]:
 
 
 def starting(wire: Wire, closing: ExitStack, starter: SqlGatewayStart | JarStart) -> FlinkRest:
-    """An adapter with this way of starting and short limits."""
-    adapter = FlinkRest(
-        wire.url, starter=starter, start_limit=timedelta(seconds=0.4), poll_every=timedelta(milliseconds=10)
-    )
+    """An adapter with this way of starting."""
+    adapter = FlinkRest(wire.url, starter=starter, start_limit=timedelta(seconds=30), poll_every=timedelta(seconds=1))
     closing.callback(adapter.close)
     return adapter
 
 
 @pytest.fixture
-def by_gateway(wire: Wire, closing: ExitStack) -> FlinkRest:
+def by_gateway(wire: Wire, closing: ExitStack, passing_time: PassingTime) -> FlinkRest:
     """Starts through a gateway that accepts everything."""
     wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
     wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"}, {"operationHandle": "o2"})
@@ -47,16 +46,16 @@ def by_gateway(wire: Wire, closing: ExitStack) -> FlinkRest:
         wire.says(f"GET {SESSION}/operations/{operation}/result/0", {"resultType": "PAYLOAD"})
     wire.says(f"DELETE {SESSION}", {"status": "CLOSED"})
     wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=0.5, poll_s=0.01)
+    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=30, poll_s=1)
     return starting(wire, closing, gateway)
 
 
 @pytest.fixture
-def by_jar(wire: Wire, closing: ExitStack) -> FlinkRest:
+def by_jar(wire: Wire, closing: ExitStack, passing_time: PassingTime) -> FlinkRest:
     """Starts an uploaded jar."""
     wire.says(RUN_JAR, {"jobid": RUN_21})
     wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=2)
+    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=30)
     return starting(wire, closing, jar)
 
 

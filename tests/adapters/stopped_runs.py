@@ -10,6 +10,7 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from tests.adapters.flink_wire import Wire, body, tell_run
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21
 
 JOB = "orders-to-iceberg"
@@ -32,15 +33,15 @@ def detail(state: str, vertices: str = "RUNNING") -> dict[str, Any]:
 
 
 @pytest.fixture
-def stopping(wire: Wire) -> Iterator[FlinkRest]:
-    """An adapter with short time limits, and a run that runs."""
+def stopping(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkRest]:
+    """An adapter, and a run that runs."""
     tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
     with ExitStack() as closing:
         adapter = FlinkRest(
             wire.url,
             savepoint_dir="file:///lab/savepoints",
-            stop_limit=timedelta(seconds=0.6),
-            poll_every=timedelta(milliseconds=10),
+            stop_limit=timedelta(seconds=30),
+            poll_every=timedelta(seconds=1),
         )
         closing.callback(adapter.close)
         yield adapter

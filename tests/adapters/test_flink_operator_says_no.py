@@ -15,6 +15,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import Wire
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import RUN_21
 
 JOB, PATH, OURS = "orders-to-iceberg", "s3://flink-state/savepoints/savepoint-1", JobId("5ca1ab1e" * 4)
@@ -37,9 +38,9 @@ def resource(state: str = "RUNNING", mode: str = "last-state", **settings: objec
 
 
 @pytest.fixture
-def operator(wire: Wire) -> Iterator[FlinkOperator]:
+def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
     """Our side; the wire is Flink and the API server at once."""
-    soon = timedelta(milliseconds=50)
+    soon = timedelta(seconds=30)
     login = Login(wire.url, ssl.create_default_context(), lambda: "token")
     made = FlinkOperator(
         FlinkRest(wire.url),
@@ -47,7 +48,7 @@ def operator(wire: Wire) -> Iterator[FlinkOperator]:
         "FlinkDeployment",
         stop_limit=soon,
         start_limit=soon,
-        poll_every=timedelta(milliseconds=10),
+        poll_every=timedelta(seconds=5),
     )
     with closing(made):
         yield made

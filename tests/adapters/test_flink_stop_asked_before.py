@@ -9,6 +9,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.test_flink_reading import F21, RUN_21
 from tests.adapters.test_flink_stopping import CANCEL, DETAIL, JOB, NOT_ASKED, STOP, TRIGGER, detail
 
@@ -22,14 +23,16 @@ CONFLICT = (409, {"errors": ["Cannot suspend the job with a savepoint."]})
 
 @pytest.mark.parametrize("run", [detail("RUNNING"), detail("RUNNING", "FINISHED")], ids=["it runs", "it is halfway"])
 @pytest.mark.parametrize("needs_state", [False, True])
-def test_it_is_not_cancelled_while_the_first_request_may_be_at_work(wire: Wire, run: Any, needs_state: bool) -> None:
+def test_it_is_not_cancelled_while_the_first_request_may_be_at_work(
+    wire: Wire, passing_time: PassingTime, run: Any, needs_state: bool
+) -> None:
     """Flink refuses a second stop beside the first one; a cancel would lose that savepoint and its last commit."""
     tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
     wire.says(DETAIL, run)
     wire.says(TRIGGER, IN_VAIN)
     wire.says(AGAIN, NOT_ASKED)
     wire.says(STOP, CONFLICT)
-    flink = FlinkRest(wire.url, stop_limit=timedelta(seconds=0.2), poll_every=timedelta(milliseconds=10))
+    flink = FlinkRest(wire.url, stop_limit=timedelta(seconds=30), poll_every=timedelta(seconds=1))
 
     with pytest.raises(OutcomeUnknown, match="an earlier request timed out within Flink"):
         flink.stop(JOB, RUN_21, needs_state=needs_state)
@@ -38,7 +41,7 @@ def test_it_is_not_cancelled_while_the_first_request_may_be_at_work(wire: Wire, 
     assert wire.sent("PATCH") == []
 
 
-def test_a_first_request_that_failed_for_good_is_no_reason_to_wait(wire: Wire) -> None:
+def test_a_first_request_that_failed_for_good_is_no_reason_to_wait(wire: Wire, passing_time: PassingTime) -> None:
     """Then nothing is at work, and the wrong run ends in any case."""
     tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
     wire.says(DETAIL, detail("RUNNING"), detail("CANCELED"))
@@ -46,7 +49,7 @@ def test_a_first_request_that_failed_for_good_is_no_reason_to_wait(wire: Wire) -
     wire.says(AGAIN, NOT_ASKED)
     wire.says(STOP, CONFLICT)
     wire.says(CANCEL, (202, {}))
-    flink = FlinkRest(wire.url, stop_limit=timedelta(seconds=0.2), poll_every=timedelta(milliseconds=10))
+    flink = FlinkRest(wire.url, stop_limit=timedelta(seconds=30), poll_every=timedelta(seconds=1))
 
     sentence = flink.stop(JOB, RUN_21).sentence
 

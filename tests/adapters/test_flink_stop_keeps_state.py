@@ -10,6 +10,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_stopping import trigger_of
 from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
 
@@ -18,13 +19,13 @@ SECOND = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21, 1)}"
 
 
 @pytest.fixture
-def stopping(wire: Wire) -> Iterator[FlinkRest]:
-    """An adapter with short time limits, and a run that runs."""
+def stopping(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkRest]:
+    """An adapter, and a run that runs."""
     tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
     wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
     wire.says(CANCEL, (202, {}))
     with ExitStack() as closing:
-        adapter = FlinkRest(wire.url, stop_limit=timedelta(seconds=0.6), poll_every=timedelta(milliseconds=10))
+        adapter = FlinkRest(wire.url, stop_limit=timedelta(seconds=30), poll_every=timedelta(seconds=1))
         closing.callback(adapter.close)
         yield adapter
 

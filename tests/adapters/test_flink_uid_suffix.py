@@ -20,7 +20,7 @@ def test_it_stands_in_the_statement(wire: Wire, asked: str | None, stands: str) 
     wire.says(f"GET {SESSION}/operations/o1/status", {"status": "FINISHED"})
     wire.says(f"GET {SESSION}/operations/o1/result/0", {"resultType": "PAYLOAD"})
     with ExitStack() as closing:
-        gateway = SqlGatewayStart(wire.url, ("SET x", insert), {}, uid_suffix="v1", limit_s=0.5, poll_s=0.01)
+        gateway = SqlGatewayStart(wire.url, ("SET x", insert), {}, uid_suffix="v1", limit_s=30)
         closing.callback(gateway.close)
         gateway.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix=asked)
 
@@ -32,7 +32,7 @@ def test_it_stands_in_the_arguments(wire: Wire) -> None:
     """Of a jar."""
     wire.says(RUN_JAR, (202, {"jobid": RUN_21}))
     with ExitStack() as closing:
-        jar = JarStart(wire.url, "orders.jar", args=("--uid", "sink-{uid_suffix}"), limit_s=2)
+        jar = JarStart(wire.url, "orders.jar", args=("--uid", "sink-{uid_suffix}"), limit_s=30)
         closing.callback(jar.close)
         jar.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix="wl-1-abcd")
 
