@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ from bot.service.examining import Examiner
 from bot.settings import Settings
 from tests.adapters.lake import ORDERS, Lake
 from tests.slack.looking import ArrowRunner
+from tests.slack.people import eventually
+
+A_TASK = "freshness: 3 of 8 Spark tasks, 2.0 MB read"
+A_DIAGNOSIS = r"0 of \d+ tasks answered; "
 
 
 @pytest.fixture
@@ -61,16 +66,13 @@ def shown(console: Console) -> str:
     return console.file.getvalue()
 
 
-def once(runner: ArrowRunner, is_running: int, do: Callable[[], None]) -> None:
-    """When so many tasks have begun and shown how far they are."""
+def once(runner: ArrowRunner, is_running: int, console: Console, shows: str, do: Callable[[], None]) -> None:
+    """When so many tasks have begun, and the terminal shows how far they are."""
 
     def watch() -> None:
-        while runner.runs < is_running:
-            pause.wait(0.02)
-        pause.wait(0.5)
+        eventually(lambda: runner.runs >= is_running and re.search(shows, shown(console)) is not None)
         do()
 
-    pause = threading.Event()
     threading.Thread(target=watch, daemon=True).start()
 
 
@@ -78,19 +80,19 @@ def test_a_terminal_is_shown_how_far_a_task_is(examiner: Examiner, runner: Arrow
     """What Spark has done of it, and what was read; the answer comes as without."""
     console = terminal()
     runner.slow()
-    once(runner, 1, runner.quick)
+    once(runner, 1, console, A_TASK, runner.quick)
 
     found = followed(examiner, lambda course: examiner.collect(ORDERS, "freshness", course=course), console)
 
     assert Verdict.INCONCLUSIVE is found.verdict
-    assert "freshness: 3 of 8 Spark tasks, 2.0 MB read" in shown(console)
+    assert A_TASK in shown(console)
 
 
 def test_a_terminal_is_shown_how_many_tasks_have_answered(examiner: Examiner, runner: ArrowRunner) -> None:
     """Of a diagnosis, which asks them all."""
     console = terminal()
     runner.slow()
-    once(runner, 2, runner.quick)
+    once(runner, 2, console, A_DIAGNOSIS, runner.quick)
 
     found = followed(examiner, lambda course: examiner.examine(ORDERS, without_rows=True, course=course), console)
 
@@ -111,7 +113,8 @@ def test_ctrl_c_ends_what_runs_on_spark(examiner: Examiner, runner: ArrowRunner,
     """Exit code 130 with a plain word, every task interrupted, and none begun after it."""
     console = terminal()
     runner.slow()
-    once(runner, tasks, lambda: os.kill(os.getpid(), signal.SIGINT))
+    shows = A_TASK if tasks == 1 else A_DIAGNOSIS
+    once(runner, tasks, console, shows, lambda: os.kill(os.getpid(), signal.SIGINT))
 
     with pytest.raises(typer.Exit) as left:
         followed(
