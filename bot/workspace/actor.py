@@ -12,7 +12,8 @@ from bot.workspace.persons.outcome import Outcome
 from bot.workspace.reading import Reading
 from bot.workspace.seen import Control, NotShown, SeenMessage, SeenView, listed
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
+"""For what an app does at once, on a computer that does other work as well."""
 Place = SeenMessage | SeenView | str | None
 
 

@@ -11,6 +11,7 @@ from slack_sdk import WebClient
 
 from bot.workspace import Actor, Workspace
 from tests.hanging_up import HangUp, hang_up
+from tests.patient_slack import PATIENT
 
 __all__ = ["hang_up"]
 Connect = Callable[..., SocketModeHandler]
@@ -19,7 +20,7 @@ Connect = Callable[..., SocketModeHandler]
 @pytest.fixture
 def ws() -> Iterator[Workspace]:
     """A fresh workspace."""
-    with Workspace().serve() as served:
+    with Workspace(rules=PATIENT).serve() as served:
         yield served
 
 
@@ -40,7 +41,7 @@ def connect(ws: Workspace, app: App, hang_up: HangUp) -> Iterator[Connect]:
     """Connects the app by Socket Mode; may be called more than once for more connections."""
     with ExitStack() as closing:
 
-        def connected(ping_interval: float = 1.0) -> SocketModeHandler:
+        def connected(ping_interval: float = 5.0) -> SocketModeHandler:
             before = ws.connected
             app_client = WebClient(ws.app_token, base_url=ws.api_url)
             handler = SocketModeHandler(app, ws.app_token, web_client=app_client, ping_interval=ping_interval)
@@ -64,7 +65,7 @@ def ben(ws: Workspace) -> Actor:
     return ws.person("ben")
 
 
-def eventually(holds: Callable[[], bool], timeout_s: float = 10.0) -> None:
+def eventually(holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
     """Waits until something holds; fails at the deadline."""
     deadline = time.monotonic() + timeout_s
     while not holds():

@@ -15,6 +15,7 @@ from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import modal, text_field
 
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE_MS = 60_000
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -31,6 +32,7 @@ def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip("needs chromium: apt-get install chromium")
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MS)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         yield browser
         browser.close()
@@ -43,7 +45,7 @@ def page(browser: Browser, ws: Workspace) -> Iterator[Page]:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(f"{ws.url}/?as=ana&channel=orders-oncall")
     expect(page.get_by_test_id("place")).to_have_text("orders-oncall")
 

@@ -69,6 +69,7 @@ def test_a_held_answer_outlasts_the_bot_s_patience(ws: Workspace, ana: Actor) ->
     with pytest.raises(TimeoutError):
         hasty.chat_postMessage(channel=ONCALL, text="slow")
 
+    ana.waits_for("slow")
     assert [m.plain for m in ana.messages()] == ["slow"]
 
 

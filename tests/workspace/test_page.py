@@ -1,5 +1,6 @@
 """The page in a real browser: typed, clicked and read as a person would."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from slack_sdk import WebClient
 from bot.workspace import Actor, Workspace
 from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import actions, button, confirm, plain, section
-from tests.workspace.conftest import Connect
+from tests.workspace.conftest import Connect, eventually
 from tests.workspace.open_page import browser, opens_a_form, page, status_of_a_call
 
 __all__ = ["browser", "page"]
@@ -63,7 +64,6 @@ def test_a_confirmed_click_updates_the_message_in_place(
 
     message.get_by_role("button", name="Approve").click()
     page.get_by_test_id("confirm-no").click()
-    declined = ws.wire("delivery", "block_actions")
     message.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("alertdialog")).to_contain_text("This cannot be undone.")
     page.get_by_test_id("confirm-yes").click()
@@ -71,20 +71,31 @@ def test_a_confirmed_click_updates_the_message_in_place(
     expect(message).to_contain_text("Approved by @Ana Ribeiro")
     expect(page.get_by_test_id("message")).to_have_count(1)
     expect(message.get_by_role("button", name="Approve")).to_have_count(0)
-    assert declined == ()
+    eventually(lambda: bool(ws.wire("delivery", "block_actions")))
+    assert len(ws.wire("delivery", "block_actions")) == 1
 
 
 def test_a_click_without_an_answer_shows_a_triangle(
     ws: Workspace, app: App, client: WebClient, connect: Connect, page: Page
 ) -> None:
     """While Slack waits the button turns; when the time is over there is a warning."""
-    ws.faults.sets_rules(ack_s=0.4)
+    was_seen = threading.Event()
+
+    @app.action("slow")
+    def slow(ack: Any) -> None:
+        was_seen.wait(60)
+        ack()
+
     connect()
-    client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Ignored", "ignored"))])
+    client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Slow", "slow"), button("Ignored", "i"))])
+    page.get_by_role("button", name="Slow").click()
+    expect(page.locator(".button.is-pending")).to_have_count(1)
+    was_seen.set()
+    expect(page.locator(".button.is-pending")).to_have_count(0)
+    ws.faults.sets_rules(ack_s=0.4)
 
     page.get_by_role("button", name="Ignored").click()
 
-    expect(page.locator(".button.is-pending")).to_have_count(1)
     expect(page.get_by_test_id("click-failed")).to_have_attribute("title", "This app didn't respond in time.")
 
 

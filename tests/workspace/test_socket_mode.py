@@ -47,11 +47,13 @@ def test_a_click_carries_what_was_clicked(app: App, client: WebClient, connect: 
     connect()
     ts = ask(client, "Approve", "Reject")
 
+    began = time.perf_counter()
     outcome = ana.clicks("Approve")
+    took_ms = (time.perf_counter() - began) * 1000
 
     eventually(lambda: bool(seen))
     assert outcome.outcome == "acked"
-    assert 0 < outcome.took_ms < 3000
+    assert 0 < outcome.took_ms < took_ms
     assert (seen[0]["user"]["id"], seen[0]["container"]["message_ts"]) == ("U0ANA00001", ts)
     assert seen[0]["actions"][0]["value"] == "id-Approve"
 
@@ -130,16 +132,18 @@ def test_a_connection_url_is_good_once(ws: Workspace) -> None:
 
 
 def test_a_dropped_connection_comes_back(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
-    """After a reset the client opens a new connection by itself, and commands arrive again."""
+    """After a reset the client opens a new connection by itself as soon as it can, and commands arrive again."""
 
     @app.command("/waterline")
     def command(ack: Any) -> None:
         ack("here")
 
-    connect(0.1)
+    connect(0.5)
+    ws.faults.refuses_connections()
     assert ws.faults.drops_sockets() == 1
     assert ana.types("/waterline one").outcome == "unreachable"
 
+    ws.faults.disarms()
     eventually(lambda: ws.connected == 1)
 
     assert ana.types("/waterline two").outcome == "acked"

@@ -141,7 +141,7 @@ def test_closing_is_told_when_asked_for(
     client.views_open(trigger_id=triggers(), view=modal("Told", callback_id="told", notify_on_close=True))
     ana.dismisses(whole_stack=True)
 
-    eventually(lambda: bool(seen))
+    eventually(lambda: bool(seen) and bool(ws.wire("delivery", "view_closed")))
     assert seen == [True]
     assert len(ws.wire("delivery", "view_closed")) == 1
 
