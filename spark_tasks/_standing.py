@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, Restored, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import plain
@@ -58,7 +58,7 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return LeakStanding.PENDING, f"{head}; whether that run is alive is not known, because Flink was not asked."
     if isinstance(world.checkpoints, NotSeen):
         return LeakStanding.PENDING, f"{head}, which is over; whether a restore point lists it could not be looked at."
-    if (back := _went_back(leak, world.jobs.values) or _was_counted_anew(leak, world.table)) is not None:
+    if (back := _went_back(leak, world.jobs.values) or _taken_over(leak, world)) is not None:
         return back
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
@@ -73,6 +73,8 @@ def _went_back(leak: FlinkManifest, runs: Iterable[JobRun]) -> Standing | None:
         point = run.restored
         if point is None or leak.written_at is None or point.checkpoint_id >= leak.checkpoint_id:
             continue
+        if run.job_id != leak.job_id and _is_its_own(point, run):
+            continue
         if point.at >= leak.written_at:
             return LeakStanding.GIVEN_UP, (
                 f"Run {short_job(run.job_id)} went back to checkpoint {point.checkpoint_id} after the manifest was "
@@ -81,20 +83,48 @@ def _went_back(leak: FlinkManifest, runs: Iterable[JobRun]) -> Standing | None:
     return None
 
 
-def _was_counted_anew(leak: FlinkManifest, table: TableState) -> Standing | None:
-    """The same where Flink has forgotten the restore: the run that took over committed the number itself, or a lower
-    one, so it came from below it. One that begins with checkpoint 1 came from no state at all: what its source read
-    then, no number tells."""
+def _is_its_own(point: Restored, run: JobRun) -> bool:
+    """Whether a failover of the run went back to a checkpoint of its own: that tells nothing of where it began."""
+    is_listed = any(done.checkpoint_id == point.checkpoint_id for done in run.checkpoints)
+    return is_listed or (point.path is not None and run.job_id in point.path)
+
+
+def _taken_over(leak: FlinkManifest, world: Observation) -> Standing | None:
+    """Where the run that came next committed the number itself, or a lower one. That its ids are low does not tell
+    that it read the rows again: a run that was restored from nothing counts from 1 too."""
     if leak.written_at is None:
         return None
-    later = [s for s in table.chain if s.committed_at >= leak.written_at and s.job_id not in {None, leak.job_id}]
+    later = [s for s in world.table.chain if s.committed_at >= leak.written_at and s.job_id not in {None, leak.job_id}]
     first = later[-1] if later else None
-    if first is None or first.checkpoint_id is None or not 1 < first.checkpoint_id <= leak.checkpoint_id:
+    if first is None or first.job_id is None or first.checkpoint_id is None:
         return None
-    return LeakStanding.GIVEN_UP, (
-        f"Run {short_job(first.job_id)} took over from below checkpoint {leak.checkpoint_id}, with "
-        f"{first.checkpoint_id}, and read its rows again."
+    if first.checkpoint_id > leak.checkpoint_id:
+        return None
+    head = f"Run {short_job(first.job_id)} took over with checkpoint {first.checkpoint_id}"
+    run = next((run for run in world.jobs.values if run.job_id == first.job_id), None)
+    if run is not None and _began_empty(run):
+        return LeakStanding.LOST_STATE, (
+            f"{head}, and Flink shows that it was restored from nothing: nothing remembers checkpoint "
+            f"{leak.checkpoint_id} of run {short_job(leak.job_id)}."
+        )
+    return LeakStanding.PENDING, (
+        f"{head}; what Flink still shows does not tell whether it read the rows of checkpoint {leak.checkpoint_id} "
+        "again."
     )
+
+
+def _began_empty(run: JobRun) -> bool:
+    """Whether Flink shows that nothing was restored. Of a run that is over, and of which no checkpoint is told though
+    it has committed, its cluster is gone and only its end is known."""
+    is_told = not run.is_terminal or run.completed_count > 0
+    return is_told and run.restored is None and not run.restored_count
+
+
+def is_untold(leak: FlinkManifest, world: Observation) -> bool:
+    """Whether nothing that was seen would commit a pending manifest: its run is not alive, and no restore point lists
+    it. Then its rows are in the table or missing, and nobody can tell which."""
+    is_alive = any(run.job_id == leak.job_id and not run.is_terminal for run in world.jobs.values)
+    return not is_alive and not _owing(leak, world.checkpoints.values)
 
 
 def committed_of(leak: FlinkManifest, table: TableState) -> CheckpointId | None:

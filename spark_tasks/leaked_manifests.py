@@ -11,7 +11,7 @@ from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._leaked_files import Listed, files_listed
-from spark_tasks._standing import is_overdue, standing
+from spark_tasks._standing import is_overdue, is_untold, standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
@@ -32,7 +32,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each Flink manifest on storage, with its standing, files and rows.
 
     A running job always has one or two for a moment: they are pending and no trouble, unless they wait for longer
-    than a few checkpoint intervals. Above `MAX_LEAKS` only the newest are looked at.
+    than a few checkpoint intervals. Nothing is ruled out while one is pending that nothing would commit. Above
+    `MAX_LEAKS` only the newest are looked at.
     """
     world = ask.observation
     if isinstance(world.flink_manifests, NotSeen):
@@ -45,7 +46,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
     finding = LeakedManifestsFinding(manifests=found, lost_files=len(lost), lost_rows=sum(file.rows for file in lost))
-    return _told(ask, finding, len(newest_last) - len(leaks))
+    unclear = {leak.path for leak in leaks if is_untold(leak, world)}
+    untold = [leak for leak in finding.of(LeakStanding.PENDING) if leak.path in unclear]
+    return _told(ask, finding, untold, len(newest_last) - len(leaks))
 
 
 def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> LeakedManifest:
@@ -68,17 +71,19 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
     )
 
 
-def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
+def _told(ask: Ask, finding: LeakedManifestsFinding, untold: Sequence[LeakedManifest], unread: int) -> Answer:
+    """`untold`: those that nothing which was seen would commit; `unread`: how many were not looked at."""
     world = ask.observation
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
     lost, overdue = finding.of(*_LOST), [leak for leak in finding.manifests if leak.is_overdue]
-    waiting = finding.of(LeakStanding.PENDING)
-    is_open = bool(unseen and waiting) or unread > 0
     if lost or overdue:
         verdict, headline = Verdict.CONFIRMED, _trouble(finding, lost, overdue)
-    elif is_open or unseen:
+    elif unread or unseen:
         missing = f"{counted(unread, 'older one')} not looked at" if unread else f"{unseen[0].source} was not seen"
         verdict, headline = Verdict.INCONCLUSIVE, f"{_calm(finding)}; {missing}."
+    elif untold:
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"Nobody can tell whether the rows of {_checkpoints(untold)} were read again, or are lost."
     else:
         verdict, headline = Verdict.RULED_OUT, f"{_calm(finding)}."
     return Answer(

@@ -153,32 +153,3 @@ def test_another_operator_of_the_same_run_has_its_own_count(orders: OrdersTable,
     answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
 
     assert only(answer).standing is LeakStanding.PENDING
-
-
-def test_a_manifest_below_which_another_run_took_over_is_given_up(orders: OrdersTable, asks: Asks) -> None:
-    """Flink has forgotten the restore; that the number was committed by the next run tells that it came from below,
-    and one above it tells nothing."""
-    before = orders.commits("a", 3, range(10))
-    orders.leaves_manifest("a", 4, {"four.parquet": range(10, 20)})
-    orders.leaves_manifest("a", 3, {"three.parquet": range(100, 110)}, operator=OperatorId("c" * 32))
-    orders.commits("b", 4, range(10, 20))
-
-    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert sorted(told(answer)) == [(3, LeakStanding.LOST_STATE, 1, 10), (4, LeakStanding.GIVEN_UP, 1, 10)]
-    assert finding_of(answer).lost_rows == 10
-    (given_up,) = finding_of(answer).of(LeakStanding.GIVEN_UP)
-    assert "took over from below checkpoint 4" in given_up.reason
-
-
-def test_a_run_without_state_is_not_taken_for_one_that_read_again(orders: OrdersTable, asks: Asks) -> None:
-    """It began with checkpoint 1, below the manifest's, and its source went on elsewhere: those rows are gone."""
-    before = orders.commits("a", 2, range(10))
-    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
-    orders.commits("b", 1, range(30, 40))
-
-    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
-
-    assert only(answer).standing is LeakStanding.LOST_STATE
-    assert answer.verdict is Verdict.CONFIRMED

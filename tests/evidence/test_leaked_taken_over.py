@@ -1,0 +1,92 @@
+"""A manifest below which another run went on: read again, lost, or nobody can tell."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.domain.evidence import Answer, Verdict
+from bot.domain.findings import LeakStanding
+from bot.domain.flink import CheckpointKind, JobRun, Restored
+from bot.domain.ids import CheckpointId
+from tests.evidence.conftest import Asks
+from tests.evidence.leaked_files import ask_about, ended, finding_of, only, told
+from tests.evidence.test_ledger import completed, run_of
+from tests.tables import OrdersTable, job
+
+
+def answered(orders: OrdersTable, asks: Asks, *successor: JobRun) -> Answer:
+    """Run a leaves checkpoint 3 uncommitted; run b goes on with 1 and 2."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    orders.commits("b", 1, range(30, 40))
+    orders.commits("b", 2, range(40, 50))
+    return asks("leaked_manifests", ask_about(orders, before, ended("a"), *successor))
+
+
+def went_back(path: str) -> JobRun:
+    """Run b, whose newest restore, of a checkpoint 2, came after everything that the table has."""
+    at = datetime.now(UTC) + timedelta(hours=1)
+    point = Restored(checkpoint_id=CheckpointId(2), at=at, is_savepoint=False, path=path)
+    return run_of("b").model_copy(update={"restored": point, "restored_count": 1})
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"state": "CANCELED", "completed_count": 2}], ids=["running", "over, checkpoints told"]
+)
+def test_what_a_run_without_state_went_past_is_lost(
+    orders: OrdersTable, asks: Asks, changes: dict[str, object]
+) -> None:
+    """Its ids begin at 1 because it was restored from nothing, not because it read the rows again."""
+    answer = answered(orders, asks, run_of("b").model_copy(update=changes))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 10)]
+    assert finding_of(answer).lost_rows == 10
+    assert "restored from nothing" in only(answer).reason
+
+
+@pytest.mark.parametrize("successor", [(), (ended("b"),)], ids=["forgotten", "only its end is known"])
+def test_nothing_is_ruled_out_where_the_start_is_not_known(
+    orders: OrdersTable, asks: Asks, successor: tuple[JobRun, ...]
+) -> None:
+    """Low ids alone do not tell whether the rows were read again."""
+    answer = answered(orders, asks, *successor)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told(answer) == [(3, LeakStanding.PENDING, 1, 10)]
+    assert answer.headline == (
+        "Nobody can tell whether the rows of checkpoint 3 of run aaaaaa were read again, or are lost."
+    )
+
+
+@pytest.mark.parametrize("is_listed", [True, False], ids=["by its history", "by the folder"])
+def test_a_failover_to_its_own_checkpoint_tells_nothing(orders: OrdersTable, asks: Asks, is_listed: bool) -> None:
+    """Flink shows the newest restore only: where the run began is not known any more."""
+    path = "file:/state/x/chk-2" if is_listed else f"file:/state/{job('b')}/chk-2"
+    own = went_back(path)
+    listed = (completed(2, CheckpointKind.CHECKPOINT),) if is_listed else ()
+
+    answer = answered(orders, asks, own.model_copy(update={"checkpoints": listed}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert only(answer).standing is LeakStanding.PENDING
+
+
+def test_a_restore_from_below_it_is_given_up(orders: OrdersTable, asks: Asks) -> None:
+    """Flink shows that the run came from a point of the old one, below the manifest: its rows were read again."""
+    answer = answered(orders, asks, went_back(f"file:/state/{job('a')}/chk-2"))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert only(answer).standing is LeakStanding.GIVEN_UP
+
+
+def test_ids_that_go_on_above_it_leave_it_to_what_remembers_it(orders: OrdersTable, asks: Asks) -> None:
+    """Run b did not come from below checkpoint 3, and nothing lists the manifest."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    orders.commits("b", 4, range(30, 40))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
+
+    assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 10)]
+    assert "no restore point lists it" in only(answer).reason
