@@ -2,7 +2,7 @@
 
 from bot.diagnosis._case import not_asked
 from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import SnapshotId, short
 from bot.domain.staleness import stale_reason
 from bot.domain.table import TableState
@@ -30,7 +30,7 @@ def lacking(case: Case, *tasks: str) -> tuple[str, ...]:
     """The tasks that gave no answer, or whose answer no longer holds, each with the reason; empty: rely on all."""
     missing = []
     for task in tasks:
-        if getattr(case, _FIELDS[task]) is None:
+        if getattr(case, _FIELDS[task]) is None or _is_open(case, task):
             missing.append(not_asked(case, task))
         elif (outdated := _outdated(case, task)) is not None:
             missing.append(f"{task}, once more ({outdated})")
@@ -42,12 +42,23 @@ def answers(case: Case, task: str) -> bool:
     return not lacking(case, task)
 
 
+def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
+    """Of these tasks those that have not run, or ran of the table as it no longer is: another run may tell more."""
+    return tuple(task for task in tasks if _latest(case, task) is None or _outdated(case, task) is not None)
+
+
 def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
     """The newest commit that all these answers cover; the head where nothing tells when they were given."""
     table = case.observation.table
     heads = {e.head for task in tasks if (e := _latest(case, task)) is not None}
     place = {s.snapshot_id: age for age, s in enumerate(table.chain)}
     return max((h for h in heads if h in place), key=lambda h: place[h], default=table.head)
+
+
+def _is_open(case: Case, task: str) -> bool:
+    """Whether the task could not answer: what it found so far does not tell what it did not see."""
+    evidence = _latest(case, task)
+    return evidence is not None and evidence.verdict is Verdict.INCONCLUSIVE
 
 
 def _outdated(case: Case, task: str) -> str | None:
