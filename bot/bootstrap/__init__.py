@@ -174,6 +174,7 @@ def assemble(
     desk = EvidenceDesk(incidents, observer, collector, alone_with, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
+    diagnostician.collect_by(desk.run_now)
     recipes = find_actions(actions, own_actions)
     diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)

@@ -63,6 +63,8 @@ def _mode(mode: Mode) -> Iterator[str]:
     for remedy in mode.remedies:
         yield f"- Remedy `{remedy.value}`: {remedy.words}."
     yield f"- Evidence: {', '.join(f'`{task}`' for task in mode.needs) or 'none beside what Flink says'}."
+    if mode.asks_for:
+        yield f"- Where that leaves a doubt, also: {', '.join(f'`{task}`' for task in mode.asks_for)}."
     for code, how in mode.neighbours.items():
         yield f"- Told from {code}: {how}"
     for alike in mode.false_positives:

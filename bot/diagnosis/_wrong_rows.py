@@ -1,10 +1,10 @@
 """What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._case import at_position
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakStanding, RepeatedCommit
 from bot.domain.ids import short
 
@@ -42,9 +42,9 @@ def wrong_files(case: Case) -> str | None:
     return None
 
 
-def repeats_unexplained(case: Case) -> str | None:
+def repeats_unexplained(case: Case) -> CannotTell | None:
     """What is missing where two commits cover the same source positions and no key lives twice: an upsert replaced
-    the rows, or the copies have different keys."""
+    the rows, or the copies have different keys. Asks for `replayed_rows`, which tells."""
     repeated = next((r for r in _repeats(case) if r.how == "same-source-range"), None)
     if repeated is None or why_upsert(case) is not None:
         return None
@@ -52,9 +52,9 @@ def repeats_unexplained(case: Case) -> str | None:
         f"{short(repeated.again)} covers source positions of {short(repeated.first)} again, though no key lives twice"
     )
     if missing := lacking(case, "replayed_rows"):
-        return f"{missing[0]}: {said}"
+        return CannotTell(missing=(f"{missing[0]}: {said}",), asks=unasked(case, "replayed_rows"))
     if case.replayed is not None and case.replayed.replayed:
-        return f"why {case.replayed.replayed} rows came again under other keys: {said}"
+        return CannotTell(missing=(f"why {case.replayed.replayed} rows came again under other keys: {said}",))
     return None
 
 

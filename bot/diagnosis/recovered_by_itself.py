@@ -35,6 +35,7 @@ MODE = Mode(
         "leaked_manifests",
         "unreadable_files",
     ),
+    asks_for=("replayed_rows",),
     false_positives=(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
         "A fault below the window: widen it and ask again.",
@@ -76,11 +77,13 @@ def examine(case: Case) -> Examined:
         missing.append(unseen(written))
     alive = living(case)
     until = checked_until(case, *MODE.needs)
+    asks: tuple[str, ...] = ()
     if not missing and alive:
-        unsaid = (unaccounted(case, until), repeats_unexplained(case), unknown_origin(case))
-        missing += [what for what in unsaid if what is not None]
+        if (repeats := repeats_unexplained(case)) is not None:
+            missing, asks = [*repeats.missing], repeats.asks
+        missing += [what for what in (unaccounted(case, until), unknown_origin(case)) if what is not None]
     if missing or not alive:
-        return CannotTell(missing=tuple(missing))
+        return CannotTell(missing=tuple(missing), asks=asks)
     return Matches(
         headline=f"Nothing is wrong: run {short_job(alive[-1].job_id)} goes on, and the table is complete "
         f"{_from(case)}up to {short(until)}.",

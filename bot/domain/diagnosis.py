@@ -55,6 +55,8 @@ class Mode(Record):
     """As said in a sentence: `the job was restored from an older savepoint`."""
     needs: tuple[str, ...]
     """Evidence tasks without which it cannot tell."""
+    asks_for: tuple[str, ...] = ()
+    """Further ones that it asks for only where the rest leaves a doubt: `CannotTell.asks` names them then."""
     false_positives: tuple[str, ...]
     """What looks the same and is not; shown to the responder."""
     neighbours: Mapping[str, str]
@@ -150,6 +152,8 @@ class CannotTell(Record):
 
     verdict: Literal["cannot-tell"] = "cannot-tell"
     missing: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+    """Evidence tasks that may settle it, of the mode's `asks_for`: whoever diagnoses collects them, and asks again."""
 
 
 Examined = Annotated[Matches | Excluded | CannotTell, Field(discriminator="verdict")]
@@ -207,6 +211,11 @@ class Diagnosis(Record):
     def undecided(self) -> tuple[tuple[Mode, CannotTell], ...]:
         """The modes that could not tell."""
         return tuple((r.mode, r.examined) for r in self.results if isinstance(r.examined, CannotTell))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """Evidence tasks that may settle what could not be told, each once."""
+        return tuple(dict.fromkeys(task for _, told in self.undecided for task in told.asks))
 
     @property
     def excluded(self) -> tuple[tuple[Mode, Excluded], ...]:

@@ -1,6 +1,6 @@
 """One table, looked at once, without an incident: every evidence that diagnosis needs, and what it amounts to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ulid import ULID
@@ -63,22 +63,37 @@ class Examiner:
         without_rows: bool = False,
         course: Course | None = None,
     ) -> Examination:
-        """All of it, two tasks at a time. A task that fails makes its modes say what is missing, no more.
+        """All of it, two tasks at a time, then what a mode asks for because that left a doubt. A task that fails makes
+        its modes say what is missing, no more.
 
         `without_rows`: only what reads no rows and lists no folder, as a first look does; and no lineage, which no
         mode asks for and whose events are many. `course` hears how far it is.
         Raises Refused (window), UnknownTable, CouldNotLook (the table itself), EvidenceCancelled.
         """
-        tasks = tasks_needed(self._modes)
-        if without_rows:
-            tasks = tuple(task for task in tasks if self._collector.task(task).reads in {"nothing", "metadata"})
         course = course or Course()
         ask = self._ask(table, choose, with_readers=not without_rows)
-        course.plans(len(tasks))
+        evidence = self._answers(self._affordable(tasks_needed(self._modes), (), without_rows), (), ask, course)
+        while True:
+            case = build_case(self._observer.setup(table), ask.observation, ask.window, evidence)
+            diagnosis = diagnose(case, self._modes)
+            further = self._affordable(diagnosis.asks, evidence, without_rows)
+            if not further:
+                return Examination(case=case, diagnosis=diagnosis)
+            evidence = self._answers(further, evidence, ask, course)
+
+    def _answers(
+        self, tasks: Sequence[str], known: tuple[Evidence, ...], ask: Ask, course: Course
+    ) -> tuple[Evidence, ...]:
+        """What is known, and the answers of these tasks, two at a time."""
+        course.plans(len(known) + len(tasks))
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="examine") as pool:
-            evidence = tuple(pool.map(lambda task: self._answer(task, ask, course), tasks))
-        case = build_case(self._observer.setup(table), ask.observation, ask.window, evidence)
-        return Examination(case=case, diagnosis=diagnose(case, self._modes))
+            return (*known, *pool.map(lambda task: self._answer(task, ask, course), tasks))
+
+    def _affordable(self, tasks: Sequence[str], known: Sequence[Evidence], without_rows: bool) -> tuple[str, ...]:
+        """Those that have not run yet; without rows only what reads none."""
+        asked = {each.task for each in known}
+        reads = {task: self._collector.task(task).reads for task in tasks if task not in asked}
+        return tuple(task for task, read in reads.items() if not without_rows or read in {"nothing", "metadata"})
 
     def cancel(self, course: Course) -> None:
         """End this examination: no further task begins, and what runs is interrupted. Call it until it has ended: a
