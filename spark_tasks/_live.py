@@ -1,6 +1,7 @@
 """What is live at a snapshot, from those manifests alone that a window can have touched."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,7 +16,15 @@ ENTRIES_BELOW = 1_000
 merged manifest has more, up to the size at which the table's writers stop merging."""
 
 
-def manifests_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> list[Manifest]:
+class Around(NamedTuple):
+    """Manifests of one snapshot, from the window down."""
+
+    manifests: tuple[Manifest, ...]
+    is_whole: bool
+    """Whether the snapshot has no others."""
+
+
+def manifests_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> Around:
     """Manifests of `at` that the window's commits wrote, and the newest below them, until `MANIFESTS_BELOW` of them
     or `ENTRIES_BELOW` entries are in hand. A manifest that a commit of the window merged is one of the window's.
 
@@ -28,7 +37,8 @@ def manifests_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapsho
         inside = [manifest for manifest in listed if manifest.snapshot_id in ids]
         below = list(_enough(each for each in listed if each.snapshot_id not in ids))
         if len(listed) < asked or len(inside) + len(below) < len(listed) or len(below) == MANIFESTS_BELOW:
-            return [*inside, *below]
+            is_whole = len(listed) < asked and len(inside) + len(below) == len(listed)
+            return Around((*inside, *below), is_whole)
         not_too_many(len(inside))
         asked *= 8
 

@@ -30,6 +30,8 @@ class Looked:
     unreadable: tuple[UnreadableFile, ...]
     older: int
     """Manifests from before the window that were not looked at."""
+    footers: int
+    """Files of which the footer was read, too: those in Parquet."""
     sources: tuple[str, ...]
 
 
@@ -40,7 +42,7 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     lists = sizes_of(spark, table, [s.manifest_list for s in commits.values()])
     lost = [_missing(s.manifest_list, "manifest-list", s.snapshot_id) for s in commits.values() if not _has(lists, s)]
     if not _has(lists, table.by_id[reach.until]):
-        return Looked(len(commits), tuple(lost), 0, (_LISTS,))
+        return Looked(len(commits), tuple(lost), 0, 0, (_LISTS,))
     manifests, older = _manifests(spark, table, reach)
     sizes = sizes_of(spark, table, [m.path for m in manifests])
     broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
@@ -52,6 +54,7 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
         checked=len(commits) + len(manifests) + len(files),
         unreadable=(*lost, *broken, *found),
         older=older,
+        footers=sum(_is_parquet(file) for file in files),
         sources=(_LISTS, f"names and sizes of {len(manifests):,} manifests and {len(files):,} files of the window"),
     )
 
@@ -118,7 +121,7 @@ def _judged_files(spark: SparkSession, table: TableState, files: Sequence[Row]) 
             bad[path] = _missing(path, what, snapshot, rows)
         elif file["file_format"].upper() != "PUFFIN" and size != file["file_size_in_bytes"]:
             bad[path] = _cut(path, what, snapshot, rows, size, file["file_size_in_bytes"])
-    parquet = [f for f in files if f["file_path"] not in bad and f["file_format"].upper() == "PARQUET"]
+    parquet = [f for f in files if f["file_path"] not in bad and _is_parquet(f)]
     if not parquet:
         return list(bad.values())
     read = load_files(spark, "parquet", "_nothing int", [file["file_path"] for file in parquet])
@@ -137,6 +140,10 @@ def _judged_files(spark: SparkSession, table: TableState, files: Sequence[Row]) 
                 path=file["file_path"], what=what, snapshot_id=file["snapshot_id"], rows=_rows(file), problem=problem
             )
     return list(bad.values())
+
+
+def _is_parquet(file: Row) -> bool:
+    return str(file["file_format"]).upper() == "PARQUET"
 
 
 def _rows(file: Row) -> int:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.table import Snapshot
 from spark_tasks._few_entries import Entry, few_entries
-from spark_tasks._live import manifests_around
+from spark_tasks._live import Around, manifests_around
 from spark_tasks._reading import entries_of
 from spark_tasks._words import MAX_ROWS
 
@@ -45,12 +45,14 @@ class Repeats(NamedTuple):
     """At most 20, the largest harm first."""
 
 
-def repeats_in(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> Repeats:
-    """What is live at `at` more than once and was added by one of the window's commits. Reads `manifests_around`."""
-    manifests = manifests_around(spark, at, window)
+def repeats_in(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> tuple[Repeats, Around]:
+    """What is live at `at` more than once and was added by one of the window's commits, and the manifests in which
+    copies were looked for."""
+    around = manifests_around(spark, at, window)
     ids = [int(commit.snapshot_id) for commit in window]
-    few = few_entries(spark, manifests)
-    return told_by_spark(entries_of(spark, manifests), ids) if few is None else told_here(few, ids)
+    few = few_entries(spark, around.manifests)
+    found = told_by_spark(entries_of(spark, around.manifests), ids) if few is None else told_here(few, ids)
+    return found, around
 
 
 def told_here(entries: Iterable[Entry], window: Sequence[int]) -> Repeats:

@@ -58,12 +58,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         added.unpersist()
     repeated = _repeated(commits, reach, covered, shared)
     if repeated:
-        return _some(reach, repeated)
+        return _some(reach, repeated, len(commits))
     runs = {commit.job_id for commit in commits if commit.job_id is not None}
     placed = [commit.snapshot_id for commit in commits if commit.job_id is not None and _brings_rows(commit, covered)]
     if len(runs) > 1 and not covered.known(placed):
         return _not_comparable(ask, len(runs))
-    return _none(len(reach.main), f"None of {counted(len(reach.main), 'commit')} repeats another one.")
+    headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
+    return _none(len(reach.main), headline, len(commits))
 
 
 def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
@@ -75,6 +76,17 @@ def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
     older = (c for c in below if c.checkpoint_id in checkpoints)
     same = [c for c in older if (c.job_id, c.operator_id, c.checkpoint_id) in names]
     return (*reversed([*near, *same]), *reach.main)
+
+
+def _or_below(ask: Ask, reach: Reach) -> str:
+    """Against which commits from before the window it was held, too."""
+    near = len(list(islice(ask.observation.table.ancestors(reach.since), COMMITS_BELOW + 1)))
+    if not near:
+        return ""
+    compared = min(near, COMMITS_BELOW)
+    below = "the one before the window" if compared == 1 else f"any of the {compared} before the window"
+    older = "; of older ones only those with the same checkpoint were compared" if near > COMMITS_BELOW else ""
+    return f", nor {below}{older}"
 
 
 def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:
@@ -126,7 +138,7 @@ def _told(commits: Sequence[Snapshot], again: Snapshot, proof: _Proof) -> Repeat
     )
 
 
-def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...]) -> Answer:
+def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int) -> Answer:
     finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated)
     rows = sum(each.rows for each in repeated)
     return Answer(
@@ -136,6 +148,7 @@ def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...]) -> Answer:
             Measure(name="repeating commits", value=len(repeated), unit="commits"),
             Measure(name="rows in them", value=rows, unit="rows"),
             Measure(name="commits of the window", value=len(reach.main), unit="commits"),
+            Measure(name="commits compared", value=compared, unit="commits"),
         ),
         columns=("first", "again", "proof", "run", "checkpoint", "rows", "cherry-picked"),
         rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
@@ -191,11 +204,14 @@ def _not_comparable(ask: Ask, runs: int) -> Answer:
     )
 
 
-def _none(commits: int, headline: str) -> Answer:
+def _none(commits: int, headline: str, compared: int = 0) -> Answer:
     return Answer(
         verdict=Verdict.RULED_OUT,
         headline=headline,
-        measures=(Measure(name="commits of the window", value=commits, unit="commits"),),
+        measures=(
+            Measure(name="commits of the window", value=commits, unit="commits"),
+            Measure(name="commits compared", value=compared, unit="commits"),
+        ),
         finding=DuplicateCommitsFinding(commits_checked=commits, repeated=()),
         sources=_SOURCES if commits else (),
     )

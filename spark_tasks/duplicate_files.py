@@ -38,9 +38,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if not reach.main:
         return _none(0, "No commit in the window, so none can have added a file again.")
     table = ask.observation.table
-    found = repeats_in(spark, table.by_id[reach.until], reach.main)
+    found, around = repeats_in(spark, table.by_id[reach.until], reach.main)
+    compared = len(around.manifests)
     if not found.repeated:
-        return _none(found.files, f"Each of {counted(found.files, 'data file')} that the window added is live once.")
+        where = "" if around.is_whole else f" in the {counted(compared, 'manifest')} compared; older ones were not"
+        headline = f"Each of {counted(found.files, 'data file')} that the window added is live once{where}."
+        return _none(found.files, headline, compared)
     finding = DuplicateFilesFinding(
         files_checked=found.files,
         count=found.repeated,
@@ -58,6 +61,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             Measure(name="files live more than once", value=finding.count, unit="files"),
             Measure(name="extra rows", value=finding.extra_rows, unit="rows"),
             Measure(name="data files of the window", value=found.files, unit="files"),
+            Measure(name="manifests compared", value=compared, unit="manifests"),
         ),
         columns=("file", "rows of one copy", "added by"),
         rows=tuple(
@@ -94,11 +98,14 @@ def _age(table: TableState, snapshot: SnapshotId) -> tuple[int, float]:
     return (-1, 0.0) if known is None else (known.sequence_number, known.committed_at.timestamp())
 
 
-def _none(files: int, headline: str) -> Answer:
+def _none(files: int, headline: str, compared: int = 0) -> Answer:
     return Answer(
         verdict=Verdict.RULED_OUT,
         headline=headline,
-        measures=(Measure(name="data files of the window", value=files, unit="files"),),
+        measures=(
+            Measure(name="data files of the window", value=files, unit="files"),
+            Measure(name="manifests compared", value=compared, unit="manifests"),
+        ),
         finding=DuplicateFilesFinding(files_checked=files, count=0, extra_rows=0, files=(), again=()),
         sources=_SOURCES if files else (),
     )

@@ -21,6 +21,7 @@ TASK = Task(
     cost=f"name and size of the window's files and of up to {MANIFESTS_CHECKED} manifests; footers of Parquet files",
     reads="metadata",
 )
+_STAND = "are there, in the sizes that the table states"
 _ORDER = ("metadata", "manifest-list", "manifest", "deletes", "data")
 
 
@@ -93,9 +94,11 @@ def _headline(bad: list[UnreadableFile]) -> str:
 
 def _all_there(reach: Reach, looked: Looked) -> str:
     if not reach.main:
-        return f"No commit in the window; the {counted(looked.checked, 'metadata file')} of the head can be read."
+        return f"No commit in the window; the {counted(looked.checked, 'metadata file')} of the head {_STAND}."
+    footers = f"only {counted(looked.footers, 'Parquet footer was', 'Parquet footers were')}"
+    read = footers if looked.footers else "nothing was"
     unread = f"; {counted(looked.older, 'older manifest')} not looked at" if looked.older else ""
-    return f"All {counted(looked.checked, 'file')} looked at are there and whole{unread}."
+    return f"All {counted(looked.checked, 'file')} looked at {_STAND}; of their contents {read} read{unread}."
 
 
 def _commit(snapshot: SnapshotId | None) -> str:

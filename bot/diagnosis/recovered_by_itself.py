@@ -132,7 +132,8 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
         )
     if case.unreadable is not None and case.leaked is not None:
         said.append(
-            f"All {case.unreadable.files_checked} files that were tried can be read, and no Flink manifest was dropped."
+            f"All {case.unreadable.files_checked} files that were tried are on storage in their sizes, and no Flink "
+            "manifest was dropped."
             + (" Files of older commits were not tried." if case.window.since is not None else "")
         )
     newer = _newer_than(case, until)

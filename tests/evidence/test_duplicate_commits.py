@@ -29,7 +29,7 @@ def test_commits_that_go_on_repeat_nothing(orders: OrdersTable, asks: Asks) -> N
     answer = asks("duplicate_commits", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "None of 2 commits repeats another one."
+    assert answer.headline == "None of 2 commits repeats another one, nor the one before the window."
 
 
 def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, asks: Asks) -> None:

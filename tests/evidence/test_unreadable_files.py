@@ -29,7 +29,10 @@ def test_a_table_whose_files_are_all_there_is_ruled_out(orders: OrdersTable, ask
 
     assert answer.verdict is Verdict.RULED_OUT
     assert finding_of(answer).files_checked == 2 + 3 + 2
-    assert answer.headline == "All 7 files looked at are there and whole."
+    assert answer.headline == (
+        "All 7 files looked at are there, in the sizes that the table states; of their contents only 2 Parquet footers "
+        "were read."
+    )
 
 
 def test_a_deleted_data_file_is_named_with_its_commit_and_rows(orders: OrdersTable, asks: Asks) -> None:
