@@ -8,12 +8,12 @@ from pathlib import Path
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
-from bot.adapters.clock import SystemClock
 from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contract_team import team_of
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.database_clock import DatabaseClock
 from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
@@ -96,8 +96,8 @@ def build(
     answer, and what files said of their writer's schema, by address: the newest of each.
     """
     with ExitStack() as stack:
-        now = clock or SystemClock()
         store = record or stack.enter_context(record_of(settings, keep=keep_record))
+        now = clock or store.clock
         if keep_record:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
@@ -133,6 +133,8 @@ def build(
             stack.callback(services.watch.close)
         timers = SchedulerTimers(now)
         timers.start()
+        if isinstance(store.clock, DatabaseClock):
+            store.clock.goes_on(timers)
         services.duties.start(timers)
         services.promises.start(timers)
         stack.callback(timers.close)

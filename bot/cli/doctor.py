@@ -18,6 +18,7 @@ from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.record_clock import clock_beside_record
 from bot.domain.errors import WaterlineError
 from bot.domain.looked import NotSeen
 from bot.notices.answer_link import ANSWERS
@@ -43,6 +44,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines.append((f"client of {settings.catalog.name}", *library))
     holds, does_not = promise_of(settings.catalog.properties)
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
+    lines += clock_beside_record(settings.journal_url)
     with build(settings, NobodyThere(), keep_record=False) as built:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]

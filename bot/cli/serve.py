@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from slack_sdk import WebClient
 
-from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
@@ -104,7 +103,7 @@ def _opened(settings: Settings, secrets: SlackSecrets, client: WebClient, stack:
     store = stack.enter_context(record_of(settings, keep=True))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
-    door = FrontDoor(client, store.inbox, store.outbox, SystemClock(), signing_secret=secret if is_http else None)
+    door = FrontDoor(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
     store.presence.join()  # a second bot on the same record must end before it takes anything
     if is_http:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
@@ -31,10 +30,10 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
             "Expected the journal of the Waterline that watches these tables; without it no incident is known.",
             "Run this where the bot keeps its record, name its database in `journal.url`, or ask it by its address.",
         )
-    now = SystemClock()
     with ExitStack() as stack:
         store = open_store(settings.journal_url)
         stack.callback(store.close)
+        now = store.clock
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
         yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings_of(settings, store))

@@ -6,7 +6,9 @@ from threading import Lock
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.cursor import SqlCursor
+from bot.adapters.journal_sql.database_clock import clock_on
 from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
@@ -17,6 +19,7 @@ from bot.adapters.journal_sql.revision import is_newest
 from bot.adapters.journal_sql.watch_notes import SqlWatchNotes
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
+from bot.ports import Clock
 
 _MIGRATING = Lock()
 """Alembic's environment is one per process."""
@@ -34,6 +37,8 @@ class Store:
     cursor: SqlCursor
     watched: SqlWatchNotes
     presence: Presence
+    clock: Clock
+    """By which whoever works on it decides what is due."""
     engine: Engine
 
     def close(self) -> None:
@@ -42,11 +47,12 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, masking: Masking | None = None) -> Store:
+def open_store(url: str, masking: Masking | None = None, machine: Clock | None = None) -> Store:
     """The record at `url` (`sqlite:///FILE` or `postgresql+psycopg://…`), migrated to the newest schema.
 
     Who only reads and writes the journal has not joined those who work on it; `presence.join()` does that, and so
     does the first claim. `masking` keeps secrets out of what is written; without one, whatever has a secret's shape.
+    `machine` is this machine's own clock; where several machines may share the record, the database's decides.
     Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
     """
     engine = _engine(url)
@@ -74,6 +80,7 @@ def open_store(url: str, masking: Masking | None = None) -> Store:
         cursor=SqlCursor(engine),
         watched=SqlWatchNotes(engine, masked),
         presence=presence,
+        clock=clock_on(engine, machine or SystemClock()),
         engine=engine,
     )
 
