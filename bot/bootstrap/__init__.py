@@ -148,9 +148,11 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         refuse_unknown_actions(name, setup.policies, known, notices)
         file = settings.tables[name].contract_file
         contract = setup.contract if file is None else merged(setup.contract, contract_of(file, name))
-        consumers = setup.consumers if file is None else (*setup.consumers, *announced_to(file)[0])
+        has_mail = settings.notices.smtp is not None
+        announced, untold = ((), ()) if file is None else announced_to(file, has_mail=has_mail)
+        read = {"consumers": once_each((*setup.consumers, *announced)), "untold": untold}
         team = None if file is None else team_of(file)[0]
-        found[name] = setup.model_copy(update={"contract": contract, "consumers": once_each(consumers), "team": team})
+        found[name] = setup.model_copy(update={"contract": contract, "team": team, **read})
     return found
 
 

@@ -1,7 +1,7 @@
 """`waterline doctor`: what is reachable, which versions, what is missing, and what to do about it."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
-from bot.adapters.contract_support import announced_to
 from bot.adapters.contract_team import team_of
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
@@ -21,6 +20,7 @@ from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.record_clock import clock_beside_record
 from bot.domain.errors import WaterlineError
 from bot.domain.looked import NotSeen
+from bot.domain.setup import TableSetup
 from bot.notices.answer_link import ANSWERS
 from bot.service.services import Services
 from bot.settings import NoticeSecrets, Settings
@@ -48,8 +48,9 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     with build(settings, NobodyThere(), keep_record=False) as built:
         can_write_3 = settings.catalog.properties.get("type") == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
+        lines += _unreached(built.services.observer.tables.values())
         lines.append(_spark(built.runner.warm, settings))
-    lines += [*_unreached(settings), *teams(settings), *answers_by_link(settings)]
+    lines += [*teams(settings), *answers_by_link(settings)]
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -65,14 +66,14 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         raise typer.Exit(code=1)
 
 
-def _unreached(settings: Settings) -> Iterator[Line]:
+def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:
     """Channels that data contracts name for announcements, and that Waterline has no way to."""
-    for name, table in settings.tables.items():
-        for channel in announced_to(table.contract_file)[1] if table.contract_file is not None else ():
+    for setup in setups:
+        for channel in setup.untold:
             yield (
-                f"contract of {name}",
+                f"contract of {setup.name}",
                 True,
-                f"announcements go to {channel}, too: nobody is told there",
+                f"announcements go to {channel.name}, too: nobody is told there, for {channel.why}",
                 "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
             )
 

@@ -5,6 +5,7 @@ from typing import Literal
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.ids import Severity, SnapshotId, StepId, UserId
 from bot.domain.notice import Answer, Notice
+from bot.domain.reads import Untold
 from bot.domain.record import Record, Utc
 
 
@@ -134,6 +135,8 @@ class ReadersNoted(Record):
     observed: tuple[ObservedReader, ...]
     unknown: str | None
     """Why others may have read unseen; None: lineage answered, and every run names its snapshot."""
+    untold: tuple[Untold, ...] = ()
+    """Channels of the data contract that no notice reaches."""
 
 
 class SeverityChanged(Record):

@@ -76,7 +76,9 @@ def _readers(body: n.ReadersNoted) -> str:
     seen = f"Seen reading what is affected: {counted(len(body.observed), 'consumer')}"
     told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
     rest = f" Others may have read unseen: {full_stop(body.unknown)}" if body.unknown else ""
-    return f"{seen}{told}.{rest}"
+    names = ", ".join(f"{each.name} ({each.why})" for each in body.untold)
+    untold = f" Cannot be told: {names}." if names else ""
+    return f"{seen}{told}.{rest}{untold}"
 
 
 def _notice(key: str) -> str:

@@ -99,6 +99,15 @@ class Consumer(Record):
         return (*mails, *hooks, *files)
 
 
+class Untold(Record):
+    """A channel that the table's data contract names for announcements, and that no notice reaches."""
+
+    name: str
+    """As the contract names it."""
+    why: str
+    """A clause."""
+
+
 def _is_mail_address(text: str) -> bool:
     name, at, host = text.rpartition("@")
     return bool(at and name and "." in host) and text.isascii() and text.isprintable() and not set(text) & set(' ,;<>"')

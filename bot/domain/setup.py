@@ -7,7 +7,7 @@ from bot.domain.compaction import Compaction
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
 from bot.domain.ids import Severity, TableName, UserId
-from bot.domain.reads import Consumer
+from bot.domain.reads import Consumer, Untold
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRecipe
 from bot.domain.review_entries import Contract
@@ -22,6 +22,8 @@ class TableSetup(Record):
     """The configured job that writes it; None when nothing of Flink's can be asked."""
     contract: TableContract
     consumers: tuple[Consumer, ...]
+    untold: tuple[Untold, ...] = ()
+    """Channels of its data contract that no notice reaches."""
     policies: dict[str, ApprovalPolicy]
     """Action, `destructive` or `default`, each also as `NAME/sev1` for one severity -> policy."""
     next_update_minutes: int

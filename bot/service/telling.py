@@ -97,6 +97,7 @@ class Telling:
         readers = ReadersNoted(
             observed=observed_readers(declared, affected, observation.reads, far),
             unknown=why_unknown(affected, observation.reads, far),
+            untold=setup.untold,
         )
         return Preview(notices=notices, readers=readers)
 

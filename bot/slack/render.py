@@ -67,7 +67,7 @@ def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list
     step = current_step(incident)
     run = incident.latest_run_of(step.id) if step else None
     progress = services.desk.progress(run.run) if run is not None else None
-    return card_message(incident, dict(services.tasks), progress)
+    return card_message(incident, dict(services.tasks), progress, services.observer.tables.get(incident.opened.table))
 
 
 def _evidence(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:

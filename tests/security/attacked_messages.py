@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.contract import TableContract
 from bot.domain.entries import HandedOver, RoomLost
 from bot.domain.handovers import Handover
 from bot.domain.ids import SnapshotId, TableName, UserId
@@ -12,6 +13,8 @@ from bot.domain.journal import Entry
 from bot.domain.notice import Notice
 from bot.domain.notice_entries import NoticesDecided, NoticesExpired, NoticesHeld, RerunChecked
 from bot.domain.notice_fold import HeldView
+from bot.domain.reads import Consumer, Untold
+from bot.domain.setup import TableSetup
 from bot.domain.told import AnswerView
 from bot.domain.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.service.sightings import Sight
@@ -39,6 +42,7 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "held_message": {"view": _held(incident, attack)},
         "held_reminder_message": {"view": _held(incident, attack)},
         "lost_room_message": {"lost": [_lost(why, attack) for why in ("is_archived", "not_in_channel")]},
+        "card_message": {"setup": _setups(attack)},
         "sending_view": _texts(incident, attack),
         "reading_view": _texts(incident, attack),
         "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
@@ -55,9 +59,20 @@ def _texts(incident: Incident, attack: str) -> dict[str, list[Any]]:
     """Pages of the notices of a preview; their text is the bot's own, rendered."""
     notices = [view.notice.model_copy(update={"text": "Recovered."}) for view in incident.notices.values()]
     if not notices:
-        return {"ids": [], "notices": [], "page": []}
+        return {"ids": [], "notices": [], "page": [], "untold": []}
     others = [each.model_copy(update={"consumer": f"{attack}{n}"}) for n, each in enumerate(notices * 20)]
-    return {"ids": [(incident.id, "", "held", "C0X")], "notices": [notices, others], "page": [0, 1]}
+    untold = [(), (Untold(name=attack, why=attack),)]
+    return {"ids": [(incident.id, "", "held", "C0X")], "notices": [notices, others], "page": [0, 1], "untold": untold}
+
+
+def _setups(attack: str) -> list[TableSetup | None]:
+    """A table of which consumers and channels are declared under such names, and one that is configured no more."""
+    known = TableSetup(
+        name=TableName("sales.orders"), job=None, contract=TableContract(), policies={}, next_update_minutes=30,
+        consumers=(Consumer(name="c", channel="C0X").model_copy(update={"name": attack}),),
+        untold=(Untold(name=attack, why=attack),),
+    )  # fmt: skip
+    return [known, None]
 
 
 def _sights(incident: Incident, attack: str) -> list[Sight]:

@@ -11,7 +11,7 @@ from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.lineage import OpenLineageFile
 from bot.domain.entries import WaterlineMoved
 from bot.domain.looked import Seen
-from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.domain.reads import Consumer, FarRead, ReadRun, Untold
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import ReadThrough
 from bot.notices.readings import observed_readers, reading_of
@@ -93,13 +93,13 @@ def test_a_contracts_announcement_channels_are_told(tmp_path: Path) -> None:
         encoding="utf-8",
     )
 
-    told, others = announced_to(file)
+    told, others = announced_to(file, has_mail=True)
 
     assert [(each.name, each.channel, each.email, each.kind) for each in told] == [
         ("#orders-news", "C0NEWS0001", (), "channel"),
         ("orders-list", None, ("orders@acme.example",), "channel"),
     ]
-    assert others == ("Orders (teams)",)
+    assert others == (Untold(name="Orders", why="Waterline has no way to teams"),)
 
 
 def test_a_place_that_is_declared_already_is_not_told_twice() -> None:

@@ -100,7 +100,7 @@ def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene)
     view, body = scene.story.incident.notices[key], mail_of(scene, key).ended
     assert body is not None
 
-    card = str([block.to_dict() for block in told_blocks(scene.story.incident)])
+    card = str([block.to_dict() for block in told_blocks(scene.story.incident, None)])
     retrying = Retrying(IncidentStore(scene.story.journal, scene.clock), scene.clock)
     with pytest.raises(Refused, match="This notice holds no more"):
         retrying.retry(scene.story.id, view.seq, 0, by=ANA)

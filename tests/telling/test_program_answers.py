@@ -50,7 +50,7 @@ def test_an_answer_that_cannot_be_read_is_on_record_and_on_the_card(scene: Scene
     view = _answered(scene, {"answer": word, "text": "revenue stands still"})
 
     [delivery] = view.deliveries.values()
-    card = str(fit(told_blocks(scene.story.incident)))
+    card = str(fit(told_blocks(scene.story.incident, None)))
     assert (view.answers, delivery.ended and delivery.ended.how) == ([], "delivered")
     assert delivery.ended is not None
     assert "which is none of acknowledged, re-ran and needs-help" in delivery.ended.detail

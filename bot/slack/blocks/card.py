@@ -10,6 +10,7 @@ from bot.domain.freezes import still_paused
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
+from bot.domain.setup import TableSetup
 from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.parts import (
@@ -33,13 +34,16 @@ _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2"
 _PATH_SHOWN = 8
 
 
-def card_message(incident: Incident, tasks: dict[str, Task], progress: Progress | None) -> tuple[str, list[Block]]:
-    """(notification text, blocks). `progress` is of the current step's running task, if one runs here."""
+def card_message(
+    incident: Incident, tasks: dict[str, Task], progress: Progress | None, setup: TableSetup | None
+) -> tuple[str, list[Block]]:
+    """(notification text, blocks). `progress` is of the current step's running task, if one runs here; `setup` is the
+    table's, None when it is configured no more."""
     walk, current = walk_of(incident), current_step(incident)
     blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
     if walk.passed:
         blocks.append(context(*_path(incident)))
-    blocks += told_blocks(incident)
+    blocks += told_blocks(incident, setup)
     paused = still_paused(incident)
     if paused is not None:
         blocks.append(context(f":snowflake: {mrkdwn(paused)}"))

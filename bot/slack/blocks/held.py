@@ -10,7 +10,8 @@ from bot.domain.journal import WATERLINE
 from bot.domain.notice_fold import HeldView
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import actions, button, confirm, context, section
-from bot.slack.blocks.texts import audience, fitting, words_of
+from bot.slack.blocks.readers import untold_of
+from bot.slack.blocks.texts import audience, fitting, untold_blocks, words_of
 from bot.slack.ids import Click
 from bot.slack.text import addressed, mrkdwn, person
 
@@ -26,7 +27,7 @@ def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
     asked = "Waterline" if view.asked_by == WATERLINE else person(view.asked_by)
     head = f":lock: *{mrkdwn(kind)}* for {mrkdwn(told)}: {asked} asks to send this."
     shown, left = fitting(words_of(notices), blocks=_TEXT_BLOCKS, text=_TEXT)
-    blocks: list[Block] = [section(head), *shown]
+    blocks: list[Block] = [section(head), *untold_blocks(untold_of(incident)), *shown]
     if left:
         untold = sum(len(each.notices) for each in left)
         blocks.append(

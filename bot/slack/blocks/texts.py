@@ -8,8 +8,10 @@ from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
 
 from bot.domain.notice import WAYS, Address, Notice
+from bot.domain.reads import Untold
 from bot.domain.sentences import counted
-from bot.slack.blocks.parts import actions, button, context
+from bot.slack.blocks.parts import actions, button, context, section
+from bot.slack.blocks.readers import untold_line
 from bot.slack.forms import PREVIEW_TITLE
 from bot.slack.ids import Click, Form
 from bot.slack.limits import is_cut, text_size
@@ -76,8 +78,8 @@ def words_blocks(words: Words, *, with_data: bool) -> list[Block]:
     return blocks
 
 
-def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0) -> View:
-    """What submitting sends; `page` counts from 0."""
+def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0, untold: Sequence[Untold] = ()) -> View:
+    """What submitting sends; `page` counts from 0. `untold`: who is not told by it."""
     return View(
         type="modal",
         callback_id=Form.NOTICE,
@@ -85,19 +87,24 @@ def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0) -> View:
         submit=f"Send to {counted(len(notices), 'consumer')}",
         close="Not yet",
         private_metadata="/".join(ids),
-        blocks=_page(ids, notices, page, Form.NOTICE),
+        blocks=[*untold_blocks(untold), *_page(ids, notices, page, Form.NOTICE)],
     )
 
 
-def reading_view(ids: Ids, notices: Sequence[Notice], page: int = 0) -> View:
+def reading_view(ids: Ids, notices: Sequence[Notice], page: int = 0, untold: Sequence[Untold] = ()) -> View:
     """The same, only to be read."""
     return View(
         type="modal",
         title=READ_TITLE,
         close="Close",
         private_metadata="/".join(ids),
-        blocks=_page(ids, notices, page, "read"),
+        blocks=[*untold_blocks(untold), *_page(ids, notices, page, "read")],
     )
+
+
+def untold_blocks(untold: Sequence[Untold]) -> list[Block]:
+    """Whom the notices do not reach; nothing where they reach everybody."""
+    return [section(untold_line(untold))] if untold else []
 
 
 def fitting(all_words: Sequence[Words], *, blocks: int, text: int) -> tuple[list[Block], list[Words]]:

@@ -4,11 +4,12 @@ from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.domain.incident import Incident
 from bot.domain.notice import WAYS
-from bot.domain.notice_entries import ObservedReader
+from bot.domain.setup import TableSetup
 from bot.domain.told import DeliveryView, NoticeView
 from bot.service.outdated import still_holds
 from bot.slack.blocks.notice import answered
 from bot.slack.blocks.parts import actions, button, clock, section
+from bot.slack.blocks.readers import reader_lines
 from bot.slack.ids import Click
 from bot.slack.pages import pages
 from bot.slack.text import clipped, code, mrkdwn, room, written
@@ -17,9 +18,9 @@ _SHOWN = 12
 _LINE = 600
 
 
-def told_blocks(incident: Incident) -> list[Block]:
+def told_blocks(incident: Incident, setup: TableSetup | None) -> list[Block]:
     """What each consumer was told last, by which ways it went, whether it arrived and was answered; and whatever else
-    did not reach them and still holds. Then who was seen reading without being declared. Empty: nobody was told."""
+    did not reach them and still holds. Then who reads the table beside them. `setup` None: it is configured no more."""
     views = _shown(incident)
     lost = [view for view in views if view.unreached and still_holds(incident, view)][:_SHOWN]
     others = [view for view in views if view not in lost]
@@ -27,12 +28,12 @@ def told_blocks(incident: Incident) -> list[Block]:
     hidden = len(views) - len(lost) - len(rest)
     if hidden > 0:
         rest.append(f"and {hidden} more consumers; the record has them all")
-    rest += _readers(incident)
+    rest += reader_lines(incident, setup)
     blocks: list[Block] = []
     for view in lost:
         blocks += _lost(incident, view)
     blocks += [section(part) for part in pages("\n".join(rest))]
-    return [section("*Who was told*"), *blocks] if blocks else []
+    return [section("*Who was told*" if views else "*Who reads it*"), *blocks] if blocks else []
 
 
 def _shown(incident: Incident) -> list[NoticeView]:
@@ -58,20 +59,6 @@ def _lost(incident: Incident, view: NoticeView) -> list[Block]:
 
 def _again(incident: Incident, view: NoticeView, way: int, label: str) -> ButtonElement:
     return button(label, Click.TELL_AGAIN, incident.id, str(view.seq), str(way))
-
-
-def _readers(incident: Incident) -> list[str]:
-    if incident.readers is None:
-        return []
-    lines = []
-    strangers = [each for each in incident.readers.observed if not each.is_declared]
-    if strangers:
-        names = ", ".join(_stranger(each) for each in strangers[:8])
-        more = f" and {len(strangers) - 8} more" if len(strangers) > 8 else ""
-        lines.append(f":warning: Seen reading, but not declared, so nobody told them: {names}{more}")
-    if incident.readers.unknown:
-        lines.append(f":grey_question: Others may have read unseen. {mrkdwn(clipped(incident.readers.unknown, 300))}")
-    return lines
 
 
 def _told(view: NoticeView) -> str:
@@ -102,7 +89,3 @@ def _delivery(delivery: DeliveryView) -> str:
         count = delivery.delayed.number - delivery.tries_before
         return f"{where} failed {count} times, again at {clock(delivery.delayed.again_at)}"
     return f"{where} on its way{' once more' if delivery.retried else ''}"
-
-
-def _stranger(each: ObservedReader) -> str:
-    return code(each.consumer) if each.distance == 1 else f"{code(each.consumer)} ({each.distance} runs away)"
