@@ -1,6 +1,6 @@
 """`/waterline status`: open incidents and the trust of every table, each with whose table it is."""
 
-from datetime import date
+from datetime import date, datetime
 
 from bot.domain.clock_time import clock_time
 from bot.domain.doubt import beside_trusted
@@ -11,7 +11,7 @@ from bot.domain.incident import Incident
 from bot.domain.inert import visible
 from bot.domain.setup import TableSetup
 from bot.domain.team import TeamMember
-from bot.domain.trust import Trust
+from bot.domain.trust import Basis, Trust
 from bot.service.services import Services
 from bot.service.walking import current_step
 from bot.slack.ids import COMMAND
@@ -21,20 +21,25 @@ from bot.slack.privacy import Privacy
 def status_text(services: Services, privacy: Privacy, user: UserId) -> str:
     """What this person may know, a line each."""
     setups, today = services.observer.tables, services.clock.now().date()
-    open_ones = [incident for incident in privacy.visible(user) if incident.is_open]
-    lines = [_incident(each) + owned_by(setups.get(each.opened.table), today) for each in open_ones]
-    hidden = sorted(privacy.hidden_tables(user))
-    lines += [f"{table} is under review. Its incident is private." for table in hidden]
-    if not lines:
+    incidents = [each for each in privacy.visible(user) if each.is_open]
+    lines = [_incident(each, is_watched=each.opened.table in setups) for each in incidents]
+    hidden = privacy.hidden_tables(user)
+    if not lines and not hidden:
         lines = [f"No incident is open. Open one with {COMMAND} open."]
     lines += [f"{each.id}: {why}" for each in privacy.visible(user) if (why := still_paused(each)) is not None]
-    told = {incident.opened.table for incident in services.store.all() if incident.is_open}
     for trust in services.trust.all():
-        if trust.table not in told:
-            lines.append(_trust(trust) + owned_by(setups.get(trust.table), today))
-        elif trust.doubts:
-            lines.append(_trust(trust))
+        lines.append(trust_line(trust, services.clock.now()) + owned_by(setups.get(trust.table), today))
+    unwatched = sorted(hidden - set(setups))
+    lines += [f"{table} is under review. Its incident is private." for table in unwatched]
     return "\n".join(lines)
+
+
+def trust_line(trust: Trust, now: datetime) -> str:
+    """One table: its state, since when, why, and the snapshot to trust. For what one person alone is shown."""
+    state = trust.state.value.replace("-", " ")
+    since = f" since {clock_time(trust.since, now)}" if trust.since is not None else ""
+    doubts = [doubt for doubt in trust.doubts if doubt not in trust.why]
+    return visible(" ".join([f"{trust.table}: {state}{since}. {trust.why}", *_to_trust(trust, now), *doubts]))
 
 
 def owned_by(setup: TableSetup | None, on: date) -> str:
@@ -50,18 +55,26 @@ def _named(member: TeamMember) -> str:
     return f"<@{member.slack}>" if member.slack else member.name
 
 
-def _trust(trust: Trust) -> str:
-    state = trust.state.value.replace("-", " ")
-    doubts = [doubt for doubt in trust.doubts if doubt not in trust.why]
-    return visible(" ".join([f"{trust.table}: {state}. {trust.why}", *doubts]))
+def _to_trust(trust: Trust, now: datetime) -> list[str]:
+    """Nothing where nobody ever had a doubt: then it is the head, which goes on."""
+    if trust.basis is Basis.NEVER_QUESTIONED:
+        return []
+    if trust.snapshot is None:
+        return ["Trusted: no snapshot, for none is known to be good."]
+    until = (
+        f", up to {clock_time(trust.committed_at, now)}" if trust.committed_at is not None else ", not listed any more"
+    )
+    basis = "verified" if trust.basis is Basis.VERIFIED else "believed good before the fault, not proven"
+    return [f"Trusted: snapshot {trust.snapshot}{until}; {basis}."]
 
 
-def _incident(incident: Incident) -> str:
+def _incident(incident: Incident, *, is_watched: bool) -> str:
+    """What to trust stands in the line of its table, where there is one."""
     opened: IncidentOpened = incident.opened
     step = current_step(incident)
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
+    trusted = "" if is_watched else f" Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
     return (
         f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
-        f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}. "
-        f"Trusted up to {short(incident.trusted)} ({beside_trusted(incident)}). Responder: {who}."
+        f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}.{trusted} Responder: {who}."
     )
