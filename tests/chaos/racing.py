@@ -3,7 +3,8 @@
 `python -m tests.chaos.racing --races 500 [--seed 1]`: each race begins at a prepared table. A run commits all the
 time, a stranger may commit at any moment, and meanwhile a recovery is approved and carried out. Afterwards no commit
 may be lost: whatever a writer was told is committed is under main's head, or was named by the approved proposal as
-what leaves it and is kept under its tag. Source positions are in main once, or the recovery was refused.
+what leaves it and is kept under its tag. Source positions are in main once, or the recovery was refused; where that
+was after the table had moved (a stranger came before the job's start), the record says so.
 """
 
 import argparse
@@ -24,9 +25,10 @@ from pyiceberg.exceptions import CommitFailedException
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
+from bot.domain.effects import MoveTable
 from bot.domain.entries import IncidentOpened, ProposalMade
 from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, JobId
 from bot.domain.table import Window
 from bot.ports import Stopped
@@ -151,7 +153,7 @@ def race(here: Path, prepared: Path, chance: random.Random, raced: Raced) -> Non
     raced.ended[outcome] += 1
     raced.commits += len(flink.committed)
     raced.strangers += len(strangers)
-    raced.lost += lost(here, outcome, flink.committed, strangers)
+    raced.lost += lost(here, outcome, flink.committed, strangers, has_moved=_has_moved(view))
     if view.state not in {ProposalState.APPLIED, ProposalState.REFUSED, ProposalState.SUPERSEDED}:
         raced.lost.append(f"the proposal ended as {view.state.value}")
     damaged.catalog.close()
@@ -199,13 +201,14 @@ def _stranger(here: Path, after_s: float, ended: threading.Event, committed: lis
             return
 
 
-def lost(here: Path, outcome: Ended, of_run: list[int], of_strangers: list[int]) -> Iterator[str]:
-    """One sentence for each commit that a writer was told of and that is gone, and for rows that are there twice."""
+def lost(here: Path, outcome: Ended, of_run: list[int], of_strangers: list[int], *, has_moved: bool) -> Iterator[str]:
+    """One sentence for each commit that a writer was told of and that is gone, and for rows that are there twice.
+    `has_moved`: the record says that the table was moved, so that the tag may keep what left main."""
     with closing(open_catalog(here)) as catalog:
         table = catalog.load_table(ORDERS)
         found = Counter(table.scan(selected_fields=("source_position",)).to_arrow()["source_position"].to_pylist())
     main = _under(table, "main")
-    kept = _under(table, "wl-1-left") if outcome == "applied" else set()
+    kept = _under(table, "wl-1-left") if has_moved else set()
     yield from (f"a stranger's commit {each} is not in main" for each in of_strangers if each not in main)
     yield from (f"the run's commit {each} is nowhere" for each in of_run if each not in main | kept)
     if outcome == "applied":
@@ -213,6 +216,12 @@ def lost(here: Path, outcome: Ended, of_run: list[int], of_strangers: list[int])
         wrong = [place for place, times in own.items() if times != 1]
         if wrong or sorted(own) != list(range(len(own))) or len(own) % ROWS_A_CHECKPOINT:
             yield f"after the recovery {len(wrong)} positions are repeated, {len(own)} are there"
+
+
+def _has_moved(view: ProposalView) -> bool:
+    """Whether the record says that main was moved, whatever came of the rest."""
+    ended = view.done.get(next(i for i, each in enumerate(view.proposal.effects) if isinstance(each, MoveTable)))
+    return ended is not None and ended.how == "done"
 
 
 def _under(table, ref: str) -> set[int]:  # type: ignore[no-untyped-def]

@@ -18,7 +18,7 @@ def test_an_approval_that_races_against_commits_loses_none() -> None:
     with stage() as (here, prepared):
         for _ in range(_RACES):
             race(here, prepared, chance, raced)
-        invented = list(lost(here, "refused", of_run=[1], of_strangers=[2]))
+        invented = list(lost(here, "refused", of_run=[1], of_strangers=[2], has_moved=False))
 
     assert raced.lost == []
     assert sum(raced.ended.values()) == _RACES
