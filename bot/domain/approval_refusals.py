@@ -21,6 +21,7 @@ Why = Literal[
     "not-yours",
     "unreadable",
     "another-content",
+    "not-shown-whole",
     "no-reason",
     "no-such-rule",
     "not-due",
@@ -153,14 +154,24 @@ def unreadable(membership: Membership) -> NotAllowed:
     )
 
 
-def another_content() -> NotAllowed:
-    """The digest of what was shown is not that of what is proposed."""
-    return NotAllowed(
-        why="another-content",
-        happened="You were shown another content than what is proposed.",
-        found="Nothing was approved.",
-        remedy="Look at the newest message of the proposal.",
-    )
+def not_seen(view: ProposalView, digest: str, *, shown_whole: bool) -> NotAllowed | None:
+    """Why a yes does not count for all that is proposed; None where all of it was shown. `digest`: of what was."""
+    if digest != view.proposal.digest:
+        return NotAllowed(
+            why="another-content",
+            happened="You were shown another content than what is proposed.",
+            found="Nothing was approved.",
+            remedy="Look at the newest message of the proposal.",
+        )
+    if not shown_whole:
+        return NotAllowed(
+            why="not-shown-whole",
+            happened=f"“{view.proposal.title}” is too long for one message of Slack, so nobody says yes to it there.",
+            found="Nothing was approved.",
+            remedy="Read all of it, then approve it or break the glass in a terminal: `waterline proposal show`, with "
+            "the incident's id.",
+        )
+    return None
 
 
 def not_as_approved(view: ProposalView) -> NotAllowed:

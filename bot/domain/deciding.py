@@ -20,12 +20,12 @@ from bot.domain.approval_entries import (
 )
 from bot.domain.approval_refusals import (
     NotAllowed,
-    another_content,
     counted_already,
     expired,
     needs_reason,
     no_such_rule,
     not_as_approved,
+    not_seen,
     not_yours,
     own_proposal,
     too_late_to_hold,
@@ -42,21 +42,24 @@ from bot.domain.settling import Settle, settle
 from bot.domain.time_passing import what_time_does
 
 
-class Approve(Record):
+class _Yes(Record):
+    digest: str
+    via: Literal["slack", "terminal"] = "slack"
+    shown_whole: bool = True
+    """Whether the door through which it comes shows all that is approved."""
+
+
+class Approve(_Yes):
     """A yes to what was shown."""
 
     kind: Literal["approve"] = "approve"
-    digest: str
-    via: Literal["slack", "terminal"] = "slack"
 
 
-class BreakGlass(Record):
+class BreakGlass(_Yes):
     """A yes that is to be enough alone, in an emergency."""
 
     kind: Literal["break-glass"] = "break-glass"
-    digest: str
     reason: str
-    via: Literal["slack", "terminal"] = "slack"
 
 
 class Reject(Record):
@@ -168,8 +171,8 @@ def _approve(
     allowed = is_approver(policy, by, membership)
     if not allowed:
         return not_yours(view) if allowed is False else unreadable(membership)
-    if act.digest != view.proposal.digest:
-        return another_content()
+    if (unseen := not_seen(view, act.digest, shown_whole=act.shown_whole)) is not None:
+        return unseen
     if at >= last_approval_at(view):
         return too_late_to_hold(view)
     approval = Approval(by=by, at=at, digest=act.digest, teams=teams_of(policy, by, membership), via=act.via)
@@ -194,8 +197,8 @@ def _break_glass(
     allowed = is_one_of(rule, by, membership)
     if not allowed:
         return not_yours(view, rule) if allowed is False else unreadable(membership)
-    if act.digest != view.proposal.digest:
-        return another_content()
+    if (unseen := not_seen(view, act.digest, shown_whole=act.shown_whole)) is not None:
+        return unseen
     if not act.reason.strip():
         return needs_reason("Breaking the glass", "Say why it cannot wait for the others; the owners read it at once.")
     approval = Approval(by=by, at=at, digest=act.digest, teams=teams_of(policy, by, membership), via=act.via)

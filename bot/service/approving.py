@@ -1,5 +1,6 @@
 """What people decide about a proposal, from wherever they do it; and what time alone does to it."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from bot.domain.approval import People
@@ -41,6 +42,11 @@ class Approvals:
         self._proposals = proposals
         self._directory = directory
         self._clock = clock
+        self._shows_whole: Callable[[Incident, ProposalView], bool] = lambda _incident, _view: True
+
+    def seen_in_slack(self, shows_whole: Callable[[Incident, ProposalView], bool]) -> None:
+        """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
+        self._shows_whole = shows_whole
 
     def approve(
         self, incident_id: IncidentId, proposal_id: ProposalId, *, digest: str, by: UserId, via: Via = "slack"
@@ -156,6 +162,8 @@ class Approvals:
         self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership
     ) -> Body | NotAllowed:
         at = incident.no_earlier(self._clock.now())
+        if isinstance(act, Approve | BreakGlass) and act.via == "slack":
+            act = act.model_copy(update={"shown_whole": self._shows_whole(incident, view)})
         return decide(view, act, by=by, at=at, membership=membership)
 
     def _seen(self, incident_id: IncidentId, proposal_id: ProposalId) -> tuple[Incident, ProposalView]:

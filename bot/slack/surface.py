@@ -16,6 +16,7 @@ from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
+from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
@@ -48,6 +49,7 @@ class SlackSurface:
     ) -> None:
         self._door = door
         self._services = services
+        services.approvals.seen_in_slack(is_shown_whole)
         self._views = Views(client, outbox)
         self._privacy = Privacy(services.store, SlackRooms(client))
         self._commands = Commands(services, self._views, self._privacy)

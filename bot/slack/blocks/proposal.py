@@ -38,6 +38,25 @@ _STATE = {
 def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
     all that is approved is shown."""
+    proposal, blocks = view.proposal, _content(incident, view)
+    is_whole = not is_cut(blocks)
+    if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
+        blocks.insert(1, section(_too_long(incident)))
+    buttons = _buttons(incident, view, is_whole=is_whole)
+    if buttons:
+        blocks.append(actions(buttons))
+    if incident.is_open and view.state in UNDECIDED:
+        blocks.append(actions(_telling(incident, view)))
+    return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
+
+
+def is_shown_whole(incident: Incident, view: ProposalView) -> bool:
+    """Whether its message shows all that a yes covers, as it stands now."""
+    return not is_cut(_content(incident, view))
+
+
+def _content(incident: Incident, view: ProposalView) -> list[Block]:
+    """All of it but the buttons, however long."""
     proposal = view.proposal
     blocks: list[Block] = [
         header(f"{incident.id}: {proposal.title}"),
@@ -52,15 +71,7 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     ]
     if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
-    is_whole = not is_cut(blocks)
-    if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
-        blocks.insert(1, section(_too_long(incident)))
-    buttons = _buttons(incident, view, is_whole=is_whole)
-    if buttons:
-        blocks.append(actions(buttons))
-    if incident.is_open and view.state in UNDECIDED:
-        blocks.append(actions(_telling(incident, view)))
-    return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
+    return blocks
 
 
 def _too_long(incident: Incident) -> str:

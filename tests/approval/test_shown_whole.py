@@ -1,0 +1,53 @@
+"""A yes covers all that is proposed, so it comes only through a door that shows all of it."""
+
+import pytest
+
+from bot.domain.approval_refusals import NotAllowed
+from bot.domain.deciding import Act, Approve, BreakGlass
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
+from tests.approval.desk import BEN, EVE, FINN, Desk
+from tests.approval.test_at_once import CROWD, PROPOSAL, Scene, record, scene
+
+__all__ = ["record", "scene"]
+
+
+def unseen(desk: Desk) -> tuple[tuple[Act, str], ...]:
+    """Ben's yes and Eve's broken glass, to what was cut."""
+    digest = desk.proposal.digest
+    return (
+        (Approve(digest=digest, shown_whole=False), BEN),
+        (BreakGlass(digest=digest, reason="It burns.", shown_whole=False), EVE),
+    )
+
+
+def test_no_yes_is_taken_for_what_was_cut() -> None:
+    """Neither an approver's nor one alone in an emergency; each hears where it can be said."""
+    desk = Desk()
+
+    said = [desk.does(act, by) for act, by in unseen(desk)]
+
+    assert all(isinstance(each, NotAllowed) and each.why == "not-shown-whole" for each in said)
+    assert all(isinstance(each, NotAllowed) and "waterline proposal show" in each.remedy for each in said)
+    assert ProposalState.PROPOSED is desk.state
+
+
+def test_who_may_not_approve_hears_that_first() -> None:
+    """Nobody is sent to a terminal in vain."""
+    desk = Desk()
+
+    said = [desk.does(act, FINN) for act, _by in unseen(desk)]
+
+    assert all(isinstance(each, NotAllowed) and each.why == "not-yours" for each in said)
+
+
+def test_the_door_decides_and_not_the_click(scene: Scene) -> None:
+    """Of the same person, at the same moment: a terminal shows everything, a message of Slack does not."""
+    scene.approvals.seen_in_slack(lambda _incident, _view: False)
+
+    with pytest.raises(Refused, match="too long for one message of Slack"):
+        scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0])
+    scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0], via="terminal")
+
+    [given] = scene.store.get(scene.id).proposals[PROPOSAL].approvals
+    assert ("terminal", CROWD[0]) == (given.via, given.by)
