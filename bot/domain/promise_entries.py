@@ -16,6 +16,8 @@ class PromiseReminded(Record):
     people: tuple[UserId, ...]
     terms: tuple[str, ...] = ()
     """Of a review: the terms that are due."""
+    is_unconfigured: bool = False
+    """Whether the table was configured no more by then: no notice of it can be previewed."""
 
 
 class PromiseSnoozed(Record):

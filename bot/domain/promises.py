@@ -1,4 +1,7 @@
-"""What is promised by an open incident, and when somebody is to be reminded of it. Pure: no clock, no timer."""
+"""What is promised by an open incident, and when somebody is to be reminded of it. Pure: no clock, no timer.
+
+A promise stands though its table leaves the configuration: without a setup the times are those of one that says none.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +15,7 @@ from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.review_items import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
-from bot.domain.setup import TableSetup
+from bot.domain.setup import HANDOVER_AFTER, NEXT_UPDATE_MINUTES, TableSetup
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back
 
@@ -37,7 +40,7 @@ class Reminder:
     terms: tuple[str, ...] = ()
 
 
-def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
+def next_word_due(incident: Incident, setup: TableSetup | None) -> datetime | None:
     """When consumers expect the next word, as they read it; None while none was promised, or the last one was given. A
     last word counts while it holds: once the trust is taken back, word is due as if it had been promised then."""
     again = last_taken_back(incident)
@@ -45,7 +48,7 @@ def next_word_due(incident: Incident, setup: TableSetup) -> datetime | None:
     told = [view for view in told if not (view.was_overtaken and is_last_word(view.notice))]
     if not incident.is_open or not told:
         return None
-    last, promised = told[-1], timedelta(minutes=setup.next_update_minutes)
+    last, promised = told[-1], _next_word_within(setup)
     if not is_last_word(last.notice):
         written = last.notice.data.next_word_at if last.notice.data is not None else None
         return written or last.queued_at + promised
@@ -85,7 +88,7 @@ def is_last_word(notice: Notice) -> bool:
     return notice.kind in LAST_WORDS or (notice.data is not None and notice.data.next_word_at is None)
 
 
-def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:
+def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, ...]:
     """Every reminder that has not been given, the next first. Of several that were missed only the last is given."""
     every = (
         *_of_next_word(incident, setup),
@@ -97,22 +100,26 @@ def reminders(incident: Incident, setup: TableSetup) -> tuple[Reminder, ...]:
     return tuple(sorted((each for each in every if not _given(incident, each)), key=lambda each: each.moment))
 
 
-def owed(incident: Incident, setup: TableSetup, now: datetime) -> tuple[Reminder, ...]:
+def owed(incident: Incident, setup: TableSetup | None, now: datetime) -> tuple[Reminder, ...]:
     """What is to be said now: of each promise the newest reminder whose moment has come."""
     due = {(each.what, each.due): each for each in reminders(incident, setup) if each.moment <= now}
     return tuple(due.values())
 
 
-def _of_next_word(incident: Incident, setup: TableSetup) -> list[Reminder]:
+def _of_next_word(incident: Incident, setup: TableSetup | None) -> list[Reminder]:
     due = next_word_due(incident, setup)
     if due is None:
         return []
-    told_at = due - timedelta(minutes=setup.next_update_minutes)
+    told_at = due - _next_word_within(setup)
     moments = {due - min(LEAD, (due - told_at) / 3), due}
     snoozed = [e.body.until for e in incident.entries if isinstance(e.body, PromiseSnoozed) and e.at >= told_at]
     if snoozed:
         moments = {moment for moment in moments if moment > snoozed[-1]} | {snoozed[-1]}
     return [Reminder(what="next-update", due=due, moment=moment) for moment in sorted(moments)]
+
+
+def _next_word_within(setup: TableSetup | None) -> timedelta:
+    return timedelta(minutes=NEXT_UPDATE_MINUTES if setup is None else setup.next_update_minutes)
 
 
 def _of_review(incident: Incident) -> list[Reminder]:
@@ -124,13 +131,14 @@ def _of_review(incident: Incident) -> list[Reminder]:
     return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
 
 
-def _of_handover(incident: Incident, setup: TableSetup) -> list[Reminder]:
+def _of_handover(incident: Incident, setup: TableSetup | None) -> list[Reminder]:
     """Whoever was named is asked after the time that the table's setup gives them, and the channel after twice that."""
     handed = waiting_handover(incident)
-    if handed is None or not setup.handover_after:
+    after = HANDOVER_AFTER if setup is None else setup.handover_after
+    if handed is None or not after:
         return []
-    due = handed.at + 2 * setup.handover_after
-    return [Reminder(what="handover", due=due, moment=moment) for moment in (handed.at + setup.handover_after, due)]
+    due = handed.at + 2 * after
+    return [Reminder(what="handover", due=due, moment=moment) for moment in (handed.at + after, due)]
 
 
 def _of_freeze(incident: Incident) -> list[Reminder]:

@@ -54,13 +54,19 @@ class Closing:
         if is_forced:
             return
         _refuse_untold_end(now)
-        due = next_word_due(now, setup) if setup is not None else None
+        due = next_word_due(now, setup)
         if due is not None:
+            how = (
+                f"Tell them yourself, for {now.opened.table} is configured no more. To close then, begin the reason "
+                f"with “{_ANYWAY}”."
+                if setup is None
+                else "Tell them how it ended: /waterline tell recovered, or no_action_needed. To close without that, "
+                f"begin the reason with “{_ANYWAY}”; “Correction” can still be sent then."
+            )
             raise Refused(
                 f"Consumers wait for word about {now.id}: they were promised it by {clock_time(due, now.opened_at)}.",
                 "Once it is closed nobody is reminded of it.",
-                "Tell them how it ended: /waterline tell recovered, or no_action_needed. To close without that, begin "
-                f"the reason with “{_ANYWAY}”; “Correction” can still be sent then.",
+                how,
             )
 
     def _review_if_missing(self, incident_id: IncidentId) -> ReviewOpened | None:

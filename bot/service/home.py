@@ -99,8 +99,7 @@ def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:
 
 def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSetup]) -> Iterator[Promise]:
     for incident in open_ones:
-        setup = setups.get(incident.opened.table)
-        due = next_word_due(incident, setup) if setup is not None else None
+        due = next_word_due(incident, setups.get(incident.opened.table))
         if due is not None:
             yield Promise(at=due, incident=incident, what="next word to the consumers")
         over = planned_end_due(incident)

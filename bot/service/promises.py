@@ -43,15 +43,14 @@ class Promises:
     def due(self, incident: Incident) -> list[Body]:
         """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
         setup = self._setups.get(incident.opened.table)
-        return [_body(incident, each) for each in owed(incident, setup, self._clock.now())] if setup is not None else []
+        return [_body(incident, each, setup) for each in owed(incident, setup, self._clock.now())]
 
     def snooze(self, incident_id: IncidentId, span: timedelta, *, by: UserId) -> PromiseSnoozed:
         """Remind of the next word later. Raises Refused when none was promised."""
         note = PromiseSnoozed(until=self._clock.now() + span)
 
         def decide(now: Incident) -> list[Body]:
-            setup = self._setups.get(now.opened.table)
-            if setup is None or next_word_due(now, setup) is None:
+            if next_word_due(now, self._setups.get(now.opened.table)) is None:
                 raise Refused(
                     "There is nothing to be reminded of.",
                     f"Nobody waits for word about {now.id}: none was promised, or the last one was given.",
@@ -83,21 +82,21 @@ class Promises:
         self._store.write(incident_id, by=by, decide=decide)
 
     def _next(self, incident: Incident) -> datetime | None:
-        setup = self._setups.get(incident.opened.table)
-        following = reminders(incident, setup) if setup is not None else ()
+        following = reminders(incident, self._setups.get(incident.opened.table))
         return following[0].moment if following else None
 
     def _come(self, incident_id: IncidentId) -> None:
         self._background.submit(incident_id, PROMISED, partial(self.settle, incident_id))
 
 
-def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
+def _body(incident: Incident, reminder: Reminder, setup: TableSetup | None) -> PromiseReminded:
     return PromiseReminded(
         what=reminder.what,
         due=reminder.due,
         moment=reminder.moment,
         people=_people(incident, reminder),
         terms=reminder.terms,
+        is_unconfigured=setup is None,
     )
 
 

@@ -14,7 +14,7 @@ from bot.domain.reads import Consumer
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRecipe
 from bot.domain.review_entries import Contract
-from bot.domain.setup import TableSetup
+from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
 
 
 class TableSettings(Record):
@@ -78,7 +78,7 @@ class TableSettings(Record):
         default=CopyRule(), description="Which of several copies of a row is the right one, when rows are deduplicated."
     )
     next_update_minutes: int = Field(
-        default=30,
+        default=NEXT_UPDATE_MINUTES,
         ge=1,
         description="What consumers are promised: the next word comes within this time.",
         examples=[30],

@@ -112,9 +112,9 @@ def _promise(incident: Incident, _services: Services, name: str) -> tuple[str, l
 def _handover(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
     entries = incident.entries[: int(name)]
     then = fold(entries)
-    setup = services.observer.tables.get(incident.opened.table)
+    next_word = next_word_due(then, services.observer.tables.get(incident.opened.table))
     handed = next(each for each in handovers(incident) if each.seq == int(name))
-    return handover_message(then, entries[-1], next_word_due(then, setup) if setup is not None else None, handed)
+    return handover_message(then, entries[-1], next_word, handed)
 
 
 def _seal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:

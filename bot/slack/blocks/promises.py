@@ -1,6 +1,6 @@
 """Reminders of what was promised to consumers, and of what a review said would be mended."""
 
-from slack_sdk.models.blocks import Block
+from slack_sdk.models.blocks import Block, SectionBlock
 
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
@@ -20,9 +20,19 @@ _TERMS = 5
 
 
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
-    """(notification text, blocks); once it is done, or was snoozed, it says only that."""
+    """(notification text, blocks); once it is done, or was snoozed, it says only that. Of a table that is configured no
+    more it says so, as long as something is left to be done."""
     body = entry.body
     assert isinstance(body, PromiseReminded)
+    text, blocks = _reminder(incident, entry, body)
+    if body.is_unconfigured and isinstance(blocks[0], SectionBlock):
+        table = mrkdwn(incident.opened.table)
+        no_more = f"{table} is no longer configured: Waterline neither looks at it nor previews notices of it."
+        blocks.append(context(f":grey_question: {no_more} Do this by hand, or configure it again."))
+    return text, blocks
+
+
+def _reminder(incident: Incident, entry: Entry, body: PromiseReminded) -> tuple[str, list[Block]]:
     who = " ".join(person(user) for user in body.people)
     match body.what:
         case "review":
@@ -58,15 +68,9 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     if snoozed is not None and isinstance(snoozed.body, PromiseSnoozed):
         until = clock_time(snoozed.body.until, entry.at)
         return text, [said, context(f":zzz: {person(snoozed.by)} wants to be reminded again at {until}.")]
-    return text, [
-        said,
-        actions(
-            [
-                button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary"),
-                button(f"In {SNOOZE_MINUTES} minutes", Click.SNOOZE, incident.id),
-            ]
-        ),
-    ]
+    preview = button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
+    later = button(f"In {SNOOZE_MINUTES} minutes", Click.SNOOZE, incident.id)
+    return text, [said, actions([later] if body.is_unconfigured else [preview, later])]
 
 
 def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
