@@ -10,6 +10,8 @@ from bot.domain.trust import ExactId
 Answer = Literal["acknowledged", "re-ran", "needs-help"]
 """What a consumer can say to a notice."""
 WAYS = {"slack": "in Slack", "email": "by e-mail", "webhook": "by webhook", "file": "as a file"}
+HOW_TO_CORRECT = "/waterline tell correction WORDS"
+"""What a responder types to set right what consumers were told, after the incident's end too."""
 
 
 class Address(Record):

@@ -11,8 +11,6 @@ from bot.ports import Clock
 from bot.service.answering import Answering, notice_of
 from bot.service.incident_store import IncidentStore
 
-NEEDS_HELP_NOTED = "The responders have been told, in the incident's channel."
-"""They have no other way to answer than the one that the words name."""
 MOST_CHARACTERS = 1000
 """Of what somebody adds."""
 
@@ -71,7 +69,7 @@ class AnswerDesk:
                 "Say what stands still in a sentence or two; the rest can be told in the incident's channel.",
             )
         link = self._links.of(asked.claim.incident, asked.claim.consumer, view.queued_at)
-        noted = self._answering.answer(
+        return self._answering.answer(
             asked.claim.incident,
             view.seq,
             answer,
@@ -79,7 +77,6 @@ class AnswerDesk:
             text=link.hidden_in(text).replace(token, "…"),
             via="link",
         )
-        return NEEDS_HELP_NOTED if answer == "needs-help" else noted
 
 
 def _gone(claim: Claim) -> BadLink:

@@ -20,6 +20,8 @@ _NOTED = {
     "re-ran": "Thank you: it is on record that you have run again.",
     "needs-help": "The responders have been told, and will answer in this channel.",
 }
+_NOTED_AWAY = "The responders have been told, in the incident's channel."
+"""Of a call for help that did not come from Slack: no answer can be promised where it was made."""
 _NO_WORDS = "(no words given)"
 MOST_CALLS = 10
 """Calls for help to one notice by the same person or consumer; then nobody needs to be told once more."""
@@ -73,7 +75,7 @@ class Answering:
             return [NoticeAnswered(key=view.key, answer=answer, text=text.strip(), via=via, asks=asks)]
 
         self._store.write(incident_id, by=by, decide=decide)
-        return _NOTED[answer]
+        return _NOTED_AWAY if answer == "needs-help" and via != "slack" else _NOTED[answer]
 
 
 def _is_known(view: NoticeView, answer: Answer, by: str, text: str) -> bool:

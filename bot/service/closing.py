@@ -61,7 +61,7 @@ class Closing:
                 f"with “{_ANYWAY}”."
                 if setup is None
                 else "Tell them how it ended: /waterline tell recovered, or no_action_needed. To close without that, "
-                f"begin the reason with “{_ANYWAY}”; “Correction” can still be sent then."
+                f"begin the reason with “{_ANYWAY}”; a correction can still be sent then."
             )
             raise Refused(
                 f"Consumers wait for word about {now.id}: they were promised it by {clock_time(due, now.opened_at)}.",
@@ -86,7 +86,7 @@ def _refuse_untold_end(now: Incident) -> None:
     how = f"/waterline tell {OVER}, or {CALLED_OFF} if it did not take place"
     later = "both can still be sent then"
     if doubted_since(now) is not None:  # then neither may be told: they say that nothing is wrong
-        how, later = "/waterline tell update, and recovered once it is proven", "“Correction” can still be sent then"
+        how, later = "/waterline tell update, and recovered once it is proven", "a correction can still be sent then"
     raise Refused(
         f"Consumers of {now.opened.table} wait for the end of planned work, announced at "
         f"{clock_time(since, now.opened_at)}.",

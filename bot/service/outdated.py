@@ -3,7 +3,7 @@
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.domain.notice import HOW_TO_CORRECT, Notice
 from bot.domain.savepoint_told import ENDS
 from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
@@ -58,7 +58,7 @@ def refuse_outdated(incident: Incident, view: NoticeView) -> None:
         raise Refused(
             f"Incident {incident.id} is closed.",
             "This notice says how it stood while it was open.",
-            "Send “Correction” if there is something to be said. Nothing was sent.",
+            f"If there is something to be said: {HOW_TO_CORRECT}. Nothing was sent.",
         )
     _refuse_untrue_comfort(incident, view)
 

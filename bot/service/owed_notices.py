@@ -6,6 +6,7 @@ from bot.domain.doubt import WARNS, doubted_since
 from bot.domain.entries import SeverityChanged
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
+from bot.domain.notice import HOW_TO_CORRECT
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.service.outdated import cleared
@@ -53,6 +54,6 @@ def left_to_tell(incident: Incident, setup: TableSetup, kind: str) -> tuple[Cons
         raise Refused(
             "The consumers were told that all is well, and that holds.",
             "This notice would call the table under review again.",
-            "If what they were told is not right, send “Correction”. Nothing was sent.",
+            f"If what they were told is not right: {HOW_TO_CORRECT}. Nothing was sent.",
         )
     return left

@@ -38,5 +38,5 @@ def refuse_untimely(incident: Incident, kind: str) -> None:
         raise Refused(
             "The planned work took place.",
             "Since it was announced, the job was stopped with a savepoint.",
-            f"Tell its end when the rows are counted: /waterline tell {OVER}; or “Update”. Nothing was sent.",
+            f"When the rows are counted: /waterline tell {OVER}; until then: /waterline tell update. Nothing was sent.",
         )

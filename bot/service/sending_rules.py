@@ -6,7 +6,7 @@ from bot.domain.doubt import WARNS
 from bot.domain.entries import NoticesPreviewed
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.domain.notice import HOW_TO_CORRECT, Notice
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
 from bot.service.planned_telling import refuse_untimely
@@ -57,7 +57,7 @@ def _refuse_contradiction(incident: Incident, notice: Notice, seen: int | None) 
         raise Refused(
             f"{notice.consumer} was told that all is well, and that holds.",
             "This notice would call the table under review again.",
-            "If what they were told is not right, send “Correction”. Nothing was sent.",
+            f"If what they were told is not right: {HOW_TO_CORRECT}. Nothing was sent.",
         )
     said = said_better(incident, notice, seen)
     if said is not None:

@@ -11,6 +11,7 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.notice import HOW_TO_CORRECT
 from bot.domain.remedy import Remedy
 from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.told import NoticeView
@@ -72,7 +73,7 @@ def refuse_after_close(incident: Incident, kind: str) -> None:
         raise Refused(
             f"Incident {incident.id} is closed.",
             "This notice is sent only while it is open: nobody would keep what it promises.",
-            "Send “Correction” if there is something to be said. Nothing was sent.",
+            f"If there is something to be said: {HOW_TO_CORRECT}. Nothing was sent.",
         )
 
 
@@ -102,13 +103,13 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             "This cannot be told as planned work.",
             f"The notice says that nothing is wrong with {incident.opened.table}; this incident has called it in "
             "question, and consumers may have to run again.",
-            "Send “Update” or “Recovered” instead. Nothing was sent.",
+            "Say how it stands: /waterline tell update, or recovered once that is proven. Nothing was sent.",
         )
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
             "The table was trusted and came under review again: it stays so until its new state is proven.",
-            "Send “Correction” or “Update” instead. Nothing was sent.",
+            f"Say how it stands: /waterline tell update, or {HOW_TO_CORRECT}. Nothing was sent.",
         )
     if kind == "recovered" and (incident.waterline is None or incident.waterline.status != "trusted"):
         raise Refused(
@@ -125,7 +126,7 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             raise Refused(
                 "Consumers cannot be told that nothing is wrong.",
                 f"This notice says that no row was changed or taken back; “{view.proposal.title}” has moved main.",
-                "Send “Recovered” instead: it tells each consumer whether to run again. Nothing was sent.",
+                "Each consumer is told whether to run again by /waterline tell recovered. Nothing was sent.",
             )
     for task in ("duplicate_rows", "missing_positions"):
         run = incident.latest.get(task)
@@ -149,7 +150,7 @@ def _refuse_unless_healthy(incident: Incident) -> None:
         remedy = "Diagnose it again; what people found to be right is proven by /waterline propose trust_present_state."
     elif decisive[1].remedy is not Remedy.NOTHING:
         found = f"The newest diagnosis says: {decisive[1].headline.rstrip('.')}."
-        remedy = f"It asks: {decisive[1].remedy.words}. Send “Recovered” once that is proven."
+        remedy = f"It asks: {decisive[1].remedy.words}. Once that is proven: /waterline tell recovered."
     elif owed is not None:
         found = "The newest diagnosis finds nothing wrong, and the last proof of the table failed or is not made yet."
         remedy = "Have it proven by /waterline propose trust_present_state."

@@ -6,6 +6,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.notice import HOW_TO_CORRECT
 from bot.domain.promises import BESIDE
 from bot.domain.review_items import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
@@ -55,7 +56,7 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
         return f"{incident.id}: consumers were told", [context(f":white_check_mark: They were told at {clock(told)}.")]
     if not incident.is_open:
         return f"{incident.id} is closed", [
-            context(f"{incident.id} was closed without this word. “Correction” can still be sent.")
+            context(f"{incident.id} was closed without this word. They can still be told: `{HOW_TO_CORRECT}`.")
         ]
     is_over = entry.at >= body.due
     when = f"{'expected' if is_over else 'expect'} word by {clock_time(body.due, entry.at)}"
