@@ -195,7 +195,7 @@ def assemble(
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
     holding = Holding(incidents, directory, clock, others)
-    retrying = Retrying(incidents, clock)
+    retrying = Retrying(incidents, clock, others)
     promises = Promises(incidents, observer.tables, background, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,

@@ -27,12 +27,14 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     BadConfiguration."""
     services, links = built.services, answer_links(settings)
     refuse_missing_ways(settings, services.observer.tables.values())
+    others = OtherDoubts(services.store, findings_of(settings, built.store))
     courier = Courier(
         services.store,
         services.answering,
         carriers(settings, stack),
         services.clock,
         built.store.presence.alone_with,
+        others,
         links,
     )
     stack.callback(courier.close)
@@ -45,7 +47,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
         services.background,
         services.clock,
         built.timers,
-        OtherDoubts(services.store, findings_of(settings, built.store)),
+        others,
     ).start()
     LateReviews(
         services.store, services.reviews, built.store.outbox, services.background, services.clock, built.timers

@@ -52,18 +52,22 @@ def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Be
     doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now, or
     before a later proof. What was sent before is left alone."""
     for notice in notices:
-        if notice.key(incident.id) in incident.notices:
-            continue
-        if notice.kind in ALL_CLEAR | PLANNED_WORK and around.doubt is not None:
-            raise Refused(
-                "Consumers cannot be told that all is well.",
-                f"Whatever this incident has found: {around.doubt}.",
-                "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
-                "propose trust_present_state. Nothing was sent.",
-            )
-        found = _what_is_other_now(incident, notice, around)
-        if found is not None:
-            raise Refused("This preview is out of date.", found, "Preview it again. Nothing was sent.")
+        if notice.key(incident.id) not in incident.notices:
+            refuse_untrue(incident, notice, around)
+
+
+def refuse_untrue(incident: Incident, notice: Notice, around: Beside) -> None:
+    """The same of one notice, whether it was sent before or not."""
+    if notice.kind in ALL_CLEAR | PLANNED_WORK and around.doubt is not None:
+        raise Refused(
+            "Consumers cannot be told that all is well.",
+            f"Whatever this incident has found: {around.doubt}.",
+            "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
+            "propose trust_present_state. Nothing was sent.",
+        )
+    found = _what_is_other_now(incident, notice, around)
+    if found is not None:
+        raise Refused("This text is out of date.", found, "Preview it again. Nothing was sent.")
 
 
 def _what_is_other_now(incident: Incident, notice: Notice, around: Beside) -> str | None:

@@ -115,11 +115,14 @@ class NoticeView:
         return tuple(d for d in self.deliveries.values() if d.has_failed)
 
     @property
+    def given_up(self) -> tuple[DeliveryView, ...]:
+        """Ways by which it was not sent (again), as it did not hold when it was their turn."""
+        return tuple(d for d in self.deliveries.values() if d.ended is not None and d.ended.how == "overtaken")
+
+    @property
     def was_overtaken(self) -> bool:
         """Whether it was given up because it held no more, and by no way can it have reached the audience."""
-        ways = self.deliveries.values()
-        is_given_up = any(way.ended is not None and way.ended.how == "overtaken" for way in ways)
-        return is_given_up and not self.may_have_come
+        return bool(self.given_up) and not self.may_have_come
 
     @property
     def may_have_come(self) -> bool:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from bot.domain.entries import Body, DeliveryDelayed, NoticeEnded
-from bot.domain.errors import CouldNotKeep, JournalMoved, NotDelivered, Refused, UnknownIncident
+from bot.domain.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -24,6 +24,7 @@ from bot.service.answering import Answering
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
 from bot.service.instant_answers import taken
+from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import tried_or_ended
 from bot.service.retrying import tried_again_at
 
@@ -42,6 +43,7 @@ class Courier:
         carriers: Mapping[str, Carrier],
         clock: Clock,
         alone_with: AloneWith,
+        others: OtherDoubts,
         links: AnswerLinks | None = None,
     ) -> None:
         """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured. `links`: by which
@@ -51,6 +53,7 @@ class Courier:
         self._carriers = carriers
         self._clock = clock
         self._alone_with = alone_with
+        self._others = others
         self._links = links
         self._changed: set[IncidentId] = set()
         self._wake = threading.Event()
@@ -117,7 +120,7 @@ class Courier:
             return self.deliver_due(incident_id)
         except UnknownIncident:
             return None
-        except (CouldNotKeep, JournalMoved) as away:
+        except (CouldNotKeep, CouldNotLook, JournalMoved) as away:
             log.warning("notices wait for the record", incident=incident_id, problem=str(away))
         except Exception:
             log.exception("notices cannot be brought", incident=incident_id)
@@ -181,8 +184,11 @@ class Courier:
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
         """Whether to make this try. The intent is unique in the database: of two replicas one goes on."""
         key, to = view.key, delivery.address.key
+        around = self._others.of(self._store.get(incident_id))
         try:
-            after = self._store.write(incident_id, by=WATERLINE, decide=lambda i: [tried_or_ended(i, key, to, number)])
+            after = self._store.write(
+                incident_id, by=WATERLINE, decide=lambda now: [tried_or_ended(now, key, to, number, around)]
+            )
         except Refused:
             return False
         return after.notices[key].deliveries[to].ended is None

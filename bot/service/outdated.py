@@ -1,5 +1,7 @@
-"""Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more."""
+"""Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more, by
+this incident or by what others know of the table."""
 
+from bot.domain.beside import ALONE, Beside, refuse_untrue
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
@@ -15,30 +17,42 @@ _FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_
 _OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | ENDS | {"correction"}
 
 
-def still_holds(incident: Incident, view: NoticeView) -> bool:
-    """Whether the text of a notice still holds."""
+def still_holds(incident: Incident, view: NoticeView, around: Beside = ALONE) -> bool:
+    """Whether the text of a notice still holds, as far as is said what others know of the table."""
     try:
-        refuse_outdated(incident, view)
+        refuse_now(incident, view, around)
     except Refused:
         return False
     return True
 
 
-def tried_or_ended(incident: Incident, key: str, to: str, number: int) -> DeliveryTried | NoticeEnded:
+def tried_or_ended(incident: Incident, key: str, to: str, number: int, around: Beside) -> DeliveryTried | NoticeEnded:
     """The intent of try `number` of one way, or its end where the notice was overtaken while it waited."""
     view = incident.notices[key]
-    return overtaken(incident, view, view.deliveries[to]) or DeliveryTried(key=key, to=to, number=number)
+    return overtaken(incident, view, view.deliveries[to], around) or DeliveryTried(key=key, to=to, number=number)
 
 
-def overtaken(incident: Incident, view: NoticeView, way: DeliveryView) -> NoticeEnded | None:
-    """The end of one way of a notice that holds no more; None: it still holds."""
+def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: Beside) -> NoticeEnded | None:
+    """The end of one way of a notice that holds no more, or not while somebody else has the table in doubt; None: it
+    still holds."""
+    why, later = None, ""
     try:
         refuse_outdated(incident, view)
-    except Refused as why:
-        detail = f"{why.happened} {why.found}" + (" It may be there all the same." if way.may_be_there else "")
-        there = way.may_be_there
-        return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
-    return None
+        later = f" Once that is over, to send it all the same: /waterline tell again {view.notice.consumer}."
+        refuse_untrue(incident, view.notice, around)
+    except Refused as refused:
+        why = refused
+    if why is None:
+        return None
+    there = way.may_be_there
+    detail = f"{why.happened} {why.found}{' It may be there all the same.' if there else ''}{later}"
+    return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
+
+
+def refuse_now(incident: Incident, view: NoticeView, around: Beside) -> None:
+    """Raises Refused where it is outdated, or somebody else has the table in doubt that it calls trusted."""
+    refuse_outdated(incident, view)
+    refuse_untrue(incident, view.notice, around)
 
 
 def refuse_outdated(incident: Incident, view: NoticeView) -> None:

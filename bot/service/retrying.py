@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from bot.domain.beside import ALONE
 from bot.domain.entries import Body, NoticeRetried
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, UserId
@@ -12,7 +13,8 @@ from bot.domain.told import DeliveryView, NoticeView, healed_after
 from bot.ports import Clock
 from bot.service.answering import notice_of
 from bot.service.incident_store import IncidentStore
-from bot.service.outdated import refuse_outdated, still_holds
+from bot.service.other_doubts import OtherDoubts
+from bot.service.outdated import refuse_now, still_holds
 
 RETRYING = "Trying again to reach consumers"
 """What is done when time alone lets a failed notice be tried again."""
@@ -21,14 +23,16 @@ RETRYING = "Trying again to reach consumers"
 class Retrying:
     """Arms failed deliveries anew; Slack's outbox and the courier send them, at most once for each time."""
 
-    def __init__(self, store: IncidentStore, clock: Clock) -> None:
+    def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
         self._store = store
         self._clock = clock
+        self._others = others
 
     def retry(self, incident_id: IncidentId, seq: int, way: int, *, by: UserId) -> Address:
         """Send the notice that entry `seq` queued once more by its way number `way`; returns that way. Raises Refused
-        when it arrived, is on its way, or does not hold any more."""
+        when it arrived, is on its way, or does not hold (any more)."""
         to = ""
+        around = self._others.of(self._store.get(incident_id))
 
         def decide(incident: Incident) -> list[Body]:
             nonlocal to
@@ -36,7 +40,7 @@ class Retrying:
             delivery = _way(view, way)
             to = delivery.address.key
             _refuse_done(view, delivery)
-            refuse_outdated(incident, view)
+            refuse_now(incident, view, around)
             return [_retried(view, delivery)]
 
         after = self._store.write(incident_id, by=by, decide=decide)
@@ -46,24 +50,28 @@ class Retrying:
         self, incident_id: IncidentId, consumer: str, *, by: UserId
     ) -> tuple[list[NoticeView], dict[str, Refused]]:
         """(notices that are sent once more by each way that had failed; consumer -> why it is not told): of `consumer`,
-        or of everybody where it is empty. Raises Refused where nothing had failed."""
+        or of everybody where it is empty. What was not sent while the table was in doubt, and holds again, is among
+        them. Raises Refused where nothing had failed."""
         found: list[NoticeView] = []
         refused: dict[str, Refused] = {}
+        around = self._others.of(self._store.get(incident_id))
 
         def decide(incident: Incident) -> list[Body]:
             found.clear()
             refused.clear()
             bodies: list[Body] = []
             for view in incident.notices.values():
-                if not view.unreached or (consumer and view.notice.consumer != consumer):
+                ways = view.unreached + view.given_up
+                if not ways or (consumer and view.notice.consumer != consumer):
                     continue
                 try:
-                    refuse_outdated(incident, view)
+                    refuse_now(incident, view, around)
                 except Refused as error:
-                    refused[view.notice.consumer] = error
+                    if view.unreached or consumer:
+                        refused[view.notice.consumer] = error
                     continue
                 found.append(view)
-                bodies += [_retried(view, delivery) for delivery in view.unreached]
+                bodies += [_retried(view, delivery) for delivery in ways]
             if not found and not refused:
                 raise Refused(
                     "There is nothing to be tried again.",
@@ -83,8 +91,8 @@ class Retrying:
     def due(self, incident: Incident) -> list[Body]:
         """What is to be tried again by itself now, as far as it still holds."""
         now = self._clock.now()
-        return [
-            _retried(view, delivery)
+        ready = [
+            (view, delivery)
             for view in incident.notices.values()
             for delivery in view.unreached
             if delivery.ended is not None
@@ -92,6 +100,8 @@ class Retrying:
             and delivery.ended.again_at <= now
             and still_holds(incident, view)
         ]
+        around = self._others.of(incident) if ready else ALONE
+        return [_retried(view, delivery) for view, delivery in ready if still_holds(incident, view, around)]
 
 
 def tried_again_at(delivery: DeliveryView, now: datetime) -> datetime | None:

@@ -161,14 +161,18 @@ class Telling:
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 
     def overtaken(self, incident_id: IncidentId, key: str) -> str | None:
-        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end."""
+        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end.
+        Raises CouldNotLook."""
 
         def decide(incident: Incident) -> list[Body]:
             view = incident.notices.get(key)
             way = view.delivery("") if view is not None else None
-            end = overtaken(incident, view, way) if view is not None and way is not None and not way.ended else None
+            if view is None or way is None or way.ended is not None:
+                return []
+            end = overtaken(incident, view, way, around)
             return [end] if end is not None else []
 
+        around = self._others.of(self._store.get(incident_id))
         view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
         way = view.delivery("") if view is not None else None
         return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None

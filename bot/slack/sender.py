@@ -11,7 +11,7 @@ import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.domain.errors import CouldNotKeep
+from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.ports import Clock, Outbox, Post
 from bot.service.rooms import Rooms
@@ -136,7 +136,7 @@ class Sender:
             if is_upload(post) and post.tries >= MOST_TRIES:
                 return partial(self._end, post, f"the upload failed {post.tries} times ({error})")
             return partial(self._postpone, post, _AGAIN, str(error))
-        except CouldNotKeep as away:
+        except (CouldNotKeep, CouldNotLook) as away:
             return partial(self._postpone, post, _AGAIN, str(away))
         except Exception as error:
             log.exception("message could not be rendered", key=post.key)

@@ -18,6 +18,8 @@ from bot.ports import Journal
 from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
+from bot.service.other_doubts import OtherDoubts
+from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox
@@ -81,7 +83,15 @@ class Scene:
         port = self.box.port if is_up else 9
         smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return Courier(store, Answering(store), carriers, self.clock, lambda _name: nullcontext(True), self.links)
+        return Courier(
+            store,
+            Answering(store),
+            carriers,
+            self.clock,
+            lambda _name: nullcontext(True),
+            OtherDoubts(store, None),
+            self.links,
+        )
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""
@@ -98,3 +108,9 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield found
         found.webhook.close()
     store.close()
+
+
+def retrying_of(scene: Scene) -> Retrying:
+    """One process's; nothing is watched."""
+    store = IncidentStore(scene.story.journal, scene.clock)
+    return Retrying(store, scene.clock, OtherDoubts(store, None))

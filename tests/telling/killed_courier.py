@@ -12,6 +12,7 @@ from bot.domain.ids import IncidentId
 from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
+from bot.service.other_doubts import OtherDoubts
 from tests.power_cut import PowerCut
 
 SECRET = b"z" * 32
@@ -39,5 +40,7 @@ def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
-    courier = Courier(store, Answering(store), carriers, clock, lambda _name: nullcontext(True))
+    courier = Courier(
+        store, Answering(store), carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None)
+    )
     courier.deliver_due(IncidentId(incident))

@@ -8,11 +8,9 @@ import pytest
 
 from bot.domain.entries import WaterlineMoved
 from bot.domain.notice import Address, sending_key
-from bot.service.incident_store import IncidentStore
-from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA
-from tests.telling.conftest import Scene
+from tests.telling.conftest import Scene, retrying_of
 from tests.telling.killed_courier import deliver_and_die
 
 pytestmark = pytest.mark.slow
@@ -99,7 +97,7 @@ def test_what_is_tried_again_is_as_safe_as_the_first_time(scene: Scene, cut: int
     scene.hook.answers = [(410, {})]
     scene.delivers()
     scene.hook.answers, refused = [(200, {})], len(scene.hook.requests)
-    retrying = Retrying(IncidentStore(scene.story.journal, scene.clock), scene.clock)
+    retrying = retrying_of(scene)
     retrying.retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
     dies(scene, cut)
 

@@ -11,11 +11,10 @@ from bot.domain.notice import Notice
 from bot.domain.notice_words import notice_sentence
 from bot.domain.told import DeliveryView
 from bot.service.incident_store import IncidentStore
-from bot.service.retrying import Retrying
 from bot.slack.blocks.told import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA
-from tests.telling.conftest import Scene
+from tests.telling.conftest import Scene, retrying_of
 
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
@@ -101,7 +100,7 @@ def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene)
     assert body is not None
 
     card = str([block.to_dict() for block in told_blocks(scene.story.incident, None)])
-    retrying = Retrying(IncidentStore(scene.story.journal, scene.clock), scene.clock)
+    retrying = retrying_of(scene)
     with pytest.raises(Refused, match="This notice holds no more"):
         retrying.retry(scene.story.id, view.seq, 0, by=ANA)
 

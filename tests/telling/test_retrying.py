@@ -9,18 +9,17 @@ from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Address, Notice, sending_key
 from bot.domain.told import DeliveryView
-from bot.service.incident_store import IncidentStore
 from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
-from tests.telling.conftest import Scene
+from tests.telling.conftest import Scene, retrying_of
 
 
 @pytest.fixture
 def retrying(scene: Scene) -> Retrying:
     """Over the scene's record; the table was proven, or nobody could have been told that it recovered."""
     scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    return Retrying(IncidentStore(scene.story.journal, scene.clock), scene.clock)
+    return retrying_of(scene)
 
 
 def failing(scene: Scene, kind: str = "recovered", revision: int = 1) -> int:
