@@ -188,6 +188,20 @@ class LittleBot:
         )
 
 
+def as_time_goes_on(bot: LittleBot, holds: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether it holds; each look is a second later than the one before.
+
+    What is put off is put off from the moment at which the bot says so, which nobody sees: a clock that was moved on
+    once may have been moved before.
+    """
+
+    def look() -> bool:
+        bot.clock.advances(timedelta(seconds=1))
+        return holds()
+
+    return look
+
+
 def proposal_is_sent(bot: LittleBot) -> bool:
     """Whether the outbox is done with the newest proposal."""
     view = bot.services.store.get(IncidentId("wl-1")).current_proposal

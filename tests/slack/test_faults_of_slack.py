@@ -1,16 +1,13 @@
 """Slack repeats itself, drops connections, refuses and forgets; nothing is lost and nothing is done twice."""
 
-from datetime import timedelta
-
 import pytest
 
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
-from tests.slack.little_bot import LittleBot, nothing_waits, proposal_is_sent
+from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import ONCALL, Responder, eventually
 
 WL = IncidentId("wl-1")
-_A_MINUTE = timedelta(minutes=1)
 
 
 def notes(bot: LittleBot) -> int:
@@ -176,10 +173,9 @@ def test_messages_wait_while_the_token_is_revoked(
     eventually(lambda: any(e.error == "token_revoked" for e in slack.wire("api")))
 
     slack.faults.disarms()
-    bot.clock.advances(_A_MINUTE)
-    told = ana.sees("Asked for duplicate_rows.")
+    eventually(as_time_goes_on(bot, lambda: any("Asked for duplicate_rows." in m.plain for m in ana.messages())))
 
-    assert told.is_ephemeral
+    assert ana.sees("Asked for duplicate_rows.").is_ephemeral
 
 
 def test_an_answer_that_was_lost_is_not_sent_twice(
@@ -187,12 +183,12 @@ def test_an_answer_that_was_lost_is_not_sent_twice(
 ) -> None:
     """Slack took the message and answered with an error: it is found again instead of being posted anew."""
     ana.asks("status")
+    eventually(lambda: nothing_waits(bot))
     slack.faults.fails_after_effect("chat.postMessage", "internal_error")
 
     ana.clicks("Propose", collected)
     eventually(lambda: any(e.error == "internal_error" for e in slack.wire("api", "chat.postMessage")))
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: proposal_is_sent(bot))
+    eventually(as_time_goes_on(bot, lambda: proposal_is_sent(bot)))
 
     assert sum("What will happen" in m.plain for m in ana.messages()) == 1
 
@@ -208,8 +204,7 @@ def test_a_message_that_may_be_there_twice_says_so(
 
     ana.clicks("Propose", collected)
     eventually(lambda: any(e.error == "internal_error" for e in slack.wire("api", "chat.postMessage")))
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: proposal_is_sent(bot))
+    eventually(as_time_goes_on(bot, lambda: proposal_is_sent(bot)))
 
     shown = [m.plain for m in ana.messages() if "What will happen" in m.plain]
     assert len(shown) == 2

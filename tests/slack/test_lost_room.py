@@ -8,7 +8,7 @@ from bot.domain.entries import RoomLost, RoomReturned
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.refusal import CannotDo
-from tests.slack.little_bot import LittleBot, nothing_waits
+from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import ONCALL, Responder, eventually, is_card
 
 WL = IncidentId("wl-1")
@@ -24,13 +24,12 @@ def shut(slack: Workspace, how: str) -> None:
         slack.faults.removes(ONCALL)
 
 
-def opened_again(slack: Workspace, bot: LittleBot, how: str) -> None:
-    """Somebody does what was asked, and a little time passes."""
+def opened_again(slack: Workspace, how: str) -> None:
+    """Somebody does what was asked."""
     if how == "archived":
         slack.world.directory.archive(slack.world.directory.channel(ONCALL).id, archived=False)
     else:
         slack.faults.adds(ONCALL)
-    bot.clock.advances(_A_MINUTE)
 
 
 def direct(person: Responder, room: str) -> list[SeenMessage]:
@@ -72,8 +71,8 @@ def test_responder_and_approvers_are_told_and_everything_comes_when_the_channel_
     told = is_told(ana, TO_ANA)
     is_told(ben, TO_BEN)
     bot.clock.advances(_A_MINUTE)
-    opened_again(slack, bot, how)
-    eventually(lambda: sum(is_card(m) for m in ana.messages()) == before + 1)
+    opened_again(slack, how)
+    eventually(as_time_goes_on(bot, lambda: sum(is_card(m) for m in ana.messages()) == before + 1))
 
     assert ("Unarchive" if how == "archived" else "Invite me again") in told.plain
     assert "A proposal is proposed, and expires at" in told.plain
@@ -92,8 +91,8 @@ def test_the_card_that_was_posted_anew_goes_on_as_the_first_does(
     shut(slack, "removed")
     bot.services.desk.run_now(WL, "duplicate_rows")
     is_told(ana, TO_ANA)
-    opened_again(slack, bot, "removed")
-    eventually(lambda: sum(is_card(m) for m in ana.messages()) == 2)
+    opened_again(slack, "removed")
+    eventually(as_time_goes_on(bot, lambda: sum(is_card(m) for m in ana.messages()) == 2))
 
     ana.proposes()
     eventually(lambda: all(shows_the_proposal(m) for m in ana.messages() if is_card(m)))

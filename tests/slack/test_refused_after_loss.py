@@ -1,14 +1,10 @@
 """A refusal says nothing of the try before it: what Slack may have taken is looked for, or marked, until it is sent."""
 
-from datetime import timedelta
-
 import pytest
 
 from bot.workspace import SeenMessage, Workspace
-from tests.slack.little_bot import LittleBot, nothing_waits, proposal_is_sent
+from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import Responder, eventually
-
-_A_MINUTE = timedelta(minutes=1)
 
 
 def proposals(ana: Responder) -> list[str]:
@@ -33,10 +29,8 @@ def test_what_was_found_is_found_again_after_a_refusal(
     ana.clicks("Propose", collected)
     eventually(lambda: is_answered(slack, "chat.postMessage", "internal_error"))
     slack.faults.fails("chat.update", refusal)
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: is_answered(slack, "chat.update", refusal))
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: proposal_is_sent(bot))
+    eventually(as_time_goes_on(bot, lambda: is_answered(slack, "chat.update", refusal)))
+    eventually(as_time_goes_on(bot, lambda: proposal_is_sent(bot)))
 
     assert len(proposals(ana)) == 1
 
@@ -53,9 +47,7 @@ def test_what_nobody_can_look_for_is_marked_after_a_refusal_too(
     ana.clicks("Propose", collected)
     eventually(lambda: is_answered(slack, "chat.postMessage", "internal_error"))
     slack.faults.ratelimits("chat.postMessage", retry_after_s=1)
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: is_answered(slack, "chat.postMessage", "ratelimited"))
-    bot.clock.advances(_A_MINUTE)
-    eventually(lambda: proposal_is_sent(bot))
+    eventually(as_time_goes_on(bot, lambda: is_answered(slack, "chat.postMessage", "ratelimited")))
+    eventually(as_time_goes_on(bot, lambda: proposal_is_sent(bot)))
 
     assert ["It counts once: wl-1/proposal/" in text for text in proposals(ana)] == [False, True]
