@@ -16,6 +16,7 @@ from bot.domain.masking import MASK, Masking
 from bot.settings import SlackSecrets, masking
 from bot.workspace import Workspace
 from tests.incidents import Story
+from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
 from tests.terminal.test_case_files import _saved
 
@@ -108,7 +109,7 @@ def test_neither_journal_nor_messages_nor_cases_hold_a_secret(tmp_path: Path) ->
 def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
     """A whole process with marked secrets in its environment, its files and its configuration: a source fails with an
     address that holds one, somebody pastes another into a command, and everything that was written is searched."""
-    with Workspace().serve() as slack:
+    with Workspace(rules=PATIENT).serve() as slack:
         config = tmp_path / "waterline.yaml"
         with config.open("w") as file:
             YAML().dump(configuration(tmp_path, slack.api_url), file)
@@ -127,13 +128,13 @@ def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
                 ana = slack.person("ana")
                 ana.types("/waterline open")
                 ana.types(f"/waterline ledger {MARK}-aws")
-                ana.waits_for(f"does not watch a table {MASK}", timeout=30)
+                ana.waits_for(f"does not watch a table {MASK}", timeout=90)
                 ana.types(f"/waterline ledger {slack.bot_token}")
                 ana.types("/waterline ledger")
-                ana.waits_for("refused", timeout=60)
+                ana.waits_for("refused", timeout=90)
             finally:
                 process.send_signal(signal.SIGTERM)
-                process.wait(timeout=30)
+                process.wait(timeout=90)
         said = [m.plain for m in ana.messages() if m.is_ephemeral]
 
     config.unlink()

@@ -12,6 +12,7 @@ from bot.domain.approval import ApprovalPolicy
 from bot.domain.reads import Consumer
 from bot.workspace import SeenMessage, Workspace
 from tests.hanging_up import HangUp, hang_up
+from tests.patient_slack import PATIENT
 from tests.rewound import Damaged
 from tests.slack.little_bot import APPROVERS, CONSUMERS, Cluster, LittleBot
 from tests.slack.orders import Orders
@@ -23,7 +24,7 @@ __all__ = ["hang_up"]
 @pytest.fixture
 def slack() -> Iterator[Workspace]:
     """A fresh workspace."""
-    with Workspace().serve() as served:
+    with Workspace(rules=PATIENT).serve() as served:
         yield served
 
 
@@ -36,7 +37,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory, hang_up: HangUp) -> tuple[P
     Damaged.made_in(here)
     (here / "lineage.jsonl").touch()
     shutil.copytree(here, damaged)
-    with Workspace().serve() as slack:
+    with Workspace(rules=PATIENT).serve() as slack:
         little = LittleBot(here, slack.api_url, (slack.bot_token, slack.app_token))
         little.hang_up = partial(hang_up, slack)
         little.start()

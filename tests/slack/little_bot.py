@@ -95,9 +95,9 @@ class LittleBot:
     """Whether it looks at what reads no rows of its own accord."""
     record_url = ""
     """Where its record is; empty: a file in the folder."""
-    ping_s = 1.0
+    ping_s = 5.0
     """Between two pings. slack_sdk gives up a connection whose last pong is older than four of them, in whole seconds,
-    and a click that is on its way then is lost, as in Slack: with 0.2 s that happened after any pause of one second."""
+    and a click that is on its way then is lost, as in Slack: with one second that happened after a pause of four."""
 
     def __init__(self, folder: Path, api_url: str, tokens: tuple[str, str]) -> None:
         self.folder = folder

@@ -8,7 +8,7 @@ import pytest
 from bot.slack import surface
 from bot.slack.arrivals import Arrivals
 from tests.slack.little_bot import LittleBot
-from tests.slack.people import Responder, eventually
+from tests.slack.people import PATIENCE_S, Responder, eventually
 from tests.slack.test_faults_of_slack import nothing_waits
 
 
@@ -77,7 +77,7 @@ def test_messages_are_sent_when_the_burst_is_over(
     burst = EndlessBurst()
     monkeypatch.setattr(surface, "Arrivals", lambda: burst)
     bot.restart()
-    assert burst.gives_way.wait(5)
+    assert burst.gives_way.wait(PATIENCE_S)
 
     asked = ana.types("/waterline status")
     eventually(lambda: not nothing_waits(bot))

@@ -12,7 +12,7 @@ from bot.domain.runbook import DecisionStep
 from bot.service.walking import current_step
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
-from tests.slack.people import Responder, eventually
+from tests.slack.people import PATIENCE_S, Responder, eventually
 
 WL_1 = IncidentId("wl-1")
 
@@ -61,7 +61,7 @@ def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
 
     def look(_incident: IncidentId) -> None:
         looks.append("looked")
-        go_on.wait(20)
+        go_on.wait(3 * PATIENCE_S)
 
     bot.services.diagnostician.look_before(look)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.workspace import SeenMessage, Workspace
+from tests.patient_slack import PATIENT
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
@@ -25,7 +26,7 @@ def test_a_form_whose_trigger_has_expired_is_told(collected: SeenMessage, ana: R
     """The bot was slow for three seconds: the person hears that nothing was done, and clicks again."""
     slack.faults.sets_rules(trigger_s=0)
     answer = ana.answer_to(lambda: ana.clicks("Add a note…", collected))
-    slack.faults.sets_rules(trigger_s=3)
+    slack.faults.sets_rules(trigger_s=PATIENT.trigger_s)
     ana.clicks("Add a note…", collected)
 
     assert NOT_OPENED in answer
@@ -65,7 +66,7 @@ def test_a_click_for_a_form_across_a_crash_is_answered(
     slack.faults.sets_rules(trigger_s=0)
     with _killed_while_working(bot, slack) as clicked:
         clicked(lambda: ana.clicks("Add a note…", collected))
-    slack.faults.sets_rules(trigger_s=3)
+    slack.faults.sets_rules(trigger_s=PATIENT.trigger_s)
 
     bot.start()
     if comes_again:

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from bot.domain.ids import IncidentId
-from bot.workspace import SeenMessage, Workspace
+from bot.workspace import Rules, SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
@@ -26,9 +26,11 @@ def test_each_command_around_a_refresh_is_done_once(
         return is_taken
 
     ana.asks("note before")
+    slack.faults.sets_rules(ack_s=Rules().ack_s)
     assert 1 == slack.faults.disconnects(reason)
     eventually(types_during)
     slack.faults.redelivers()
+    eventually(lambda: len(slack.wire("socket", "hello")) >= 2 and slack.connected == 1)
     ana.asks("note after")
     eventually(lambda: {*taken, "after"} <= said(bot).keys())
 

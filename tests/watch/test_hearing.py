@@ -12,6 +12,7 @@ from bot.domain.ids import UserId
 from bot.slack.checking import EVENTS, SCOPES
 from bot.workspace import Workspace
 from bot.workspace.people import BotApp
+from tests.patient_slack import PATIENT
 from tests.slack.people import Responder, eventually
 from tests.tables import ORDERS
 from tests.watch.watching_bot import WatchingBot
@@ -26,7 +27,7 @@ FIRING = {
 @pytest.fixture
 def slack() -> Iterator[Workspace]:
     """With the events and the scopes that the manifest asks for, and no more."""
-    with Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve() as served:
+    with Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES), rules=PATIENT).serve() as served:
         yield served
 
 

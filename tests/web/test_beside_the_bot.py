@@ -15,6 +15,7 @@ from bot.domain.entries import NoticeQueued
 from bot.domain.notice import Notice
 from bot.notices.answer_link import AnswerLinks
 from bot.workspace import Workspace
+from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.scene import Scene
@@ -24,7 +25,7 @@ KEY = "k" * 32
 
 def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_path: Path) -> None:
     """With the token it answers, and whoever Slack knows is named; a consumer answers by its link, without one."""
-    with Workspace().serve() as slack:
+    with Workspace(rules=PATIENT).serve() as slack:
         known = slack.person("ana").person
         scene.opens(by=known.id)
         notice = Notice(
@@ -49,7 +50,7 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
                 answer = httpx.post(f"{address}{link.url}", data={"answer": "acknowledged"})
             finally:
                 process.send_signal(signal.SIGTERM)
-                ended = process.wait(timeout=30)
+                ended = process.wait(timeout=90)
 
     assert (0, 401, "under-review") == (ended, refused.status_code, trust["state"])
     [told] = scene.incidents.get(scene.id).notices.values()
