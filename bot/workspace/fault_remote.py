@@ -25,7 +25,7 @@ class FaultRemote:
         self._do("error-after-effect", method=method, error=error, times=times)
 
     def holds(self, method: str | None, seconds: float, *, times: int = 1) -> None:
-        """Do what is asked at once and answer only after some seconds."""
+        """Do what is asked at once and answer only after some seconds, or when it `disarms`."""
         self._do("hold", method=method, seconds=seconds, times=times)
 
     def doubles_clicks(self, times: int = 1) -> None:

@@ -1,5 +1,7 @@
 """Ways in which Slack, the network and people misbehave on demand."""
 
+import asyncio
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -28,6 +30,7 @@ class Faults:
         self.held_deliveries = 0
         self.refuse_connections = False
         self.revoked: set[str] = set()
+        self._disarmed = asyncio.Event()
 
     def arm(self, fault: ApiFault) -> None:
         """Spoil the next calls."""
@@ -69,8 +72,15 @@ class Faults:
             return True
         return False
 
+    async def hold(self, seconds: float) -> None:
+        """Keep an answer back for so long, or until everything works again."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._disarmed.wait(), seconds)
+
     def disarm(self) -> None:
-        """Everything works again."""
+        """Everything works again; what is held back goes out."""
+        self._disarmed.set()
+        self._disarmed = asyncio.Event()
         self._on_api.clear()
         self.double_clicks = self.double_deliveries = self.held_deliveries = 0
         self.refuse_connections = False

@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -64,13 +65,28 @@ def test_a_lost_answer_leaves_its_effect(ws: Workspace, client: WebClient, ana: 
 def test_a_held_answer_outlasts_the_bot_s_patience(ws: Workspace, ana: Actor) -> None:
     """The message is there at once; the answer comes after the client has given up."""
     hasty = WebClient(ws.bot_token, base_url=ws.api_url, timeout=1)
-    ws.faults.holds("chat.postMessage", seconds=2)
+    ws.faults.holds("chat.postMessage", seconds=60)
 
     with pytest.raises(TimeoutError):
         hasty.chat_postMessage(channel=ONCALL, text="slow")
 
     ana.waits_for("slow")
+    ws.faults.disarms()
     assert [m.plain for m in ana.messages()] == ["slow"]
+
+
+def test_a_held_answer_comes_when_everything_works_again(ws: Workspace, client: WebClient, ana: Actor) -> None:
+    """A test says when, instead of guessing how long it takes until then."""
+    ws.faults.holds("chat.postMessage", seconds=3600)
+
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(client.chat_postMessage, channel=ONCALL, text="held")
+        ana.waits_for("held")
+        is_held = not answer.done()
+        ws.faults.disarms()
+
+        assert answer.result()["ok"]
+    assert is_held
 
 
 def test_posts_can_be_paced_as_slack_paces_them() -> None:

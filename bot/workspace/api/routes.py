@@ -1,6 +1,5 @@
 """The HTTP side of the Web API: reads a call, meets the faults that are armed, logs it, answers."""
 
-import asyncio
 import time
 
 from starlette.requests import Request
@@ -39,7 +38,7 @@ def web_api_routes(world: World) -> list[Route]:
         shown = {key: value for key, value in answer.items() if key != "url"}
         world.wire.add("api", name, error=answer.get("error"), took_ms=took_ms, sent=for_the_log(call), answered=shown)
         if fault is not None and fault.kind == "hold":
-            await asyncio.sleep(fault.hold_s)
+            await world.faults.hold(fault.hold_s)
         granted = ",".join(sorted(world.scopes or ()))
         return JSONResponse(answer, status_code=status, headers={"X-OAuth-Scopes": granted, **headers})
 
