@@ -1,7 +1,6 @@
 """Every schema that was ever released comes up to date with its record, and goes down again."""
 
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from alembic.script import ScriptDirectory
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.replica import DEAD_AFTER_LOOKS, LOOK_EVERY_S
+from bot.adapters.journal_sql.orphans import takers
 from bot.adapters.journal_sql.tables import METADATA
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, TableName
@@ -22,6 +21,7 @@ from bot.ports import Delivery
 from tests.incidents import Story
 from tests.journal.dumping import RELEASED, revision_of
 from tests.orders_table import NINE
+from tests.slack.people import eventually
 
 ONE, TWO = IncidentId("wl-1"), IncidentId("wl-2")
 MIGRATIONS = ScriptDirectory(str(Path(__file__).parents[2] / "bot/adapters/journal_sql/migrations"))
@@ -108,8 +108,8 @@ def test_the_older_tables_can_be_read_on_the_way(released: str, revision: str) -
 
 def _claimed(store: Store, database: str) -> tuple[list[str], list[str]]:
     store.presence.join()
-    if database == "postgresql":
-        time.sleep(LOOK_EVERY_S * (DEAD_AFTER_LOOKS + 1))  # who had taken them is given time to come back
+    if database == "postgresql":  # who had taken them is given time to come back
+        eventually(lambda: not takers(store.engine))
     deliveries = [each.key for _ in range(3) if (each := store.inbox.claim(NINE))]
     posts = [each.key for _ in range(3) if (each := store.outbox.claim(NINE))]
     return deliveries, posts

@@ -22,7 +22,7 @@ from tests.orders_table import NINE
 on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 ROBBED_AFTER_S = LOOK_EVERY_S * (DEAD_AFTER_LOOKS + 1)
-SOON_S = ROBBED_AFTER_S + 4
+SOON_S = ROBBED_AFTER_S + 60
 """The looks of the others, and what a busy machine takes."""
 
 
