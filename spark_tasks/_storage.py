@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
@@ -21,6 +21,7 @@ from spark_tasks._as_stored import SPECIAL, exact
 MAX_PATHS = 50_000
 _PATTERNS = 40
 """Spark looks patterns up in as many threads."""
+_REFUSED = re.compile(r"AccessDenied|AccessControlException|Permission denied|Forbidden|\b40[13]\b|SlowDown|\b503\b")
 _ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
 
 
@@ -77,6 +78,11 @@ def load_files(spark: SparkSession, form: str, schema: str, paths: Sequence[str]
     read = read.option("ignoreCorruptFiles", "true").option("ignoreMissingFiles", "true")
     encoded = F.replace(F.col("_metadata.file_path"), F.lit("+"), F.lit("%2B"))
     return read.load([exact(path) for path in paths]).withColumn("_path", plain_column(F.url_decode(encoded)))
+
+
+def is_refused(error: PySparkException) -> bool:
+    """Whether storage denied or throttled the look, which tells nothing of what is there."""
+    return _REFUSED.search(str(error)) is not None
 
 
 def _sizes(spark: SparkSession, root: str, paths: list[str], surely: list[str]) -> dict[str, int]:

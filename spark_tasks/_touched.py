@@ -32,12 +32,12 @@ def _in_words(field: PartitionField, found: Sequence[Touched]) -> TouchedPartiti
     many = max(len(values), *(some.many for some in found))
     kept = values[:MOST_PARTITIONS]
     return TouchedPartitions(
-        field=field.words, values=tuple(_word(field, value) for value in kept), more=many - len(kept)
+        field=field.words, values=tuple(word_of(field, value) for value in kept), more=many - len(kept)
     )
 
 
-def _word(field: PartitionField, stored: str) -> str:
-    """As engines show it; what lies outside of the calendar stays a number."""
+def word_of(field: PartitionField, stored: str) -> str:
+    """A stored value as engines show it; what lies outside of the calendar stays a number."""
     if stored == NULL:
         return "null"
     try:

@@ -14,6 +14,7 @@ _FIELDS = {
     "duplicate_commits": "duplicate_commits",
     "leaked_manifests": "leaked",
     "unreadable_files": "unreadable",
+    "missing_files": "missing_files",
     "orphan_files": "orphans",
     "schema_drift": "schema_drift",
     "freshness": "freshness",

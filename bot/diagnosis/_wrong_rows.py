@@ -29,6 +29,8 @@ def wrong_files(case: Case) -> str | None:
     """The first thing that is wrong among commits and files; None also where nobody looked."""
     if case.unreadable is not None and case.unreadable.count:
         return f"{case.unreadable.count} files with {case.unreadable.rows} rows cannot be read (F9)."
+    if (gone := case.missing_files) is not None and gone.count:
+        return f"{gone.count} files that the table names, with {gone.rows} rows, are not on storage (F9)."
     if case.duplicate_files is not None and case.duplicate_files.count:
         return f"{case.duplicate_files.count} files are live more than once (F1)."
     repeated = next((r for r in _repeats(case) if r.how != "same-source-range"), None)

@@ -4,12 +4,13 @@ A cleanup that is younger than the longest checkpoint takes files in flight for 
 """
 
 from bot.diagnosis._case import living, not_asked, unseen
+from bot.diagnosis._lost_files import BRING_BACK, below_all, missing_of_the_table
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakedManifest, LeakStanding, UnreadableFile, UnreadableFilesFinding
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 
@@ -20,7 +21,7 @@ MODE = Mode(
     needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
     false_positives=(
         "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
-        "An older file that is gone, which is not looked for: ask for a longer window.",
+        "An older file that is gone, which `unreadable_files` does not look for: run `missing_files`, which does.",
         "A file that expiry took while evidence was collected: ask again, of the table as it is then.",
         "A path that is written with another scheme or prefix than the table's folder.",
     ),
@@ -46,16 +47,8 @@ _OF_THE_TABLE = ("manifest", "data", "deletes")
 def examine(case: Case) -> Examined:
     """Matches on missing files of the window, of a pending Flink manifest, or on such a manifest itself."""
     found = case.unreadable
-    gone = tuple(f for f in found.files if f.what in _OF_THE_TABLE) if found else ()
-    if found and gone and found.files_checked > 1 and found.count >= found.files_checked:
-        return CannotTell(
-            missing=(
-                f"the storage itself: all {found.files_checked} files that were looked for cannot be read, so rights, "
-                "scheme or the storage are more likely than a deletion",
-            )
-        )
-    if found and gone:
-        return _unreadable(case, found, gone)
+    if (told := _of_the_table(case, found)) is not None:
+        return told
     unopened = _unopened(case)
     if unopened:
         return _found_by_chance(unopened)
@@ -82,6 +75,28 @@ def examine(case: Case) -> Examined:
     )
 
 
+def _of_the_table(case: Case, found: UnreadableFilesFinding | None) -> Matches | CannotTell | None:
+    """What was looked for by name: the window's files, and where somebody asked, all."""
+    gone = tuple(f for f in found.files if f.what in _OF_THE_TABLE) if found else ()
+    for looked in (found if gone else None, case.missing_files):
+        if looked is not None and looked.files_checked > 1 and looked.count >= looked.files_checked:
+            return _nothing_there(looked.files_checked)
+    if found and gone:
+        return _unreadable(case, found, gone)
+    if case.missing_files is not None and case.missing_files.count:
+        return missing_of_the_table(case, case.missing_files)
+    return None
+
+
+def _nothing_there(files: int) -> CannotTell:
+    return CannotTell(
+        missing=(
+            f"the storage itself: all {files} files that were looked for cannot be read, so rights, scheme or the "
+            "storage are more likely than a deletion",
+        )
+    )
+
+
 def _of_window(case: Case) -> str:
     return "of the window " if case.window.since is not None else ""
 
@@ -96,7 +111,7 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     kinds = ", ".join(
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
-    last = _before(case, commits)
+    last = below_all(case, commits)
     reasons = [
         f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}.",
         f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds} among the first "
@@ -104,7 +119,7 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
     ]
     if any(f.what == "deletes" for f in gone):
-        reasons.append("Among them are delete files: dropping the reference would bring deleted rows back.")
+        reasons.append(BRING_BACK)
     reasons.append(
         f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
         if last is not None
@@ -135,20 +150,13 @@ def _found_by_chance(unopened: dict[str, str]) -> Matches:
         reasons=(
             f"The first is {path}; {task} could not be finished without it.",
             "No commit of the window added it, so unreadable_files, which looks at the window's files, did not ask for "
-            "it: ask once more for a longer window, which tells how many are gone, and of which commit.",
+            "it: run missing_files, which looks at all of the table and tells how many are gone, and of which commits.",
         ),
         rows=(),
         last_good=None,
         wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
-
-
-def _before(case: Case, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
-    """The newest snapshot on main that came before all of them: files are referenced from their commit on."""
-    table = case.observation.table
-    oldest = min((i for i, s in enumerate(reversed(table.chain)) if s.snapshot_id in commits), default=None)
-    return table.chain[len(table.chain) - oldest].snapshot_id if oldest else None
 
 
 def _in_flight(case: Case, missing: MissingManifest) -> Matches:

@@ -3,14 +3,14 @@
 This is the one mode that says that nothing is to be done, so everything that it rests on must have been looked at, and
 must still hold of the table. It says no more than was looked at: the table is complete from where the window begins up
 to the newest commit that all the evidence covers, between the lowest and the highest source position there; files of
-older commits were not tried. Without a column of source positions nobody can show that no row is missing: then it
-cannot tell. Rows are what it speaks of: a rescale beside it, or checkpoints that failed and were followed by one that
-completed, change nothing (F19, F20).
+older commits were tried only where somebody asked `missing_files`, which looks at all of the table. Without a column
+of source positions nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale
+beside it, or checkpoints that failed and were followed by one that completed, change nothing (F19, F20).
 """
 
 from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
-from bot.diagnosis._asked import checked_until, lacking
+from bot.diagnosis._asked import answers, checked_until, lacking
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._upsert import may_be_replaced
@@ -133,13 +133,22 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
     if case.unreadable is not None and case.leaked is not None:
         said.append(
             f"All {case.unreadable.files_checked} files that were tried are on storage in their sizes, and no Flink "
-            "manifest was dropped."
-            + (" Files of older commits were not tried." if case.window.since is not None else "")
+            f"manifest was dropped.{_older_files(case)}"
         )
     newer = _newer_than(case, until)
     if newer:
         said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
+
+
+def _older_files(case: Case) -> str:
+    """What was tried of files that commits from before the window added."""
+    chain = case.observation.table.chain
+    if case.window.since is None and (not chain or chain[-1].parent_id is None):
+        return ""
+    if case.missing_files is None or not answers(case, "missing_files"):
+        return " Files of older commits were not tried."
+    return f" Those of older commits are there, too: {case.missing_files.files_checked} files were looked for by name."
 
 
 def _from(case: Case) -> str:

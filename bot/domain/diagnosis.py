@@ -93,6 +93,7 @@ class Case(Record):
     leaked: f.LeakedManifestsFinding | None = None
     orphans: f.OrphanFilesFinding | None = None
     unreadable: f.UnreadableFilesFinding | None = None
+    missing_files: f.MissingFilesFinding | None = None
     forked: f.ForkedWritersFinding | None = None
     late: f.LateRowsFinding | None = None
     corrected: f.CorrectedRowsFinding | None = None

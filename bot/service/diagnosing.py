@@ -29,6 +29,7 @@ _FIELDS = {
     "leaked-manifests": "leaked",
     "orphan-files": "orphans",
     "unreadable-files": "unreadable",
+    "missing-files": "missing_files",
     "forked-writers": "forked",
     "late": "late",
     "corrected": "corrected",

@@ -20,7 +20,7 @@ from bot.domain.ledger import LedgerRow
 from bot.domain.partitions import PartitionField, TouchedPartitions
 from spark_tasks import _few_entries
 from spark_tasks._parted import NULL, parted_by
-from spark_tasks._touched import _word
+from spark_tasks._touched import word_of
 from tests.evidence.conftest import Asks
 from tests.tables import CONTRACT, OrdersTable, rows
 
@@ -179,7 +179,7 @@ def test_what_partitions_nothing_is_no_field(orders: OrdersTable, asks: Asks) ->
 )
 def test_a_stored_value_is_told_by_its_type(words: str, kind: str, stored: str, word: str) -> None:
     """What no calendar holds stays a number."""
-    assert _word(PartitionField(words=words, name="p", type=kind), stored) == word
+    assert word_of(PartitionField(words=words, name="p", type=kind), stored) == word
 
 
 def test_one_name_for_two_kinds_of_values_is_not_read(orders: OrdersTable) -> None:

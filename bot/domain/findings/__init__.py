@@ -18,6 +18,7 @@ from bot.domain.findings.files import (
     LeakedManifest,
     LeakedManifestsFinding,
     LeakStanding,
+    MissingFilesFinding,
     OrphanFilesFinding,
     TableHealthFinding,
     UnreadableFile,
@@ -71,6 +72,7 @@ Finding = Annotated[
     | LateRowsFinding
     | LeakedManifestsFinding
     | LedgerFinding
+    | MissingFilesFinding
     | OrphanFilesFinding
     | PairingFinding
     | ReadsFinding
@@ -106,6 +108,7 @@ __all__ = [
     "LeakedManifest",
     "LeakedManifestsFinding",
     "LedgerFinding",
+    "MissingFilesFinding",
     "OperatorState",
     "OrphanFilesFinding",
     "PairVerdict",

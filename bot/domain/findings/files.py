@@ -119,6 +119,22 @@ class UnreadableFilesFinding(Record):
     """At most 20; metadata first."""
 
 
+class MissingFilesFinding(Record):
+    """Files that the head names, of whatever commit, and that are not on storage."""
+
+    kind: Literal["missing-files"] = "missing-files"
+    files_checked: int
+    count: int
+    rows: int
+    """Rows of the data files among them."""
+    commits: tuple[SnapshotId, ...]
+    """That added them, oldest first, at most 20; one that is no longer listed comes before all others."""
+    files: tuple[UnreadableFile, ...]
+    """At most 20; manifests first, then delete files."""
+    not_asked: int = 0
+    """Files that the listing did not show and that were not asked for."""
+
+
 class LastCommit(Record):
     """The newest snapshot of one run and operator: what a restore of that run must find (facts 0.1)."""
 

@@ -1,0 +1,61 @@
+"""Files that the table names and storage does not have, of whatever commit, and the state below them."""
+
+from bot.domain.diagnosis import Case, Matches, Remedy
+from bot.domain.findings import MissingFilesFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.sentences import counted
+
+BRING_BACK = "Among them are delete files: dropping the reference would bring deleted rows back."
+
+
+def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:
+    """What `missing_files` found, which has looked at all of the table."""
+    last = below_all(case, found.commits)
+    first, commits = found.files[0], found.commits
+    more = "" if len(commits) <= 4 else f" and {len(commits) - 4} more"
+    reasons = [
+        f"The first is {first.path}, a {first.what} file.",
+        f"Of {found.files_checked} files that were looked for, {found.count} are not on storage; they were added by "
+        f"{', '.join(short(each) for each in commits[:4])}{more}.",
+        f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
+    ]
+    if any(file.what == "deletes" for file in found.files):
+        reasons.append(BRING_BACK)
+    reasons += [_readable(last), _repair(case, commits)]
+    return Matches(
+        headline=f"{counted(found.count, 'file')} that the table names, with {counted(found.rows, 'row')}, "
+        f"{'is' if found.count == 1 else 'are'} not on storage.",
+        reasons=tuple(reasons),
+        rows=tuple(each for each in commits if each in case.observation.table.by_id),
+        last_good=last,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def below_all(case: Case, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
+    """The newest snapshot on main that came before all of these commits: files are referenced from their commit on.
+    None where there is none, or where one of them is no longer on main, so that every listed snapshot may have it."""
+    table = case.observation.table
+    if not commits or not set(commits) <= table.chain_ids:
+        return None
+    oldest = max(at for at, each in enumerate(table.chain) if each.snapshot_id in commits)
+    return table.chain[oldest + 1].snapshot_id if oldest + 1 < len(table.chain) else None
+
+
+def _readable(last: SnapshotId | None) -> str:
+    if last is None:
+        return "No listed snapshot is known to lie below them, so no older state can be read either."
+    return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
+
+
+def _repair(case: Case, commits: tuple[SnapshotId, ...]) -> str:
+    table = case.observation.table
+    if not set(commits) <= table.by_id.keys():
+        return (
+            "A commit that added some of them is no longer listed, so no window reaches it: look for the files among "
+            "the storage's own versions."
+        )
+    return (
+        f"A repair takes out what `unreadable_files` names: ask it for a window that begins below {short(commits[0])}."
+    )

@@ -1,0 +1,177 @@
+"""Is every file that the head names still on storage?"""
+
+from collections.abc import Sequence
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.domain.findings import MissingFilesFinding, UnreadableFile
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import NotSeen
+from bot.domain.paths import plain, told_apart
+from bot.domain.sentences import counted
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._beside import data_folder
+from spark_tasks._head_files import MAX_ASKED, Lost, lost_of, named_in
+from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of
+from spark_tasks._parted import Parted, parted_by
+from spark_tasks._storage import is_refused, sizes_of
+from spark_tasks._touched import word_of
+from spark_tasks._words import MAX_ROWS, cell, could_not, ids
+
+TASK = Task(
+    name="missing_files",
+    title="Missing files",
+    question="Is every file that the head names still on storage, of older commits too?",
+    confirmed_means="the table names a file that is not on storage, so that reads of it fail",
+    needs=("table",),
+    cost="every manifest of the head and one listing of the table's whole data folder: grows with the table; "
+    f"up to {MAX_ASKED:,} files that lie elsewhere are asked for one by one",
+    reads="listing",
+)
+_GONE = "It is missing."
+
+
+def answer(spark: SparkSession, ask: Ask) -> Answer:
+    """Of the whole table, whatever the window is. Only that a file is there is asked, not what is in it.
+
+    The listing is made after the head was pinned: a file that was replaced and expired meanwhile is called missing.
+    """
+    table = ask.observation.table
+    if table.head is None:
+        return _told(table, MissingFilesFinding(files_checked=0, count=0, rows=0, commits=(), files=()), (), 0)
+    folder = data_folder(table)
+    try:
+        return _looked(spark, ask, table.by_id[table.head], folder)
+    except PySparkException as error:
+        if not is_refused(error):
+            raise
+        return _refused(folder, error)
+
+
+def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answer:
+    table = ask.observation.table
+    if not sizes_of(spark, table, [head.manifest_list]):
+        gone = _file(head.manifest_list, "manifest-list", head.snapshot_id)
+        finding = MissingFilesFinding(files_checked=1, count=1, rows=0, commits=(head.snapshot_id,), files=(gone,))
+        return _told(table, finding, ("",), 0)
+    manifests = newest_of(spark, head, MAX_MANIFESTS + 1)
+    if len(manifests) > MAX_MANIFESTS:
+        return _too_many(table)
+    there = sizes_of(spark, table, [each.path for each in manifests])
+    torn = [each for each in manifests if plain(each.path) not in there]
+    parted = parted_by(table, ask.contract)
+    whole = [each for each in manifests if plain(each.path) in there]
+    lost = lost_of(spark, table, named_in(spark, whole, parted), folder)
+    partitions = ("",) * len(torn) + tuple(_partition(row, parted) for row in lost.sample)
+    return _told(table, _found(table, len(manifests), torn, lost), partitions, len(manifests))
+
+
+def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lost) -> MissingFilesFinding:
+    files = [_file(each.path, "manifest", SnapshotId(each.snapshot_id)) for each in torn]
+    files += [
+        _file(row["file_path"], "deletes" if row["content"] else "data", row["snapshot_id"], int(row["rows"]))
+        for row in lost.sample
+    ]
+    added_by = {SnapshotId(each) for each in (*(each.snapshot_id for each in torn), *lost.commits)}
+    return MissingFilesFinding(
+        files_checked=1 + manifests + lost.named - lost.unasked,
+        count=len(torn) + lost.files,
+        rows=lost.rows,
+        commits=tuple(sorted(added_by, key=lambda each: _age(table, each))[:MAX_ROWS]),
+        files=tuple(files[:MAX_ROWS]),
+        not_asked=lost.unasked,
+    )
+
+
+def _age(table: TableState, commit: SnapshotId) -> tuple[int, int]:
+    """Sorts by age; what is no longer listed is older than all that is."""
+    known = table.by_id.get(commit)
+    return (-1 if known is None else known.sequence_number, commit)
+
+
+def _told(table: TableState, finding: MissingFilesFinding, partitions: Sequence[str], manifests: int) -> Answer:
+    calm = Verdict.INCONCLUSIVE if finding.not_asked else Verdict.RULED_OUT
+    names = told_apart([file.path for file in finding.files])
+    return Answer(
+        verdict=Verdict.CONFIRMED if finding.count else calm,
+        headline=_headline(finding),
+        measures=(
+            Measure(name="missing files", value=finding.count, unit="files"),
+            Measure(name="rows in them", value=finding.rows, unit="rows"),
+            Measure(name="files looked for", value=finding.files_checked, unit="files"),
+            Measure(name="files not asked for", value=finding.not_asked, unit="files"),
+        ),
+        columns=("what", "file", "commit", "rows", "partition"),
+        rows=tuple(
+            (file.what, names[file.path], _commit(file), f"{file.rows:,}", partition)
+            for file, partition in zip(finding.files, partitions, strict=False)
+        ),
+        finding=finding,
+        sources=(f"{counted(manifests, 'manifest')} of the head", f"a listing of {data_folder(table)}"),
+        could_not_look=(_elsewhere(table, finding.not_asked),) if finding.not_asked else (),
+    )
+
+
+def _headline(finding: MissingFilesFinding) -> str:
+    few = counted(finding.not_asked, "file was", "files were")
+    unasked = f"; {few} not asked for" if finding.not_asked else ""
+    if finding.count:
+        rows = f" with {counted(finding.rows, 'row')}" if finding.rows else ""
+        is_or_are = "is" if finding.count == 1 else "are"
+        return (
+            f"{counted(finding.count, 'file')}{rows} that the head names {is_or_are} not on storage, added by "
+            f"{ids(finding.commits)}: reads of the table fail{unasked}."
+        )
+    if unasked:
+        return f"No file is missing of {counted(finding.files_checked, 'file')} that were looked for{unasked}."
+    if not finding.files_checked:
+        return "The table has no snapshot, so it names no file."
+    return f"All {counted(finding.files_checked, 'file')} that the head names are on storage; none was opened."
+
+
+def _partition(row: Row, parted: Sequence[Parted]) -> str:
+    own = [(each.field, row[f"part_{at}"]) for at, each in enumerate(parted) if row["spec_id"] in each.specs]
+    return ", ".join(f"{field.words}={word_of(field, stored)}" for field, stored in own)
+
+
+def _file(path: str, what: str, commit: SnapshotId, rows: int = 0) -> UnreadableFile:
+    told = {"path": path, "what": what, "snapshot_id": commit, "rows": rows, "problem": _GONE}
+    return UnreadableFile.model_validate(told)
+
+
+def _commit(file: UnreadableFile) -> str:
+    return cell(file.snapshot_id) if file.snapshot_id is None else short(file.snapshot_id)
+
+
+def _elsewhere(table: TableState, many: int) -> NotSeen:
+    return NotSeen(
+        source=f"{counted(many, 'file')} of {table.name} that the listing of {data_folder(table)} does not show",
+        reason=f"At most {MAX_ASKED:,} such files are asked for one by one, and none whose name begins with _ or a "
+        "dot, which Spark passes over.",
+        remedy="Look whether the table's files lie in another folder than its properties say.",
+    )
+
+
+def _too_many(table: TableState) -> Answer:
+    return could_not(
+        f"The head has more than {MAX_MANIFESTS:,} manifests, so its files were not looked for.",
+        NotSeen(
+            source=f"the manifests of {table.name}",
+            reason=f"The head has more than {MAX_MANIFESTS:,}.",
+            remedy="Have the manifests rewritten into fewer, then ask again.",
+        ),
+    )
+
+
+def _refused(folder: str, error: PySparkException) -> Answer:
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    return could_not(
+        "Storage did not let us look, so nothing is known of missing files.",
+        NotSeen(
+            source=f"the storage of {folder}",
+            reason=f"It refused: {first}",
+            remedy="Check the rights of Spark on that folder, or ask again later.",
+        ),
+    )
