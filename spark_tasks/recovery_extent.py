@@ -9,7 +9,7 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import pairing
+from bot.domain.pairing import judged
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._data_files import data_added, files_of
@@ -47,20 +47,20 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
-    judged = [(stored, pairing(stored, world.table, world.jobs)) for stored in world.checkpoints.values]
-    readable = [(stored, pair) for stored, pair in judged if pair.verdict is not PairVerdict.UNREADABLE]
+    known = judged(world.checkpoints.values, world.table, world.jobs)
+    readable = [(stored, pair) for stored, pair in known if pair.verdict is not PairVerdict.UNREADABLE]
     positions = _positions(spark, ask, [pair for _, pair in readable])
     points = sorted((reach_of_point(ask, stored, pair, positions) for stored, pair in readable), key=_rank)
     finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]))
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
-    unknown = len(judged) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
+    unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
     good = [point for point in finding.points if point.brings_back]
     is_open = unknown > 0 or isinstance(world.flink_manifests, NotSeen)
     verdict = Verdict.CONFIRMED if good else Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT
     return Answer(
         verdict=verdict,
-        headline=_headline(ask, good, len(judged), unknown, unseen),
-        measures=_measures(good, len(judged)),
+        headline=_headline(ask, good, len(known), unknown, unseen),
+        measures=_measures(good, len(known)),
         columns=_COLUMNS,
         rows=tuple(_row(ask, point) for point in finding.points[:MAX_ROWS]),
         finding=finding,

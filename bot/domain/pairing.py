@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
+from bot.domain.ids import CheckpointId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.owed import owed_to
+from bot.domain.run_commits import CommitsByRun, RunCommits
 from bot.domain.table import Snapshot, TableState
 
 _PENDING = re.compile(r"^[0-9a-f]{32}-[0-9a-f]{32}-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$")
@@ -24,13 +25,26 @@ def pairings(
     stored: Iterable[StoredCheckpoint], table: TableState, jobs: Seen[JobRun] | NotSeen
 ) -> tuple[Pairing, ...]:
     """Every restore point with its verdict, newest first."""
+    return tuple(pair for _, pair in judged(stored, table, jobs))
+
+
+def judged(
+    stored: Iterable[StoredCheckpoint], table: TableState, jobs: Seen[JobRun] | NotSeen
+) -> tuple[tuple[StoredCheckpoint, Pairing], ...]:
+    """(restore point, what a restore from it would meet), newest first; reads the table's snapshots once."""
     newest_first = sorted(stored, key=lambda s: (s.written_at, s.checkpoint_id or 0), reverse=True)
-    return tuple(pairing(each, table, jobs) for each in newest_first)
+    commits = CommitsByRun(table)
+    return tuple((each, _told(each, table, commits, jobs)) for each in newest_first)
 
 
 def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | NotSeen) -> Pairing:
-    """What a restore from `stored` would meet. `jobs` decides only whether the point is going to stay."""
-    verdict, snapshot, reason = _judge(stored, table)
+    """What a restore from `stored` would meet. `jobs` decides only whether the point is going to stay. Of several
+    points ask `judged`, which reads the snapshots once."""
+    return _told(stored, table, CommitsByRun(table), jobs)
+
+
+def _told(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun, jobs: Seen[JobRun] | NotSeen) -> Pairing:
+    verdict, snapshot, reason = _judge(stored, table, by_run)
     return Pairing(
         path=stored.path,
         checkpoint_kind=stored.kind,
@@ -44,7 +58,7 @@ def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | No
     )
 
 
-def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
+def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun) -> _Judged:
     if stored.is_drained:
         return (
             PairVerdict.BEHIND,
@@ -56,51 +70,25 @@ def _judge(stored: StoredCheckpoint, table: TableState) -> _Judged:
         return PairVerdict.UNREADABLE, None, stored.problem or "Its _metadata names no checkpoint."
     if stored.job_id is None:
         return PairVerdict.UNPAIRABLE, None, "Neither its state nor its folder says which run wrote it."
-    commits = _commits_of(stored, table)
+    commits = by_run.of(stored)
     if not commits:
         owes = owed_checkpoints(stored, table)
         more = f"; its committer still owes {_listed(owes)}" if owes else ""
         return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}{more}."
-    exact = [s for s in commits if s.checkpoint_id == stored.checkpoint_id]
+    exact = commits.carrying(stored.checkpoint_id)
     if exact:
         return _paired(_of_one_life(exact, commits, stored), table)
     return _unmatched(stored, stored.checkpoint_id, commits, table)
 
 
-def _of_one_life(exact: Sequence[Snapshot], commits: Sequence[Snapshot], stored: StoredCheckpoint) -> list[Snapshot]:
+def _of_one_life(exact: Sequence[Snapshot], commits: RunCommits, stored: StoredCheckpoint) -> list[Snapshot]:
     """Those of `exact` that belong to the start of the job from which `stored` comes.
 
     The life is told by time: of the commit that lies closest to the writing of the restore point.
     """
-    told = lives(commits)
+    told = commits.lives
     closest = min(exact, key=lambda s: abs(s.committed_at - stored.written_at))
     return [s for s in exact if told[s.snapshot_id] == told[closest.snapshot_id]]
-
-
-def lives(commits: Iterable[Snapshot]) -> dict[SnapshotId, int]:
-    """The life to which each commit of one run belongs, from 0 on. `commits`: oldest first.
-
-    Under a job id that never changes (F14) a start without state counts from 1 again: wherever the ids fall, another
-    life begins.
-    """
-    life, told, highest = 0, {}, 0
-    for commit in commits:
-        checkpoint = commit.checkpoint_id or 0
-        life += checkpoint < highest
-        told[commit.snapshot_id] = life
-        highest = checkpoint
-    return told
-
-
-def _commits_of(stored: StoredCheckpoint, table: TableState) -> tuple[Snapshot, ...]:
-    """Snapshots by the run that wrote `stored`, oldest first.
-
-    Where the restore point names operators that wrote this table too, only theirs count: one run may write
-    one table by two sinks. A name that never committed says nothing (V2 keeps state under another id).
-    """
-    of_run = tuple(s for s in table.snapshots if s.job_id == stored.job_id and s.checkpoint_id is not None)
-    named = set(stored.operator_ids) & {s.operator_id for s in of_run}
-    return tuple(s for s in of_run if not named or s.operator_id is None or s.operator_id in named)
 
 
 def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
@@ -121,12 +109,9 @@ def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
     return PairVerdict.PAIRED, chosen, says
 
 
-def _unmatched(
-    stored: StoredCheckpoint, checkpoint: CheckpointId, commits: Sequence[Snapshot], table: TableState
-) -> _Judged:
-    numbers = [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id != DRAINED]
-    below, above = [n for n in numbers if n < checkpoint], [n for n in numbers if n > checkpoint]
-    if len(numbers) < len(commits) and not above:
+def _unmatched(stored: StoredCheckpoint, checkpoint: CheckpointId, commits: RunCommits, table: TableState) -> _Judged:
+    below, above = commits.below(checkpoint), commits.above(checkpoint)
+    if commits.is_drained and above is None:
         return (
             PairVerdict.BEHIND,
             None,
@@ -134,19 +119,20 @@ def _unmatched(
             "from here would never commit again (F5).",
         )
     owed = owed_checkpoints(stored, table)
-    if owed == () and stored.is_committer_read and below:
-        _, chosen, _ = _paired([s for s in commits if s.checkpoint_id == max(below)], table)
+    if owed == () and stored.is_committer_read and below is not None:
+        _, chosen, _ = _paired(commits.carrying(below), table)
         assert chosen is not None
         where = "is on main" if chosen.snapshot_id in table.chain_ids else "was rolled back and is still listed"
         return (
             PairVerdict.PAIRED,
             chosen,
             f"Checkpoint {checkpoint} carried no files; snapshot {short(chosen.snapshot_id)} of checkpoint "
-            f"{max(below)}, which {where}, is the table state that it belongs to.",
+            f"{below}, which {where}, is the table state that it belongs to.",
         )
-    if above:
-        return PairVerdict.BEHIND, None, _behind(stored, checkpoint, min(above))
-    return PairVerdict.AHEAD, None, _ahead(stored, table, checkpoint, max(below))
+    if above is not None:
+        return PairVerdict.BEHIND, None, _behind(stored, checkpoint, above)
+    assert below is not None  # there are commits, and none carries this id, a higher one, or Long.MAX_VALUE
+    return PairVerdict.AHEAD, None, _ahead(stored, table, checkpoint, below)
 
 
 def _ahead(stored: StoredCheckpoint, table: TableState, checkpoint: CheckpointId, reached: int) -> str:

@@ -10,8 +10,9 @@ from bot.domain.findings import PairVerdict
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import lives, pairing
+from bot.domain.pairing import pairing
 from bot.domain.rewinds import flink_commits
+from bot.domain.run_commits import lives
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
