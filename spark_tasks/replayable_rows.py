@@ -91,7 +91,7 @@ def _range(ask: Ask, row: Row) -> PositionRange:
 
 
 def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) -> ReplayRange | NotSeen | None:
-    """From the window's first event to where the job has surely read."""
+    """From the window's first event to where the job has surely read, as the window's newest event tells."""
     named = ask.contract.event_time
     if named is None:
         return NotSeen(
@@ -103,14 +103,12 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
         return None
     table, since = ask.observation.table, reach.since
     inside = rows_at(spark, table, reach.until) if since is None else rows_appended(spark, table, since, reach.until)
-    low = inside.agg(F.min(F.unix_micros(column(named).cast("timestamp"))).alias("at")).first()
-    everything = rows_at(spark, table, reach.until)
-    high = everything.agg(F.max(F.unix_micros(column(named).cast("timestamp"))).alias("at")).first()
-    assert low is not None
-    assert high is not None
-    if low["at"] is None or high["at"] is None:
+    event = F.unix_micros(column(named).cast("timestamp"))
+    edges = inside.agg(F.min(event).alias("low"), F.max(event).alias("high")).first()
+    assert edges is not None
+    if edges["low"] is None:
         return None
-    since_, until_ = at(low["at"]), at(high["at"]) - recipe.settled_after
+    since_, until_ = at(edges["low"]), at(edges["high"]) - recipe.settled_after
     if since_ >= until_:
         return NotSeen(
             source="the window's event times",

@@ -74,3 +74,16 @@ def test_without_positions_the_settled_event_times_are_the_bounds(orders: Orders
     found = found_by(answer)
     assert found.bounds.event_until == datetime(2026, 11, 3, 0, 0, 29, tzinfo=UTC)
     assert (found.absent, found.missing) == (10, None)
+
+
+def test_the_bounds_are_the_windows_own_event_times(orders: OrdersTable, asks: Asks) -> None:
+    """An event below the window that lies in the future does not tell how far the job has read."""
+    before = orders.commits("a", 1, [*range(20), 5_000])
+    orders.commits("a", 2, range(20, 60))
+    recipe = declared("range(0, 100)").model_copy(update={"settled_after": timedelta(seconds=30)})
+
+    answer = asks("replayable_rows", orders.ask(before, contract=BY_TIME).model_copy(update={"replay": recipe}))
+
+    found = found_by(answer)
+    assert found.bounds.event_from == datetime(2026, 11, 3, 0, 0, 20, tzinfo=UTC)
+    assert found.bounds.event_until == datetime(2026, 11, 3, 0, 0, 29, tzinfo=UTC)
