@@ -6,6 +6,7 @@ stopped, a started run rewinds its source to the restore point and commits the n
 
 import hashlib
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -130,24 +131,35 @@ class LittleFlink:
     still_asked: str | None = None
     """By what a run that goes on may come to be stopped yet, a sentence."""
 
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
-        """See the port; a cancel keeps nothing here."""
+    retained: Path | None = None
+    """A checkpoint that Flink retains when its run is cancelled, and deletes when that ends with a savepoint."""
+
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
+        """See the port; a cancel keeps what is `retained`."""
         runs = self._read()
+        if keeps_checkpoints and runs[job_id]["state"] in {"RUNNING", "RESTARTING"}:
+            return self._cancelled(job_id)
         can_save = runs[job_id]["state"] == "RUNNING" and self.saves is None
         if needs_state and not can_save and runs[job_id]["state"] in {"RUNNING", "RESTARTING"}:
             raise CommitRefused(f"Run {job_id[:6]} was not stopped.", self.saves or "", "It goes on.")
         if runs[job_id]["state"] == "RESTARTING" or (self.saves and runs[job_id]["state"] == "RUNNING"):
-            runs[job_id]["state"] = "CANCELED"
-            self._write(runs)
-            self._note(f"stop {job_id}")
-            return Stopped(sentence=f"Run {job_id[:6]} was cancelled without a savepoint.", savepoint=None)
+            return self._cancelled(job_id)
         if runs[job_id]["state"] != "RUNNING":
             return Stopped(sentence=f"Run {job_id[:6]} was stopped before.", savepoint=None)
         runs[job_id]["state"] = "FINISHED"
         self._write(runs)
         self._note(f"stop {job_id}")
+        if self.retained is not None:
+            shutil.rmtree(self.retained)
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
+
+    def _cancelled(self, job_id: JobId) -> Stopped:
+        runs = self._read()
+        runs[job_id]["state"] = "CANCELED"
+        self._write(runs)
+        self._note(f"stop {job_id}")
+        return Stopped(sentence=f"Run {job_id[:6]} was cancelled without a savepoint.", savepoint=None)
 
     def still_asked_to_stop(self, job_id: JobId) -> str | None:
         """See the port: as the test has set it."""

@@ -89,24 +89,42 @@ def untouched(
     )
 
 
-def how_it_is_stopped(live: JobRun, *, needs_state: bool = False) -> str:
-    """One or two sentences of a preview. `needs_state`: as the effect has it."""
+NOTHING_STOPPED = "No run of the job is alive: nothing is stopped."
+
+
+def stop_sentences(live: JobRun, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> tuple[str, ...]:
+    """Of a preview: how the run is stopped, and then, alone, what that may delete. Flags: as the effect has them."""
     run = f"Stop run {short_job(live.job_id)} of {live.name}"
-    if not needs_state:
-        return f"{run} (with a savepoint if it can still take one, never drained).{_if_cancelled(live)}"
+    if keeps_checkpoints:
+        return (
+            f"{run} by a cancel, without a savepoint: the job is started from a checkpoint of this run, which Flink "
+            "keeps then and would delete after a savepoint. Where it would not keep it, the run goes on and the "
+            "proposal ends as refused.",
+        )
+    if needs_state:
+        return (
+            f"{run} with a savepoint, never drained; while it is being recovered, by a cancel that keeps its "
+            "checkpoints. Where neither can be, it goes on and the proposal ends as refused.",
+        )
+    how = f"{run} (with a savepoint if it can still take one, never drained)."
+    if not _may_lose_state(live):
+        return (how,)
+    kept = live.settings.survives_cancel if live.settings is not None else None
+    then = "Flink deletes the checkpoints of a cancelled run" if kept is False else "its checkpoints may go with it"
     return (
-        f"{run} with a savepoint, never drained; while it is being recovered, by a cancel that keeps its checkpoints. "
-        "Where neither can be, it goes on and the proposal ends as refused."
+        how,
+        f"This may delete state for good: if run {short_job(live.job_id)} cannot take a savepoint, it is cancelled, "
+        f"and {then}. Its newest state is gone then, also if nothing else is done.",
     )
 
 
-def _if_cancelled(live: JobRun) -> str:
-    """What a stop without a savepoint takes with it, a sentence that begins with a blank; empty where nothing goes."""
-    kept = live.settings.survives_cancel if live.settings is not None else None
-    if kept:
-        return ""
-    then = "Flink deletes the checkpoints of a cancelled run" if kept is False else "its checkpoints may go with it"
-    return f" If it cannot, it is cancelled, and {then}: its newest state is gone then, also if nothing else is done."
+def state_at_risk(live: JobRun | None) -> str:
+    """For the last question before a yes: a sentence that begins with a blank; empty where a stop deletes nothing."""
+    return f" Run {short_job(live.job_id)} may lose its newest state." if live and _may_lose_state(live) else ""
+
+
+def _may_lose_state(live: JobRun) -> bool:
+    return live.settings is None or live.settings.survives_cancel is not True
 
 
 def drafted(

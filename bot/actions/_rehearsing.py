@@ -6,7 +6,7 @@ still meanwhile, because a commit of it on main would make the fast-forward impo
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, live_run, untouched
+from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, live_run, stop_sentences, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
@@ -73,7 +73,7 @@ def rehearsal_of(
     ]
     stands = "The job stands still until the repair is published or given up." if live else "No run is alive."
     told = (
-        how_it_is_stopped(live, needs_state=True) if live else "No run of the job is alive: nothing is stopped.",
+        *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
         f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
         *sentences,
         f"Prove it on the branch: {proof}.",

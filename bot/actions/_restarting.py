@@ -1,6 +1,14 @@
 """Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
 
-from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, untouched
+from bot.actions._draft import (
+    NOTHING_STOPPED,
+    alone,
+    drafted,
+    job_and_head,
+    state_at_risk,
+    stop_sentences,
+    untouched,
+)
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, StartFromStop, StartJob, StopJob
@@ -18,7 +26,8 @@ def started_on_head(
     where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    keeps = point.goes_with_savepoint
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps)] if live else []
     effects.append(
         StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=None if owes else head)
     )
@@ -30,7 +39,7 @@ def started_on_head(
         RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
     ]
     sentences = (
-        how_it_is_stopped(live) if live else "No run of the job is alive: nothing is stopped.",
+        *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
         "ends this proposal.",
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. "
@@ -45,7 +54,8 @@ def started_on_head(
         requirements=requirements,
         preview=untouched(
             sentences,
-            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table is not changed.",
+            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table is not changed."
+            + ("" if keeps else state_at_risk(live)),
             replayed_from=point.checkpoint_id,
         ),
         undo=_undo(live),
@@ -72,7 +82,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
     run = short_job(live.job_id)
     sentences = (
         *first,
-        how_it_is_stopped(live, needs_state=True),
+        *stop_sentences(live, needs_state=True),
         f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
         f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
         "nothing is started and the proposal ends as refused.",

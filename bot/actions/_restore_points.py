@@ -20,6 +20,9 @@ class RestorePoint(Record):
     digest: str
     is_right: bool = True
     """Whether table and job are right there; False where an undo goes back to a fault."""
+    goes_with_savepoint: bool = False
+    """Whether it is a checkpoint that Flink retains when its run, which is alive, is cancelled: when that run ends with
+    a savepoint, Flink deletes it."""
 
 
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
@@ -44,7 +47,7 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
 def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     """The newest restore point whose table state is the newest Flink commit on main, durable ones first.
 
-    A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled.
+    A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled; then it says so.
     Raises Refused with what was looked at when there is none.
     """
     commits = flink_commits(case.observation.table)
@@ -52,8 +55,10 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     found = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
     durable = [point for each, point in found if each.is_durable]
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
-    if durable or (found and kept):
-        return durable[0] if durable else found[0][1]
+    if durable:
+        return durable[0]
+    if found and kept:
+        return found[0][1].model_copy(update={"goes_with_savepoint": True})
     if found:
         raise Refused(
             "The job cannot be restarted on the table as it is.",

@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from bot.actions._draft import alone, drafted, how_it_is_stopped, job_and_head, readers_of
+from bot.actions._draft import (
+    NOTHING_STOPPED,
+    alone,
+    drafted,
+    job_and_head,
+    readers_of,
+    state_at_risk,
+    stop_sentences,
+)
 from bot.actions._other_rows import in_words
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Plan
@@ -88,7 +96,7 @@ def _preview(
     brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
     rows = sum(s.counted("added-records") for s in brought)
     sentences = [
-        *([how_it_is_stopped(live)] if live else ["No run of the job is alive: nothing is stopped."]),
+        *(stop_sentences(live) if live else [NOTHING_STOPPED]),
         *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "
         "anything unforeseen was committed; the present head stays readable under a tag.",
@@ -121,7 +129,8 @@ def _preview(
         affected_runs=readers_of(plan, left),
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"{rows:,} rows leave main of {table.name}, and {restarts}."
-        + (f" {sum(each.rows for each in others):,} rows of other writers are not read again." if others else ""),
+        + (f" {sum(each.rows for each in others):,} rows of other writers are not read again." if others else "")
+        + state_at_risk(live),
         sentences=tuple(sentences),
         others=tuple(others),
     )

@@ -5,7 +5,7 @@ for it is quick, and each commit of the fork makes the rest harder. Once it stan
 rows to be taken back: by a rewind to before its first commit, or by key.
 """
 
-from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, living, untouched
+from bot.actions._draft import drafted, job_and_head, living, state_at_risk, stop_sentences, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
@@ -45,7 +45,7 @@ def propose(plan: Plan) -> Proposal:
     one, other = short_job(fork.job_id), short_job(keep.job_id)
     chosen = keep.job_id == plan.case.keeps or bool(plan.keeps)
     sentences = (
-        how_it_is_stopped(fork),
+        *stop_sentences(fork),
         f"Leave run {other} alone: {'people chose it' if chosen else 'by the diagnosis it came first'}, and it keeps "
         f"the table. If run {one} is the one to keep, say so: propose resolve_fork keep={one}.",
         f"The rows of run {one} stay in the table for now. When it stands still, diagnose again: the next proposal "
@@ -61,7 +61,10 @@ def propose(plan: Plan) -> Proposal:
             TableIs(uuid=plan.case.observation.table.uuid),
             RunsAlive(job=job, job_ids=(keep.job_id, fork.job_id)),
         ),
-        preview=untouched(sentences, sure=f"Run {one} is stopped, run {other} goes on. No row leaves the table yet."),
+        preview=untouched(
+            sentences,
+            sure=f"Run {one} is stopped, run {other} goes on. No row leaves the table yet." + state_at_risk(fork),
+        ),
         undo=f"It cannot be undone here: Waterline starts no second writer. Start run {one} by hand from the state "
         "that its stop has left, if it has to be.",
     )

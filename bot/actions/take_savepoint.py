@@ -3,7 +3,7 @@
 Only a stop-with-savepoint pairs; an intermediate one commits nothing, and never will (facts 0.5).
 """
 
-from bot.actions._draft import drafted, how_it_is_stopped, job_and_head, live_run, this_run, untouched
+from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
@@ -54,7 +54,7 @@ def propose(plan: Plan) -> Proposal:
         ),
         preview=untouched(
             (
-                how_it_is_stopped(live, needs_state=True),
+                *stop_sentences(live, needs_state=True),
                 "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
                 "nothing may be started from it.",
                 f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}, so that no expiry takes it.",

@@ -70,13 +70,14 @@ class FlinkOperator:
             raise lost
         return None
 
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it, and its checkpoints
-        stay. One that runs and whose state is needed is suspended only with a savepoint. A FlinkSessionJob is
+        stay unless it takes a savepoint. One that runs and whose state is needed is suspended only with a savepoint;
+        one whose checkpoints are needed, only without. A FlinkSessionJob is
         stopped through Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended
         themselves."""
         if self._kind == "FlinkSessionJob":
-            return self._rest.stop(job, job_id, needs_state=needs_state)
+            return self._rest.stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
         before = self._resource.read()
         if before.is_at_rest:
             return Stopped(
@@ -87,7 +88,9 @@ class FlinkOperator:
         if before.job.state != "suspended":
             self._resource.change(
                 doing,
-                lambda seen: self._suspension(seen, job_id, needs_state=needs_state),
+                lambda seen: self._suspension(
+                    seen, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints
+                ),
                 lambda seen: seen.job.state == "suspended",
             )
         after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
@@ -140,7 +143,9 @@ class FlinkOperator:
             )
         self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)
 
-    def _suspension(self, seen: FlinkResource, job_id: JobId, *, needs_state: bool) -> dict[str, object]:
+    def _suspension(
+        self, seen: FlinkResource, job_id: JobId, *, needs_state: bool, keeps_checkpoints: bool
+    ) -> dict[str, object]:
         current = seen.status.job.job_id
         if current != job_id:
             raise Superseded(
@@ -161,7 +166,7 @@ class FlinkOperator:
                 "that commits after its newest checkpoint would have no state that goes with them.",
                 "The run goes on as before. Set a folder for savepoints there, then propose anew.",
             )
-        return seen.to_suspend()
+        return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
 
     def _restoration(self, seen: FlinkResource, path: str, nonce: int, allow: bool) -> dict[str, object]:
         if not seen.is_at_rest:

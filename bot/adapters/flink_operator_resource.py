@@ -142,10 +142,10 @@ class FlinkResource(BaseModel):
         has_place = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
         return self.status.job.state == "RUNNING" and has_place
 
-    def to_suspend(self) -> dict[str, object]:
-        """The change that stops the job: with a savepoint where it leaves one, else keeping what the newest checkpoint
-        is known by. Never stateless: whoever resumes it would start from nothing."""
-        mode = "savepoint" if self.leaves_savepoint else "last-state"
+    def to_suspend(self, *, keeps_checkpoints: bool) -> dict[str, object]:
+        """The change that stops the job: with a savepoint where it leaves one, else, and where its checkpoints are to
+        stay, keeping what the newest one is known by. Never stateless: whoever resumes it would start from nothing."""
+        mode = "savepoint" if self.leaves_savepoint and not keeps_checkpoints else "last-state"
         return self._changed({"state": "suspended", "upgradeMode": mode}, {KEPT_MODE: self._mode_of_people})
 
     def to_restore(self, path: str, nonce: int, *, allow_non_restored: bool) -> dict[str, object]:

@@ -55,7 +55,7 @@ class FlinkRest:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""
         return self._pages.run(job_id)
 
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port. Safe to repeat: the stop carries an id that Flink takes for one operation only."""
         run = self.run(job_id)
         if run is None:
@@ -68,7 +68,7 @@ class FlinkRest:
             told = f"Run {short_job(job_id)} had ended already: it is {run.state}; nothing was done."
             return Stopped(sentence=told, savepoint=None)
         stop = Stop(self._http, self._savepoint_dir, run, self._stop_limit, self._poll_s, needs_state=needs_state)
-        stopped = stop.end()
+        stopped = stop.keeping_checkpoints() if keeps_checkpoints else stop.end()
         state = self._await_end(job_id)
         return stopped.model_copy(update={"sentence": f"{stopped.sentence} It is {state}."})
 

@@ -91,6 +91,28 @@ class Stop:
             f"it was {self._run.state}", may_cancel=not self._needs_state or self._checkpoints_stay()
         )
 
+    def keeping_checkpoints(self) -> Stopped:
+        """Cancelled, and its retained checkpoints stay: Flink deletes them when a run ends with a savepoint.
+
+        Raises CommitRefused where it would delete them by a cancel, too, or is at a stop that was asked for before:
+        the run goes on. OutcomeUnknown, CouldNotLook.
+        """
+        _trigger, is_asked = self._last_asked()
+        if is_asked or not self._checkpoints_stay():
+            because = (
+                "Flink is at a stop-with-savepoint of it, which was asked for before"
+                if is_asked
+                else "it deletes them, too, when this run is cancelled"
+            )
+            raise CommitRefused(
+                f"Run {short_job(self._run.job_id)} was not stopped: the checkpoint that is to be started from would "
+                "go with it.",
+                f"Expected Flink to keep its retained checkpoints; found: {because}.",
+                "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
+                "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION.",
+            )
+        return self._by_cancel("the job is started from one of its checkpoints", may_cancel=True)
+
     def _last_asked(self) -> tuple[str, bool]:
         """The trigger id of the stop that is to be followed, or (False) that is free for a new one: Flink answers
         with the old failure for minutes, and the cause may be mended by now."""

@@ -22,6 +22,9 @@ class StopJob(Record):
     job_id: JobId
     needs_state: bool = Field(default=False, exclude_if=lambda needs: not needs)
     """Whether what follows needs the state that the stop leaves: then a run that cannot leave any goes on."""
+    keeps_checkpoints: bool = Field(default=False, exclude_if=lambda keeps: not keeps)
+    """Whether what follows starts from a retained checkpoint of this run. Where Flink retains them it does so when the
+    run is cancelled, and deletes them when it ends with a savepoint; where they would go, the run goes on."""
 
 
 class StopFork(Record):

@@ -30,11 +30,12 @@ class FlinkJobs(Protocol):
         `job_id` is another.
         """
 
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """Stop it for good: stop-with-savepoint (never drained) where it still runs healthily, else cancel.
 
         `needs_state`: a run that runs healthily is never cancelled, and one that is being recovered only where Flink
         keeps its checkpoints then; else it goes on, and CommitRefused says why.
+        `keeps_checkpoints`: by a cancel that keeps them, or not at all: Flink deletes them after a stop-with-savepoint.
         A run that is at its end already is left as it is. Safe to repeat. Raises CommitRefused and CouldNotLook (surely
         not stopped), OutcomeUnknown.
         """

@@ -35,8 +35,8 @@ def test_a_deployment_between_stop_and_start_starts_nothing(scene: Scene, monkey
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
     stop = scene.flink.stop
 
-    def stop_and_deploy(*asked: str, needs_state: bool = False) -> Stopped:
-        stopped = stop(*asked, needs_state=needs_state)  # type: ignore[arg-type]
+    def stop_and_deploy(*asked: str, **how: bool) -> Stopped:
+        stopped = stop(*asked, **how)  # type: ignore[arg-type]
         scene.flink.declared = DEPLOYED
         return stopped
 

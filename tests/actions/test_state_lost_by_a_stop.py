@@ -2,7 +2,8 @@
 
 import pytest
 
-from bot.actions._draft import how_it_is_stopped
+from bot.actions import rewind_table_and_job
+from bot.actions._draft import state_at_risk, stop_sentences
 from bot.domain.flink import CheckpointSettings
 from tests.actions.scene import Scene
 from tests.tables import job
@@ -21,10 +22,24 @@ def test_a_stop_that_may_delete_checkpoints_says_so(scene: Scene, kept: bool | N
     run = scene.flink.run(job("a"))
     assert run is not None
     settings = CheckpointSettings(mode="exactly_once", survives_cancel=kept)
+    live = run.model_copy(update={"settings": settings})
 
-    told = how_it_is_stopped(run.model_copy(update={"settings": settings}))
-    needed = how_it_is_stopped(run.model_copy(update={"settings": settings}), needs_state=True)
+    [_how, *warned] = stop_sentences(live)
+    [needed] = stop_sentences(live, needs_state=True)
 
-    assert ("newest state is gone" in told) is (said is not None)
-    assert said is None or said in told
+    assert [] == warned if said is None else said in warned[0]
+    assert all(each.startswith("This may delete state for good") for each in warned)
+    assert ("may lose its newest state" in state_at_risk(live)) is bool(warned)
     assert "by a cancel that keeps its checkpoints" in needed
+
+
+def test_the_last_question_before_a_yes_says_so_too(scene: Scene) -> None:
+    """Where a rewind's stop may delete state, and not where no run is alive."""
+    good = scene.snapshot("a", 3)
+    scene.flink.savepoint(job("a"))
+    asked = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+    scene.flink.stop("orders-to-iceberg", job("a"))
+    stopped = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+
+    assert asked.sure.endswith("may lose its newest state.")
+    assert "may lose" not in stopped.sure

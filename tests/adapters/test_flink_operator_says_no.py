@@ -156,3 +156,17 @@ def test_a_run_may_be_stopped_yet_while_it_is_asked_to_be_suspended(
 
     assert (told is not None) is is_asked
     assert told is None or "the operator may do yet: FlinkDeployment streaming/orders STABLE, job RUNNING" in told
+
+
+def test_a_run_whose_checkpoint_is_started_from_is_suspended_without_a_savepoint(
+    wire: Wire, operator: FlinkOperator
+) -> None:
+    """Flink deletes what it retains of a run that ends with one."""
+    wire.says(f"GET {RESOURCE}", resource(mode="savepoint"))
+    wire.says(CHANGE, resource(mode="savepoint"))
+
+    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
+        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    [(_, change)] = wire.sent("PATCH")
+    assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": "last-state"}

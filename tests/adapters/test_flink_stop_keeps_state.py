@@ -83,3 +83,33 @@ def test_a_stop_after_a_failed_one_is_a_new_one(wire: Wire, stopping: FlinkRest)
 
     assert stopped.savepoint is not None
     assert [content["triggerId"] for _, content in wire.sent("POST")] == [trigger_of(RUN_21, 1)]
+
+
+def test_a_run_whose_checkpoint_is_started_from_takes_no_savepoint(wire: Wire, stopping: FlinkRest) -> None:
+    """It runs and could: Flink would delete its retained checkpoints then."""
+    wire.says(DETAIL, detail("RUNNING"), detail("CANCELED", "CANCELED"))
+    wire.says(TRIGGER, NOT_ASKED)
+
+    stopped = stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert stopped.savepoint is None
+    assert "its retained checkpoints stay" in stopped.sentence
+    assert (0, 1) == (len(wire.sent("POST")), len(wire.sent("PATCH")))
+
+
+@pytest.mark.parametrize("trouble", ["deleted by a cancel", "being stopped already"])
+def test_a_run_whose_checkpoint_would_go_goes_on(wire: Wire, stopping: FlinkRest, trouble: str) -> None:
+    """By its settings as they are at the stop, or by a stop-with-savepoint that Flink is at."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(TRIGGER, NOT_ASKED)
+    if trouble == "deleted by a cancel":
+        config = body(F21, "checkpoints_config")
+        config["externalization"]["delete_on_cancellation"] = True
+        wire.says(CONFIG, config)
+    else:
+        wire.says(TRIGGER, {"status": {"id": "IN_PROGRESS"}})
+
+    with pytest.raises(CommitRefused, match=r"5457e3 was not stopped: the checkpoint .* would go with it"):
+        stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert [] == wire.sent("PATCH") + wire.sent("POST")

@@ -73,10 +73,10 @@ class BusyFlink(LittleFlink):
         mine = [s for s in table.metadata.snapshots if s.summary and s.summary.get("flink.job-id") == WRONG_RUN]
         self.committed.append(mine[-1].snapshot_id)
 
-    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False) -> Stopped:
+    def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port."""
         with self._turn:
-            return super().stop(job, job_id, needs_state=needs_state)
+            return super().stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
 
     def start(
         self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None

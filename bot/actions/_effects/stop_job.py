@@ -10,7 +10,9 @@ from bot.domain.table import TableState
 
 
 class StoppingJob(Kind[StopJob]):
-    """Stop-with-savepoint, never drained, where the run is settled; else cancel, but never of state that is needed."""
+    """Stop-with-savepoint, never drained, where the run is settled; else cancel, but never of state that is needed.
+
+    Always a cancel where what follows starts from a checkpoint of the run: Flink deletes it after a savepoint."""
 
     uses_up = frozenset({"run-is-current", "plan-counts"})
 
@@ -24,7 +26,9 @@ class StoppingJob(Kind[StopJob]):
 
     def perform(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
         """`result`: `savepoint`, if one was taken."""
-        stopped = hands.jobs[effect.job].flink.stop(effect.job, effect.job_id, needs_state=effect.needs_state)
+        stopped = hands.jobs[effect.job].flink.stop(
+            effect.job, effect.job_id, needs_state=effect.needs_state, keeps_checkpoints=effect.keeps_checkpoints
+        )
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
     def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
