@@ -85,7 +85,8 @@ class Submits:
         try:
             incident_id = self._opened(form, table, channel)
         except WaterlineError as error:
-            self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error)))
+            if not self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error))):
+                raise  # the form is closed: who sent it hears it in the channel
             return
         self._services.duties.settle(incident_id)
         if self._services.sightings is not None:

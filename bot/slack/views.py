@@ -19,6 +19,8 @@ from bot.slack.sent_before import PASSING
 log = structlog.get_logger(__name__)
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
 """Between two tries to fill a form that Slack does not know (yet)."""
+_GONE = "not_found"
+"""Slack's word for it."""
 
 
 class Views:
@@ -28,23 +30,23 @@ class Views:
         self._client = client
         self._outbox = outbox
 
-    def fill(self, external_id: str, view: View) -> None:
-        """Replace a placeholder; nothing happens if the person has closed it. Raises Refused if Slack does not take
-        what was to be shown: the form says so, too.
+    def fill(self, external_id: str, view: View) -> bool:
+        """Replace a placeholder; False, and nothing happens, if the person has closed it. Raises Refused if Slack does
+        not take what was to be shown: the form says so, too.
 
         What is filled in may be known before Slack shows the placeholder, so `not_found` is asked again a while.
         """
         view.external_id = external_id
-        self._update(view, external_id=external_id)
+        return self._update(view, external_id=external_id)
 
     def turn(self, view_id: str, view: View) -> None:
         """Show another page of an open form. As `fill`."""
         self._update(view, view_id=view_id)
 
-    def _update(self, view: View, **which: str) -> None:
+    def _update(self, view: View, **which: str) -> bool:
         problem = self._tried(view, which)
-        if problem is None:
-            return
+        if problem is None or problem == _GONE:
+            return problem is None
         log.error("form refused", error=problem)
         refused = Refused(
             "Slack did not take what this form was to show.",
@@ -57,21 +59,21 @@ class Views:
         raise refused
 
     def _tried(self, view: View, which: dict[str, str]) -> str | None:
-        """Why Slack does not take it; None: it did, or the form is not there."""
-        problem: str | None = None
+        """Why Slack does not take it, `_GONE` where the form is not there; None: it did."""
+        problem: str | None = _GONE
         for pause in _PAUSES_S:
             try:
                 self._client.views_update(view=view, **which)
             except SlackApiError as error:
                 code = str(error.response.get("error"))
                 details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
-                problem = None if code == "not_found" else f"{code} {details}".strip()
-                if code != "not_found" and code not in PASSING:
+                problem = _GONE if code == _GONE else f"{code} {details}".strip()
+                if code != _GONE and code not in PASSING:
                     return problem
                 time.sleep(pause)
                 continue
             return None
-        if problem is None:
+        if problem == _GONE:
             log.info("form not filled", error="it was closed, or never shown")
         return problem
 
