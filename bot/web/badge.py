@@ -4,7 +4,7 @@ from html import escape
 
 from bot.domain.trust import Trust, TrustState
 
-_COLOURS = {TrustState.TRUSTED: "#1d7a46", TrustState.UNDER_REVIEW: "#9a6200", TrustState.UNKNOWN: "#5a6b73"}
+_COLOURS = {TrustState.TRUSTED: "#1b7342", TrustState.UNDER_REVIEW: "#8f5b00", TrustState.UNKNOWN: "#5a6b73"}
 """White on each has a contrast of more than 4.5."""
 _CHARACTER, _EDGE, _HEIGHT = 6.9, 8.0, 22
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from bot.service.record import Records
 from tests.tables import ORDERS
 from tests.web.conftest import CONTENT
+from tests.web.contrast import contrast
 from tests.web.scene import Scene
 
 _CHROMIUM = Path("/usr/bin/chromium")
@@ -161,16 +162,4 @@ def test_every_page_fits_a_phone_and_can_be_read_in_the_dark(
         context.close()
 
         assert width <= 320
-        assert _contrast(paper, ink) > 7
-
-
-def _contrast(one: str, other: str) -> float:
-    """Of two `rgb(r, g, b)`, as WCAG counts it."""
-    brighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (brighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        assert contrast(paper, ink) > 7
