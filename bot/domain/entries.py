@@ -46,7 +46,7 @@ from bot.domain.promise_entries import PromiseEntry as PromiseEntry
 from bot.domain.promise_entries import PromiseReminded as PromiseReminded
 from bot.domain.promise_entries import PromiseSnoozed as PromiseSnoozed
 from bot.domain.proposal import Proposal
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 from bot.domain.review_entries import Finding as Finding
 from bot.domain.review_entries import FindingAssigned as FindingAssigned
 from bot.domain.review_entries import FindingSettled as FindingSettled
@@ -172,6 +172,8 @@ class MaintenanceMarked(Record):
     kind: Literal["maintenance-marked"] = "maintenance-marked"
     status: Literal["freezing", "frozen", "thawed", "resuming", "resumed"]
     sentence: str
+    until: Utc | None = None
+    """Of a freeze: when whoever asked for it expects that it can end; None: nobody said."""
 
 
 class NoticesPreviewed(Record):

@@ -198,6 +198,7 @@ def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarke
     match mark.status:
         case "freezing" | "frozen":
             _freeze(incident, entry, is_frozen=True)
+            incident.frozen_until = mark.until or incident.frozen_until
             incident.compactions = "paused"
         case "thawed":
             _freeze(incident, entry, is_frozen=False)
@@ -214,3 +215,4 @@ def _freeze(incident: Incident, entry: Entry, *, is_frozen: bool) -> None:
     """A second freeze goes on from the first."""
     incident.is_frozen = is_frozen
     incident.frozen_at = (incident.frozen_at or entry.at) if is_frozen else None
+    incident.frozen_until = incident.frozen_until if is_frozen else None

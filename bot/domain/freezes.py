@@ -1,22 +1,49 @@
 """What a freeze of a table's maintenance leaves to be done, and when somebody is to be asked whether it still has to
 last. Pure: no clock, no timer."""
 
+import re
 from datetime import datetime, timedelta
 
 from bot.domain.entries import MaintenanceMarked, PromiseReminded
+from bot.domain.errors import Refused
 from bot.domain.execution import AT_WORK
 from bot.domain.incident import Incident
+from bot.domain.said_moment import said_moment
+from bot.domain.spans import span
 
 FIRST = timedelta(hours=8)
 """A freeze that has lasted for so long may have been forgotten: nobody recovers a table for a whole shift."""
 AGAIN = timedelta(days=1)
 """Asked again so long after the last time."""
+LONGEST = timedelta(days=7)
+"""An end that is further away is refused: the table would grow unasked."""
+_LENGTH = re.compile(r"(\d{1,4})\s*(m|h|d)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def said_end(text: str, now: datetime) -> datetime | None:
+    """When a freeze is expected to end, as it was typed: `until 18:00`, `until 2026-11-24 14:10`, `6h`; None where
+    nothing was. Raises Refused for what is no time, has passed, or is more than a week away."""
+    words = text.strip().removeprefix("until ").removeprefix("for ").strip()
+    if not words:
+        return None
+    length = _LENGTH.fullmatch(words)
+    end = now + timedelta(**{_UNITS[length[2]]: int(length[1])}) if length is not None else said_moment(words, now)
+    if not now < end <= now + LONGEST:
+        found = f"it is {span(end - now)} away" if end > now else "it has passed"
+        raise Refused(
+            "Nothing was frozen.",
+            f"Expected an end within {LONGEST.days} days; {found}.",
+            "Say another, such as /waterline freeze until 18:00, or 6h; or none.",
+        )
+    return end
 
 
 def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
     """(Frozen since, when to ask next); None where nothing is frozen, or the incident's end thaws it anyway.
 
-    The next time counts from when somebody was asked indeed: of several that were missed, only one is given.
+    It is asked by the end that was said; where none was, after a while. The next time counts from when somebody was
+    asked indeed: of several that were missed, only one is given.
     """
     since = incident.frozen_at
     if since is None or not incident.is_open:
@@ -26,6 +53,9 @@ def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
         for entry in incident.entries
         if isinstance(entry.body, PromiseReminded) and (entry.body.what, entry.body.due) == ("thaw", since)
     ]
+    until = incident.frozen_until
+    if until is not None and not any(at >= until for at in asked):
+        return since, until
     return since, asked[-1] + AGAIN if asked else since + FIRST
 
 

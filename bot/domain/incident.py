@@ -95,6 +95,8 @@ class Incident:
     """Whether maintenance of the table waits for the end of this incident."""
     frozen_at: datetime | None = None
     """Since when it does."""
+    frozen_until: datetime | None = None
+    """When whoever froze it expects that it can go on; None: nobody said."""
     compactions: Literal["go-on", "paused", "resuming"] = "go-on"
     """Whether they may have been paused, from the first intent to do so; `resuming`: one could not be let go on."""
     review: tuple[Finding, ...] | None = None

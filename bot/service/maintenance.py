@@ -1,10 +1,12 @@
 """Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from bot.actions._effects.kind import NO_SCHEDULERS
 from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
 from bot.actions._marking import commit_marks
+from bot.domain.clock_time import clock_time
 from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState
@@ -26,8 +28,9 @@ class Maintenance:
         self._catalog = catalog
         self._schedulers = schedulers
 
-    def freeze(self, incident_id: IncidentId, *, by: str) -> str:
-        """Stop expiry and orphan removal now; the answer for whoever asked. Raises Refused, CommitRefused,
+    def freeze(self, incident_id: IncidentId, *, by: str, until: datetime | None = None) -> str:
+        """Stop expiry and orphan removal now; the answer for whoever asked. `until`: when it is expected to end, by
+        which somebody is asked for the thaw; it may be said anew while it lasts. Raises Refused, CommitRefused,
         OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_open(incident)
@@ -44,12 +47,15 @@ class Maintenance:
                 said = f"Maintenance was not frozen: {error.happened}"
                 self._write(incident_id, by, [_marked("thawed", said), *self._resumed(incident)])
             raise
+        asked = [] if until is None else [f"Whether it can end is asked at {clock_time(until)}."]
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
-            return f"Maintenance of {table} was frozen already, by {incident_id}."
+            if until is not None:
+                self._note(incident_id, by, "frozen", f"Maintenance stays frozen. {asked[0]}", until)
+            return " ".join([f"Maintenance of {table} was frozen already, by {incident_id}.", *asked])
         stopped = "Expiry and orphan removal of the table are stopped (gc.enabled=false)."
-        self._note(incident_id, by, "frozen", " ".join([stopped, *paused]))
+        self._note(incident_id, by, "frozen", " ".join([stopped, *paused, *asked]), until)
         frozen = f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
-        return " ".join([frozen, *paused])
+        return " ".join([frozen, *paused, *asked])
 
     def thaw(self, incident_id: IncidentId, *, by: str) -> str:
         """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
@@ -115,15 +121,17 @@ class Maintenance:
             return [_marked("resuming", str(error))]
         return [_marked("resumed", f"Let go on again: {' and '.join(self._schedulers.names(table))}.")]
 
-    def _note(self, incident_id: IncidentId, by: str, status: str, sentence: str) -> None:
-        self._write(incident_id, by, [_marked(status, sentence)])
+    def _note(
+        self, incident_id: IncidentId, by: str, status: str, sentence: str, until: datetime | None = None
+    ) -> None:
+        self._write(incident_id, by, [_marked(status, sentence, until)])
 
     def _write(self, incident_id: IncidentId, by: str, marks: Sequence[MaintenanceMarked]) -> None:
         self._store.write(incident_id, by=by, decide=lambda now: [mark for mark in marks if _is_news(now, mark)])
 
 
-def _marked(status: str, sentence: str) -> MaintenanceMarked:
-    return MaintenanceMarked.model_validate({"status": status, "sentence": sentence})
+def _marked(status: str, sentence: str, until: datetime | None = None) -> MaintenanceMarked:
+    return MaintenanceMarked.model_validate({"status": status, "sentence": sentence, "until": until})
 
 
 def _kept(state: TableState) -> str:

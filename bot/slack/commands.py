@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.domain.errors import Refused, WaterlineError
+from bot.domain.freezes import said_end
 from bot.domain.ids import TableName
 from bot.domain.named_people import mentioned
 from bot.domain.privacy import already_open
@@ -150,7 +151,8 @@ class Commands:
 
     def _freeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        return self._services.maintenance.freeze(incident.id, by=command.user)
+        until = said_end(command.rest, self._services.clock.now())
+        return self._services.maintenance.freeze(incident.id, by=command.user, until=until)
 
     def _thaw(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -197,7 +199,12 @@ VERBS: dict[str, Verb] = {
     "undo": Verb(
         "undo [REASON]", "propose to undo what the last proposal has done, while the incident is open", Commands._undo
     ),
-    "freeze": Verb("freeze", "stop expiry and orphan removal of the table until the incident ends", Commands._freeze),
+    "freeze": Verb(
+        "freeze [until TIME]",
+        "stop expiry and orphan removal of the table until the incident ends; by that time, or after eight hours, "
+        "somebody is asked whether they can go on",
+        Commands._freeze,
+    ),
     "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
     "tell": Verb(
         "tell KIND [WORDS]",

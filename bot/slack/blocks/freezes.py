@@ -1,11 +1,14 @@
 """Asks whether a table's maintenance still has to stand still."""
 
+from datetime import timedelta
+
 from slack_sdk.models.blocks import Block
 
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import PromiseReminded
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.spans import span
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import mrkdwn
 
@@ -17,14 +20,19 @@ def reminder_of_freeze(incident: Incident, entry: Entry, body: PromiseReminded, 
         return f"Maintenance of {incident.opened.table} goes on", [
             context(f":white_check_mark: Maintenance of {table} is out of its freeze.")
         ]
-    hours = round((entry.at - body.due).total_seconds() / 3600)
-    text = f"{incident.id}: maintenance of {incident.opened.table} has been frozen for {hours} h"
+    lasted = timedelta(minutes=round((entry.at - body.due).total_seconds() / 60))
+    hours = f"{round(lasted.total_seconds() / 3600)} h" if lasted >= timedelta(hours=1) else span(lasted)
+    text = f"{incident.id}: maintenance of {incident.opened.table} has been frozen for {hours}"
+    until = incident.frozen_until
+    expected = f", and was to end by {clock_time(until, entry.at)}" if until is not None else ""
     said = (
-        f":snowflake: {who}: {incident.id} has kept the maintenance of {table} frozen for {hours} h, since "
-        f"{clock_time(body.due, entry.at)}. No snapshot expires and no orphan file goes meanwhile: the table grows."
+        f":snowflake: {who}: {incident.id} has kept the maintenance of {table} frozen for {hours}, since "
+        f"{clock_time(body.due, entry.at)}{expected}. "
+        "No snapshot expires and no orphan file goes meanwhile: the table grows."
     )
     advice = (
         "• The table is safe: type `/waterline thaw`, or close the incident. Both set maintenance back as it was.\n"
-        "• The recovery still needs it: leave it. You are asked again in a day."
+        "• The recovery still needs it: leave it, and you are asked again in a day; or say until when: "
+        "`/waterline freeze until 18:00`."
     )
     return text, [section(f"{said}\n{advice}")]
