@@ -48,6 +48,7 @@ from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.other_doubts import OtherDoubts
+from bot.service.posting import Posting
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
@@ -221,6 +222,7 @@ def assemble(
         telling=telling,
         answering=Answering(incidents),
         holding=holding,
+        posting=Posting(incidents, clock, others),
         retrying=retrying,
         trust=TrustDesk(incidents, observer, clock),
         waterline=waterline,

@@ -59,6 +59,11 @@ class AnswerLink:
         """The address at which a program answers that notice, whatever has been told since; entry `seq` queued it."""
         return f"{self.url}?notice={seq}"
 
+    def sent_by(self, way: str, seq: int) -> str:
+        """The address that goes along by that way: a program answers what it was sent; a person sees the newest first,
+        and the page says which is answered."""
+        return self.to_notice(seq) if way == "webhook" else self.url
+
     def hidden_in(self, text: str) -> str:
         """The text without the link, also where it is cut short: mail servers and receivers quote what they got."""
         return re.sub(re.escape(self.token[:_PREFIX]) + r"[\w.-]*", "…", text)

@@ -142,7 +142,7 @@ class Courier:
             number=number,
             may_be_there=may_be_there,
             at=self._clock.now(),
-            answer_url=_answer_url(link, view, delivery),
+            answer_url=None if link is None else link.sent_by(delivery.address.by, view.seq),
         )
         try:
             receipt = self._carry(parcel, link)
@@ -234,13 +234,6 @@ class Courier:
             return [ended.model_copy(update={"asks": asks})]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
-
-
-def _answer_url(link: AnswerLink | None, view: NoticeView, delivery: DeliveryView) -> str | None:
-    """A program answers what it was sent; a person sees the newest first, and the page says which is answered."""
-    if link is None:
-        return None
-    return link.to_notice(view.seq) if delivery.address.by == "webhook" else link.url
 
 
 def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:

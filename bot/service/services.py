@@ -21,6 +21,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
+from bot.service.posting import Posting
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
@@ -56,6 +57,7 @@ class Services:
     telling: Telling
     answering: Answering
     holding: Holding
+    posting: Posting
     retrying: Retrying
     trust: TrustDesk
     waterline: Waterline

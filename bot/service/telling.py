@@ -3,16 +3,14 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.beside import Beside, refuse_other_trust
-from bot.domain.entries import Body, NoticeEnded, NoticesPreviewed, ReadersNoted
+from bot.domain.entries import Body, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
 from bot.domain.ledger import LedgerRow
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
@@ -26,9 +24,7 @@ from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.other_doubts import OtherDoubts
-from bot.service.outdated import overtaken
 from bot.service.planned_telling import refuse_untimely
-from bot.service.retrying import tried_again_at
 from bot.service.telling_rules import (
     AFTER_CLOSE,
     is_said_already,
@@ -137,45 +133,6 @@ class Telling:
                 "Preview the notices again. Nothing was sent.",
             )
         return self._send(incident_id, name, notices, by=by, step=step)
-
-    def ended(
-        self,
-        incident_id: IncidentId,
-        key: str,
-        *,
-        how: Literal["delivered", "failed"],
-        detail: str,
-        may_mend: bool = False,
-    ) -> None:
-        """Note that Slack took a notice, or refuses it; `may_mend`: until somebody invites the bot, or the like."""
-
-        def decide(incident: Incident) -> list[Body]:
-            view = incident.notices.get(key)
-            delivery = view.delivery("") if view is not None else None
-            if delivery is None or delivery.ended is not None:
-                return []
-            asks = incident.responder if how == "failed" else None
-            again = tried_again_at(delivery, self._clock.now()) if may_mend else None
-            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
-
-    def overtaken(self, incident_id: IncidentId, key: str) -> str | None:
-        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end.
-        Raises CouldNotLook."""
-
-        def decide(incident: Incident) -> list[Body]:
-            view = incident.notices.get(key)
-            way = view.delivery("") if view is not None else None
-            if view is None or way is None or way.ended is not None:
-                return []
-            end = overtaken(incident, view, way, around)
-            return [end] if end is not None else []
-
-        around = self._others.of(self._store.get(incident_id))
-        view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
-        way = view.delivery("") if view is not None else None
-        return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None
 
     def _keep(self, incident_id: IncidentId, name: str, preview: Preview, *, by: str, is_shown: bool) -> Incident:
         def decide(incident: Incident) -> list[Body]:

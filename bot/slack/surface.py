@@ -145,7 +145,7 @@ class SlackSurface:
         if post.incident is None or "/notice/" not in post.key:
             return None
         with suppress(UnknownIncident):
-            return self._services.telling.overtaken(post.incident, post.key.split("/notice/", 1)[1])
+            return self._services.posting.overtaken(post.incident, post.key.split("/notice/", 1)[1])
         return None
 
     def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
@@ -161,7 +161,7 @@ class SlackSurface:
             return
         key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
-            self._services.telling.ended(post.incident, key, how=how, detail=detail, may_mend=may_mend)
+            self._services.posting.ended(post.incident, key, how=how, detail=detail, may_mend=may_mend)
 
 
 def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:

@@ -9,7 +9,7 @@ from bot.domain.errors import Refused
 from bot.domain.notice_entries import NoticeQueued
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
-from bot.service.telling import Telling
+from bot.service.posting import Posting
 from bot.slack.blocks.told import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA
@@ -96,11 +96,11 @@ def test_a_post_that_slack_has_not_taken_yet_is_not_posted(scene: Scene) -> None
     """The same holds for what waits in Slack's outbox."""
     key = scene.queues(channel="C0REVENUE1")
     store = IncidentStore(scene.story.journal, scene.clock)
-    telling = Telling(store, None, {}, scene.clock, None, OtherDoubts(store, None))  # type: ignore[arg-type]
-    holds = telling.overtaken(scene.story.id, key)
+    posting = Posting(store, scene.clock, OtherDoubts(store, None))
+    holds = posting.overtaken(scene.story.id, key)
     doubted(scene)
 
-    why = telling.overtaken(scene.story.id, key)
+    why = posting.overtaken(scene.story.id, key)
 
     assert holds is None
     assert why is not None
