@@ -149,7 +149,7 @@ def test_a_timer_wakes_for_what_falls_due_also_after_a_restart(scene: Scene) -> 
 
     IncidentTimers("approval", scene.replica()[0], timers, next_due_of, lambda _incident: woken.set()).start()
 
-    assert woken.wait(timeout=20)
+    assert woken.wait(timeout=60)
     timers.close()
 
 

@@ -47,7 +47,7 @@ def rest_server(folder: Path) -> Iterator[RestServer]:
         gateway.shutdown()
         process.stdin.close()
         process.stdout.close()
-        process.wait(timeout=20)
+        process.wait(timeout=90)
 
 
 def _served(jvm: Any, folder: Path) -> Any:

@@ -15,6 +15,7 @@ from bot.lab.home import Home
 from bot.lab.process import KEEPER, Kept, Restarts, pid_in
 from bot.lab.waiting import until
 
+PATIENCE_S = 60
 _A_LAB = """
 import sys, time
 from pathlib import Path
@@ -49,12 +50,14 @@ def keep(home: Path) -> Iterator[Callable[..., Kept]]:
 
 def running(pid_file: Path) -> int:
     """The process id, once it runs."""
-    return until("the process", lambda: pid_in(pid_file), 20, "the keeper")
+    return until("the process", lambda: pid_in(pid_file), PATIENCE_S, "the keeper")
 
 
 def another(pid_file: Path, first: int) -> int:
     """The process id of the one that took its place; the keeper writes it after the first has ended."""
-    return until("another process", lambda: pid if (pid := pid_in(pid_file)) != first else None, 20, "the keeper")
+    return until(
+        "another process", lambda: pid if (pid := pid_in(pid_file)) != first else None, PATIENCE_S, "the keeper"
+    )
 
 
 def gone(pid: int) -> bool | None:
@@ -83,7 +86,7 @@ def test_a_kept_process_ends_when_the_lab_is_killed(home: Path) -> None:
     lab.kill()
     lab.wait()
 
-    assert until("its end", lambda: gone(pid), 10, "the process table")
+    assert until("its end", lambda: gone(pid), PATIENCE_S, "the process table")
 
 
 def test_a_kept_process_ends_when_its_keeper_is_killed(keep: Callable[..., Kept]) -> None:
@@ -96,7 +99,7 @@ def test_a_kept_process_ends_when_its_keeper_is_killed(keep: Callable[..., Kept]
 
     keeper.kill()
 
-    assert until("its end", lambda: gone(pid), 10, "the process table")
+    assert until("its end", lambda: gone(pid), PATIENCE_S, "the process table")
 
 
 def test_a_process_that_must_not_be_missing_comes_back(keep: Callable[..., Kept]) -> None:
@@ -122,7 +125,7 @@ def test_a_jobmanager_comes_back_when_it_was_killed_and_not_when_it_ended(
 
     os.kill(first, signal.SIGKILL)
     second = another(kept.pid_file, first)
-    until("its trap", lambda: ready.exists() and ready.read_text().strip() == str(second), 20, "the shell")
+    until("its trap", lambda: ready.exists() and ready.read_text().strip() == str(second), PATIENCE_S, "the shell")
     os.kill(second, signal.SIGTERM)
 
     assert kept.wait() == 3

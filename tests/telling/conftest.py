@@ -81,7 +81,7 @@ class Scene:
         """One process's; `is_up` False: the mail server is not there."""
         store = IncidentStore(journal or self.story.journal, self.clock)
         port = self.box.port if is_up else 9
-        smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
+        smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
         return Courier(
             store,

@@ -31,14 +31,14 @@ def deliver_and_die(url: str, port: int, incident: str, at: datetime, cut: int) 
     server."""
     process = multiprocessing.get_context("spawn").Process(target=_deliver, args=(url, port, incident, at, cut))
     process.start()
-    process.join(60)
+    process.join(120)
     return process.exitcode
 
 
 def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None:
     clock = _Still(at)
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
-    smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=5)
+    smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
     courier = Courier(
         store, Answering(store), carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None)

@@ -56,9 +56,10 @@ def mailbox() -> Iterator[Mailbox]:
         ready.set()
         loop.run_forever()
         server.close()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0.01))
+        conversations = asyncio.all_tasks(loop)
+        for each in conversations:
+            each.cancel()
+        loop.run_until_complete(asyncio.gather(*conversations, return_exceptions=True))
         loop.close()
 
     thread = threading.Thread(target=run)

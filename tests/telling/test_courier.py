@@ -85,7 +85,7 @@ def test_no_password_is_sent_without_encryption(scene: Scene, security: Security
     courier = scene.courier()
     courier._carriers = {
         "email": Smtp(
-            "127.0.0.1", scene.box.port, "w@acme.example", security=security, login=("w", "hunter22"), limit_s=2
+            "127.0.0.1", scene.box.port, "w@acme.example", security=security, login=("w", "hunter22"), limit_s=60
         )
     }
 

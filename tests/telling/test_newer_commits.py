@@ -48,7 +48,7 @@ class Reader:
         if self.is_away:
             raise EvidenceFailed("Spark went away.", "", "")
         if self.hangs:
-            self.cancelled.wait(5)
+            self.cancelled.wait(60)
         rows = {row.snapshot_id: row for row in orders.ledger().rows}
         told = tuple(timed(rows[each.snapshot_id]) for each in commits if each.snapshot_id in rows)
         finding = LedgerFinding(ledger=Ledger(rows=told, readers_known=False))
@@ -80,7 +80,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     store.close()
 
 
-def untold(story: Story, reader: Reader, patience_s: float = 5.0) -> int:
+def untold(story: Story, reader: Reader, patience_s: float = 60.0) -> int:
     """Wrong commits of which the event times are open in a notice."""
     table, unseen = table_rewound(), NotSeen(source="x", reason="x", remedy="x")
     world = Observation(table=table, jobs=unseen, checkpoints=unseen, reads=unseen)
@@ -114,7 +114,7 @@ def test_nobody_waits_long_for_a_preview(story: Story) -> None:
     reader.hangs = True
 
     assert untold(story, reader, patience_s=0.05) == 2
-    assert reader.cancelled.wait(5)
+    assert reader.cancelled.wait(60)
 
 
 def test_an_incident_without_a_ledger_asks_for_none(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from tests.adapters.serving import served, unused_address
 
 BINARY = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
-_UP_S = 20.0
+_UP_S = 90.0
 ALERTS: tuple[dict[str, Any], ...] = (
     {
         "labels": {
@@ -77,7 +77,7 @@ def alertmanager(folder: Path, receiver: str, token: str) -> Iterator[str]:
             yield f"http://{address}"
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def post(address: str, alerts: Sequence[dict[str, Any]]) -> None:

@@ -66,7 +66,7 @@ def served(config: Path) -> Iterator[str]:
             yield _told_address(log, process)
         finally:
             process.send_signal(signal.SIGTERM)
-            ended = process.wait(timeout=20)
+            ended = process.wait(timeout=90)
     assert ended == 0
 
 
