@@ -59,7 +59,7 @@ def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -
     closed(made(tmp_path))
 
     command = [sys.executable, "-m", "tests.actions.scene", str(tmp_path), str(cut_at)]
-    killed = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    killed = subprocess.run(command, capture_output=True, timeout=150, check=False)
     carry_out(tmp_path)
     carry_out(tmp_path)
 

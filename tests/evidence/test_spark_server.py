@@ -53,7 +53,7 @@ def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
 
     bot.kill()
 
-    server.wait(timeout=15)
+    server.wait(timeout=90)
     bot.wait()
     bot.stdout.close()
     assert not server.is_running()
@@ -78,7 +78,7 @@ def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
 
     keeper.kill()
 
-    kept.wait(timeout=15)
+    kept.wait(timeout=90)
     keeper.wait()
     keeper.stdin.close()
     keeper.stdout.close()

@@ -63,7 +63,7 @@ def _bot(folder: Path, *cut: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "tests.rewound", str(folder), *cut],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 

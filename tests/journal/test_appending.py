@@ -78,7 +78,7 @@ def test_only_one_of_many_processes_starts_an_execution(store: Store, url: str) 
         assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    said = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
+    said = sorted(racer.communicate(timeout=150)[0].strip() for racer in racers)
 
     assert said == ["refused", "refused", "refused", "won"]
     assert store.journal.verify() == ()

@@ -59,7 +59,7 @@ def serving(
             yield log
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=20)
+            process.wait(timeout=90)
 
 
 @pytest.mark.parametrize("mode", ["socket", "http"])
@@ -79,8 +79,8 @@ def test_a_command_is_answered_in_either_mode(tmp_path: Path, mode: str) -> None
         eventually(lambda: ana.types("/waterline help").outcome == "acked")
         ana.types("/waterline ledger")
 
-        assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=15).plain
-        answer = ana.waits_for("There is no table sales.orders", timeout=15).plain
+        assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=90).plain
+        answer = ana.waits_for("There is no table sales.orders", timeout=90).plain
         assert "Check the name in the configuration" in answer
 
 

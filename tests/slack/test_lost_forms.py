@@ -90,7 +90,7 @@ def _killed_while_working(bot: LittleBot, slack: Workspace) -> Iterator[Callable
     def clicked(click: Callable[[], object]) -> None:
         eventually(lambda: slack.connected == 1, 90)
         click()
-        assert killed.wait(timeout=30) == -9
+        assert killed.wait(timeout=90) == -9
         eventually(lambda: slack.connected == 0)
 
     try:

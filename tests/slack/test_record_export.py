@@ -121,7 +121,7 @@ def test_a_bot_that_was_killed_after_slack_took_the_files_does_not_send_them_aga
     try:
         eventually(lambda: slack.connected == 1, 90)
         ana.types("/waterline export")
-        code = killed.wait(timeout=60)
+        code = killed.wait(timeout=90)
     finally:
         killed.kill()
         killed.wait()

@@ -33,7 +33,7 @@ def killed_at(slack: Workspace, bot: LittleBot, moment: str, do: Callable[[], ob
     try:
         eventually(lambda: slack.connected == 1, 90)
         do()
-        code = process.wait(timeout=30)
+        code = process.wait(timeout=90)
     finally:
         process.kill()
         process.wait()
