@@ -1,6 +1,8 @@
-"""Slack ends a connection that it announced as ending; each command around it is handled, and once."""
+"""Slack ends a connection, announced or not; each command and each click around it is handled, and once."""
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from itertools import count
 
 import pytest
@@ -9,6 +11,8 @@ from bot.domain.ids import IncidentId
 from bot.workspace import Rules, SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
+
+WL = IncidentId("wl-1")
 
 
 @pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
@@ -38,7 +42,59 @@ def test_each_command_around_a_refresh_is_done_once(
     assert slack.connected >= 1
 
 
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
+def test_each_click_around_a_refresh_is_done_once(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace, reason: str
+) -> None:
+    """Propose while the bot opens its next connection, again where Slack saw none that took it; Approve afterwards.
+    Every click that the bot heard but the first is told that it was done; what comes again is told nothing."""
+    assert 1 == slack.faults.disconnects(reason)
+    eventually(lambda: ana.clicks("Propose", collected).outcome == "acked")
+    shown = ana.sees_on_proposal("Approve")
+    slack.faults.redelivers()
+    answer = ben.answer_to(lambda: ben.clicks("Approve", shown))
+    again = slack.faults.redelivers()
+    ana.asks("note after")
+
+    assert "acked" == again
+    assert "Approved." in answer
+    [view] = bot.services.store.get(WL).proposals.values()
+    assert [ben.person.id] == [given.by for given in view.approvals]
+    eventually(lambda: told(ana, "waiting for approval already") == clicks_heard(bot) - 2)
+    assert 0 == told(ben, "already")
+
+
+def test_a_click_that_comes_again_over_the_next_connection_is_done_once(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """The network dies as it is acknowledged, without a word; Slack sends the same click again."""
+    shown = ana.proposes()
+    ben.clicks("Approve", shown)
+    assert 1 == slack.faults.drops_sockets()
+    eventually(lambda: slack.connected > 0)
+
+    again = slack.faults.redelivers()
+    ana.asks("note after")
+
+    assert "acked" == again
+    [view] = bot.services.store.get(WL).proposals.values()
+    assert [ben.person.id] == [given.by for given in view.approvals]
+    assert 2 == clicks_heard(bot)
+    assert 0 == told(ben, "already")
+
+
+def told(who: Responder, text: str) -> int:
+    """How often this person alone was told so."""
+    return sum(text in message.plain for message in who.messages() if message.is_ephemeral)
+
+
+def clicks_heard(bot: LittleBot) -> int:
+    """How many clicks the bot has stored, each once however often it came."""
+    with closing(sqlite3.connect(bot.folder / "journal.db")) as record:
+        return int(record.execute("SELECT count(*) FROM inbox WHERE kind = 'block_actions'").fetchone()[0])
+
+
 def said(bot: LittleBot) -> Counter[str]:
     """How often the record holds each remark."""
-    entries = bot.services.store.get(IncidentId("wl-1")).entries
+    entries = bot.services.store.get(WL).entries
     return Counter(entry.body.text for entry in entries if entry.body.kind == "note-added")
