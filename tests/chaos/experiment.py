@@ -1,7 +1,6 @@
 """One world, some stories, many kills: damage, people, kills, quiet, rules; and again."""
 
 import random
-import statistics
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from sqlalchemy import create_engine, text
 
 from tests.chaos.invariants import Seen, violations
 from tests.chaos.people import Crowd
+from tests.chaos.resumes import Resumes, is_idle
 from tests.chaos.world import Bots, Stuck, World, chaos_world
 
 _STORY_LIMIT_S = 900.0
@@ -37,18 +37,14 @@ class Figures:
     clicks: int = 0
     approvals: int = 0
     commits: int = 0
-    warm_s: list[float] = field(default_factory=list)
-    cold_s: list[float] = field(default_factory=list)
+    resumes: Resumes = field(default_factory=Resumes)
     violations: list[str] = field(default_factory=list)
 
     def told(self) -> str:
         """In a line."""
-        cold = f"{statistics.median(self.cold_s):.1f} s, longest {max(self.cold_s):.1f} s" if self.cold_s else "none"
-        warm = f"{statistics.median(self.warm_s):.2f} s" if self.warm_s else "none"
         return (
             f"{self.kills} kills, {self.stories} recoveries, {self.clicks} clicks, {self.approvals} approvals raced "
-            f"against {self.commits} commits, {len(self.violations)} violations; connected again after a cold start: "
-            f"{cold}; after a fork: {warm}"
+            f"against {self.commits} commits, {len(self.violations)} violations; {self.resumes.told()}"
         )
 
 
@@ -139,7 +135,7 @@ class Experiment:
         self._start(world)
 
     def _start(self, world: World) -> None:
-        is_cold = False
+        is_cold, idle = False, is_idle()
         began = time.monotonic()
         while world.missing:
             self._starts += 1
@@ -147,7 +143,7 @@ class Experiment:
             world.starts(cold=self._starts % _COLD_EVERY == 0)
         world.waits_until_connected()
         took = time.monotonic() - began
-        (self._figures.cold_s if is_cold else self._figures.warm_s).append(took)
+        self._figures.resumes.add(took, is_cold=is_cold, is_idle=idle)
         if not is_cold:
             self._slowness = max(1.0, took)
 
