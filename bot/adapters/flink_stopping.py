@@ -99,15 +99,10 @@ class Stop:
         """
         _trigger, is_asked = self._last_asked()
         if is_asked or not self._checkpoints_stay():
-            because = (
-                "Flink is at a stop-with-savepoint of it, which was asked for before"
-                if is_asked
-                else "it deletes them, too, when this run is cancelled"
-            )
+            asked = "Flink is at a stop-with-savepoint of it, which was asked for before"
             raise CommitRefused(
-                f"Run {short_job(self._run.job_id)} was not stopped: the checkpoint that is to be started from would "
-                "go with it.",
-                f"Expected Flink to keep its retained checkpoints; found: {because}.",
+                f"Run {short_job(self._run.job_id)} was not stopped: the checkpoint to start from would go with it.",
+                f"Expected Flink to keep it; found: {asked if is_asked else 'it deletes those of a cancelled run'}.",
                 "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
                 "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION.",
             )
