@@ -3,7 +3,7 @@
 from datetime import date, datetime
 
 from bot.domain.clock_time import clock_time
-from bot.domain.doubt import beside_trusted
+from bot.domain.doubt import beside_trusted, doubted_since
 from bot.domain.entries import IncidentOpened
 from bot.domain.freezes import still_paused
 from bot.domain.ids import UserId, short
@@ -69,11 +69,12 @@ def _to_trust(trust: Trust, now: datetime) -> list[str]:
 
 
 def _incident(incident: Incident, *, is_watched: bool) -> str:
-    """What to trust stands in the line of its table, where there is one."""
+    """What to trust stands in the line of its table, where there is one that speaks of this incident."""
     opened: IncidentOpened = incident.opened
     step = current_step(incident)
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
-    trusted = "" if is_watched else f" Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
+    is_told = is_watched and doubted_since(incident) is not None
+    trusted = "" if is_told else f" Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
     return (
         f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
         f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}.{trusted} Responder: {who}."
