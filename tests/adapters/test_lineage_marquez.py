@@ -40,6 +40,7 @@ class LittleMarquez:
         self.answers: list[Response] = []
         self.may_answer = threading.Event()
         """Cleared: whoever asks waits."""
+        self.may_answer.set()
         self.url = ""
 
     def is_sent(self, *lines: str) -> None:

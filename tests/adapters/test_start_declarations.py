@@ -53,7 +53,10 @@ def resource(**job: object) -> bytes:
 def test_what_our_own_stops_and_starts_change_of_a_resource_does_not_count() -> None:
     """Else the stop of a proposal would supersede its start; another image or argument does count."""
     before = resource_of(resource(state="running", upgradeMode="last-state", args=["--t"]), "flinkdeployment orders")
-    stopped, started = before.to_suspend(), before.to_restore("s3://s/1", 9, allow_non_restored=True)
+    stopped, started = (
+        before.to_suspend(keeps_checkpoints=False),
+        before.to_restore("s3://s/1", 9, allow_non_restored=True),
+    )
     ours = {**stopped["spec"]["job"], **started["spec"]["job"]}  # type: ignore[index]
     after = resource_of(resource(args=["--t"], **ours), "flinkdeployment orders")
     other = resource_of(resource(args=["--u"]), "flinkdeployment orders")

@@ -102,8 +102,9 @@ def test_repeated_files_are_told_alike_by_both(
     by_spark = repeats(spark, eventful)
 
     assert here == by_spark
-    assert here.repeated >= 2
-    assert [each.extra for each in here.sample] == sorted((each.extra for each in here.sample), reverse=True)
+    found, _around = here
+    assert found.repeated >= 2
+    assert [each.extra for each in found.sample] == sorted((each.extra for each in found.sample), reverse=True)
 
 
 @pytest.mark.parametrize("task", ["ledger", "duplicate_files"])
