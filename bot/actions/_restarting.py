@@ -58,7 +58,7 @@ def started_on_head(
             + ("" if keeps else state_at_risk(live)),
             replayed_from=point.checkpoint_id,
         ),
-        undo=_undo(live),
+        undo=_undo(live, keeps_checkpoints=keeps),
     )
 
 
@@ -103,11 +103,14 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
     )
 
 
-def _undo(live: JobRun | None) -> str:
+def _undo(live: JobRun | None, *, keeps_checkpoints: bool = False) -> str:
     takes_off = "`/waterline undo` stops the new run, takes what it committed off main again"
     if live is None:
         return f"{takes_off}, and starts none, as none was alive."
+    left = "if its stop could take a savepoint that pairs"
+    if keeps_checkpoints:
+        left = "which is its newest retained checkpoint, while storage has it"
     return (
-        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, if its stop could take a "
-        "savepoint that pairs. Its rows are then read again."
+        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, {left}. Its rows are then "
+        "read again."
     )

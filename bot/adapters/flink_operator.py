@@ -73,9 +73,8 @@ class FlinkOperator:
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it, and its checkpoints
         stay unless it takes a savepoint. One that runs and whose state is needed is suspended only with a savepoint;
-        one whose checkpoints are needed, only without. A FlinkSessionJob is
-        stopped through Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended
-        themselves."""
+        one whose checkpoints are needed, only where the operator takes none. A FlinkSessionJob is stopped through
+        Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended themselves."""
         if self._kind == "FlinkSessionJob":
             return self._rest.stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
         before = self._resource.read()
@@ -97,6 +96,8 @@ class FlinkOperator:
         taken = after.status.job.savepoint
         savepoint = taken if taken != before.status.job.savepoint else None
         how = f"with savepoint {savepoint}" if savepoint else "without a savepoint; its retained checkpoints stay"
+        if savepoint and keeps_checkpoints:
+            how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"
         return Stopped(
             sentence=f"Run {short_job(job_id)} was suspended by the operator {how}. It is {after.status.job.state}.",
             savepoint=savepoint,
@@ -165,6 +166,13 @@ class FlinkOperator:
                 f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither, so "
                 "that commits after its newest checkpoint would have no state that goes with them.",
                 "The run goes on as before. Set a folder for savepoints there, then propose anew.",
+            )
+        if keeps_checkpoints and (why := seen.why_savepoint) is not None:
+            raise CommitRefused(
+                f"{self._resource.name} was not suspended: the checkpoint to start from would go with it.",
+                f"Expected the operator to suspend it without a savepoint; found: {why}.",
+                "The run goes on as before. Copy that checkpoint's folder away with all that it names, stop the job by "
+                "hand and start it from the copy; or restore from a savepoint.",
             )
         return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
 

@@ -18,6 +18,8 @@ KEPT_MODE = "waterline/upgrade-mode"
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
+_HIGH_AVAILABILITY = ("high-availability.type", "high-availability")
+_CHECKPOINT_AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRedeployNonce", "allowNonRestoredState"})
 """Of `spec.job`: what `to_suspend` and `to_restore` change."""
@@ -141,6 +143,22 @@ class FlinkResource(BaseModel):
         """Whether a stop takes a savepoint: the job runs and has a place for one."""
         has_place = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
         return self.status.job.state == "RUNNING" and has_place
+
+    @property
+    def why_savepoint(self) -> str | None:
+        """Why the operator may take a savepoint although `last-state` is asked for; None where it takes none.
+
+        By its own rules it does so while the job runs without high availability, and once the newest checkpoint is
+        older than a bound that is set.
+        """
+        settings = self.spec.settings or {}
+        if self.status.job.state != "RUNNING":
+            return None
+        if not any(str(settings.get(key, "NONE")).upper() != "NONE" for key in _HIGH_AVAILABILITY):
+            return f"no `{_HIGH_AVAILABILITY[0]}` in its flinkConfiguration, without which a savepoint is taken"
+        if _CHECKPOINT_AGE in settings:
+            return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
+        return None
 
     def to_suspend(self, *, keeps_checkpoints: bool) -> dict[str, object]:
         """The change that stops the job: with a savepoint where it leaves one, else, and where its checkpoints are to

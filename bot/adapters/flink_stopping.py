@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_bodies import CheckpointConfig
 from bot.adapters.flink_http import LATER, FlinkHttp, reason
+from bot.adapters.flink_stop_refusals import checkpoint_would_go
 from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
 from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
@@ -99,13 +100,7 @@ class Stop:
         """
         _trigger, is_asked = self._last_asked()
         if is_asked or not self._checkpoints_stay():
-            asked = "Flink is at a stop-with-savepoint of it, which was asked for before"
-            raise CommitRefused(
-                f"Run {short_job(self._run.job_id)} was not stopped: the checkpoint to start from would go with it.",
-                f"Expected Flink to keep it; found: {asked if is_asked else 'it deletes those of a cancelled run'}.",
-                "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
-                "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION.",
-            )
+            raise checkpoint_would_go(self._run.job_id, is_at_a_stop=is_asked)
         return self._by_cancel("the job is started from one of its checkpoints", may_cancel=True)
 
     def _last_asked(self) -> tuple[str, bool]:

@@ -162,11 +162,35 @@ def test_a_run_whose_checkpoint_is_started_from_is_suspended_without_a_savepoint
     wire: Wire, operator: FlinkOperator
 ) -> None:
     """Flink deletes what it retains of a run that ends with one."""
-    wire.says(f"GET {RESOURCE}", resource(mode="savepoint"))
-    wire.says(CHANGE, resource(mode="savepoint"))
+    available = {"high-availability.type": "kubernetes"}
+    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **available))
+    wire.says(CHANGE, resource(mode="savepoint", **available))
 
     with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
         operator.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     [(_, change)] = wire.sent("PATCH")
     assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": "last-state"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"high-availability.type": "NONE"},
+        {
+            "high-availability": "kubernetes",
+            "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age": "1 h",
+        },
+    ],
+)
+def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on(
+    wire: Wire, operator: FlinkOperator, settings: dict[str, str]
+) -> None:
+    """Without high availability, or with an old checkpoint, it does so whatever is asked for."""
+    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **settings))
+
+    with pytest.raises(CommitRefused, match="the checkpoint to start from would go with it"):
+        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert wire.sent("PATCH") == []

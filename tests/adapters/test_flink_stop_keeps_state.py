@@ -109,7 +109,7 @@ def test_a_run_whose_checkpoint_would_go_goes_on(wire: Wire, stopping: FlinkRest
     else:
         wire.says(TRIGGER, {"status": {"id": "IN_PROGRESS"}})
 
-    with pytest.raises(CommitRefused, match=r"5457e3 was not stopped: the checkpoint to start from would go"):
+    with pytest.raises(CommitRefused, match=r"5457e3 was not cancelled: the checkpoint to start from would go"):
         stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert [] == wire.sent("PATCH") + wire.sent("POST")

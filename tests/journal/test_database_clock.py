@@ -161,3 +161,13 @@ def test_the_doctor_says_how_far_the_clocks_differ(postgres: Postgres, tmp_path:
     assert "NTP" in off[3]
     assert "could not be asked" in away[2]
     assert [] == list(clock_beside_record(f"sqlite:///{tmp_path}/journal.db"))
+
+
+@pytest.mark.parametrize("url", ["nonsense", "postgres://orders/record"])
+def test_an_address_that_names_no_database_is_told_and_not_raised(url: str) -> None:
+    """`waterline doctor` goes on with what else it looks at."""
+    [(_, is_good, found, to_do)] = clock_beside_record(url)
+
+    assert not is_good
+    assert "The record's URL cannot be used." in found
+    assert "postgresql+psycopg://" in to_do

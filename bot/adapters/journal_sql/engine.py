@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, update
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, IntegrityError, InterfaceError, OperationalError
 
-from bot.domain.errors import CouldNotKeep
+from bot.domain.errors import BadConfiguration, CouldNotKeep
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another one on SQLite."""
@@ -22,9 +22,17 @@ def create(url: str) -> Engine:
     """An engine on which every write transaction takes the write lock at its begin.
 
     Python's sqlite3 begins lazily and deferred, so two writers that both read first would end in
-    SQLITE_BUSY without waiting; `BEGIN IMMEDIATE` makes the second one wait its turn.
+    SQLITE_BUSY without waiting; `BEGIN IMMEDIATE` makes the second one wait its turn. Raises BadConfiguration for an
+    address that names no database.
     """
-    engine = create_engine(make_url(url), pool_pre_ping=not url.startswith("sqlite"))
+    try:
+        engine = create_engine(make_url(url), pool_pre_ping=not url.startswith("sqlite"))
+    except (ArgumentError, ModuleNotFoundError) as unusable:
+        raise BadConfiguration(
+            "The record's URL cannot be used.",
+            f"SQLAlchemy said: {unusable}.",
+            "Write `sqlite:///FILE`, or `postgresql+psycopg://USER@HOST/DATABASE` with the package psycopg.",
+        ) from unusable
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)

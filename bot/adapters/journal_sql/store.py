@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.cursor import SqlCursor
@@ -55,7 +55,7 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
     `machine` is this machine's own clock; where several machines may share the record, the database's decides.
     Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
     """
-    engine = _engine(url)
+    engine = create(url)
     shown = engine.url.render_as_string(hide_password=True)
     try:
         with _MIGRATING, engine.begin() as connection:
@@ -83,17 +83,6 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
         clock=clock_on(engine, machine or SystemClock()),
         engine=engine,
     )
-
-
-def _engine(url: str) -> Engine:
-    try:
-        return create(url)
-    except (ArgumentError, ModuleNotFoundError) as unusable:
-        raise BadConfiguration(
-            "The record's URL cannot be used.",
-            f"SQLAlchemy said: {unusable}.",
-            "Write `sqlite:///FILE`, or `postgresql+psycopg://USER@HOST/DATABASE` with the package psycopg.",
-        ) from unusable
 
 
 def _bring_up(connection: Connection) -> None:
