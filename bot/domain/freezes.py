@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from bot.domain.entries import MaintenanceMarked, PromiseReminded
 from bot.domain.errors import Refused
 from bot.domain.execution import AT_WORK
+from bot.domain.ids import TableName
 from bot.domain.incident import Incident
 from bot.domain.said_moment import said_moment
 from bot.domain.spans import span
@@ -17,18 +18,28 @@ AGAIN = timedelta(days=1)
 """Asked again so long after the last time."""
 LONGEST = timedelta(days=7)
 """An end that is further away is refused: the table would grow unasked."""
-_LENGTH = re.compile(r"(\d{1,4})\s*(m|h|d)")
+_LENGTH = re.compile(r"(\d{1,4})\s*(m|mins?|minutes?|h|hrs?|hours?|d|days?)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def said_end(text: str, now: datetime) -> datetime | None:
-    """When a freeze is expected to end, as it was typed: `until 18:00`, `until 2026-11-24 14:10`, `6h`; None where
-    nothing was. Raises Refused for what is no time, has passed, or is more than a week away."""
-    words = text.strip().removeprefix("until ").removeprefix("for ").strip()
+def said_end(text: str, now: datetime, table: TableName) -> datetime | None:
+    """When a freeze of `table` is expected to end, as it was typed: `until 18:00`, `18:00 UTC`, `2026-11-24 14:10`,
+    `6h`, `for 30 min`; None where nothing was, or only the table's name. Raises Refused for what is no time, has
+    passed, or is more than a week away."""
+    words = text.lower().split()
+    if words[:1] == [table.lower()]:
+        words = words[1:]
+    if words[:1] in (["until"], ["for"]):
+        words = words[1:]
     if not words:
         return None
-    length = _LENGTH.fullmatch(words)
-    end = now + timedelta(**{_UNITS[length[2]]: int(length[1])}) if length is not None else said_moment(words, now)
+    end = _end(" ".join(words), now)
+    if end is None:
+        raise Refused(
+            "Nothing was frozen.",
+            f"Expected an end such as 18:00, 6h or 2026-11-24 14:10 (in UTC); found “{text.strip()}”.",
+            "Type /waterline freeze alone, or with one of these.",
+        )
     if not now < end <= now + LONGEST:
         found = f"it is {span(end - now)} away" if end > now else "it has passed"
         raise Refused(
@@ -37,6 +48,17 @@ def said_end(text: str, now: datetime) -> datetime | None:
             "Say another, such as /waterline freeze until 18:00, or 6h; or none.",
         )
     return end
+
+
+def _end(words: str, now: datetime) -> datetime | None:
+    """None where these words are neither a length nor a time."""
+    length = _LENGTH.fullmatch(words)
+    if length is not None:
+        return now + timedelta(**{_UNITS[length[2][0]]: int(length[1])})
+    try:
+        return said_moment(words, now)
+    except Refused:
+        return None
 
 
 def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:

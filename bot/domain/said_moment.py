@@ -10,15 +10,15 @@ FORMS = "14:10 (the next one), or 2026-11-24 14:10; UTC unless it says otherwise
 def said_moment(text: str, now: datetime) -> datetime:
     """The moment that `text` means when it is read at `now`; it may have passed where it comes with its day. Raises
     Refused with the forms that are understood."""
-    words = text.strip()
+    words = text.strip().upper().removesuffix("UTC").rstrip()
     try:
         if words[:10].count("-") < 2:
             return _next(time.fromisoformat(words), now)
         told = datetime.fromisoformat(words)
     except ValueError:
-        raise _not_understood(words) from None
+        raise _not_understood(text.strip()) from None
     if ":" not in words:  # a day alone
-        raise _not_understood(words)
+        raise _not_understood(text.strip())
     return told if told.tzinfo is not None else told.replace(tzinfo=UTC)
 
 

@@ -151,7 +151,7 @@ class Commands:
 
     def _freeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        until = said_end(command.rest, self._services.clock.now())
+        until = said_end(command.rest, self._services.clock.now(), incident.opened.table)
         return self._services.maintenance.freeze(incident.id, by=command.user, until=until)
 
     def _thaw(self, command: Command) -> str:

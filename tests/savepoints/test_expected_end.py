@@ -39,6 +39,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
         ("14:10", datetime(2026, 11, 24, 14, 10, tzinfo=UTC)),
         ("09:00", datetime(2026, 11, 25, 9, 0, tzinfo=UTC)),
         (" 2026-12-01 09:00 ", datetime(2026, 12, 1, 9, 0, tzinfo=UTC)),
+        ("14:10 UTC", datetime(2026, 11, 24, 14, 10, tzinfo=UTC)),
         ("2026-12-01T09:00+02:00", datetime(2026, 12, 1, 7, 0, tzinfo=UTC)),
     ],
 )
