@@ -36,7 +36,8 @@ class Maintenance:
         must_be_open(incident)
         table = incident.opened.table
         if is_frozen(state := self._catalog.load(table)) and frozen_by(state) is None:
-            return f"Maintenance of {table} was frozen already, by hand."
+            ignored = [] if until is None else [f"That end is not kept: nobody is asked at {clock_time(until)}."]
+            return " ".join([f"Maintenance of {table} was frozen already, by hand.", *ignored])
         if not incident.is_frozen:
             self._note(incident_id, by, "freezing", "Expiry and orphan removal of the table are to be stopped.")
         paused = self._schedulers.pause(table)
