@@ -56,16 +56,21 @@ def _named(member: TeamMember) -> str:
 
 
 def _to_trust(trust: Trust, now: datetime) -> list[str]:
-    """Nothing where nobody ever had a doubt: then it is the head, which goes on."""
+    """Nothing where nobody ever had a doubt: then it is the head, which goes on. What could not be looked at is not
+    said to be missing."""
     if trust.basis is Basis.NEVER_QUESTIONED:
         return []
     if trust.snapshot is None:
-        return ["Trusted: no snapshot, for none is known to be good."]
-    until = (
-        f", up to {clock_time(trust.committed_at, now)}" if trust.committed_at is not None else ", not listed any more"
-    )
+        none = "Trusted: no snapshot, for none is known to be good."
+        return ["Which snapshot to trust could not be told." if trust.doubts else none]
     basis = "verified" if trust.basis is Basis.VERIFIED else "believed good before the fault, not proven"
-    return [f"Trusted: snapshot {trust.snapshot}{until}; {basis}."]
+    return [f"Trusted: snapshot {trust.snapshot}{_listed(trust, now)}; {basis}."]
+
+
+def _listed(trust: Trust, now: datetime) -> str:
+    if trust.committed_at is not None:
+        return f", up to {clock_time(trust.committed_at, now)}"
+    return " (whether it is still listed is not known)" if trust.head is None else ", not listed any more"
 
 
 def _incident(incident: Incident, *, is_watched: bool) -> str:
