@@ -18,15 +18,17 @@ from bot.slack.text import as_sentence, mrkdwn, person
 
 SNOOZE_MINUTES = 15
 _TERMS = 5
+_LEFT_TO_PEOPLE = ("next-update", "planned-end")
+"""What Waterline cannot do for a table that is configured no more; the others it can."""
 
 
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
     """(notification text, blocks); once it is done, or was snoozed, it says only that. Of a table that is configured no
-    more it says so, as long as something is left to be done."""
+    more it says so, as long as something is left to be done by hand."""
     body = entry.body
     assert isinstance(body, PromiseReminded)
     text, blocks = _reminder(incident, entry, body)
-    if body.is_unconfigured and isinstance(blocks[0], SectionBlock):
+    if body.is_unconfigured and body.what in _LEFT_TO_PEOPLE and isinstance(blocks[0], SectionBlock):
         table = mrkdwn(incident.opened.table)
         no_more = f"{table} is no longer configured: Waterline neither looks at it nor previews notices of it."
         blocks.append(context(f":grey_question: {no_more} Do this by hand, or configure it again."))
