@@ -52,12 +52,17 @@ def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Be
     doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now, or
     before a later proof. What was sent before is left alone."""
     for notice in notices:
-        if notice.key(incident.id) not in incident.notices:
-            refuse_untrue(incident, notice, around)
+        if notice.key(incident.id) in incident.notices:
+            continue
+        refuse_comfort_in_doubt(notice, around)
+        found = _what_is_other_now(incident, notice, around)
+        if found is not None:
+            raise Refused("This preview is out of date.", found, "Preview it again. Nothing was sent.")
 
 
-def refuse_untrue(incident: Incident, notice: Notice, around: Beside) -> None:
-    """The same of one notice, whether it was sent before or not."""
+def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
+    """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
+    doubt, whether it was sent before or not."""
     if notice.kind in ALL_CLEAR | PLANNED_WORK and around.doubt is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
@@ -65,9 +70,6 @@ def refuse_untrue(incident: Incident, notice: Notice, around: Beside) -> None:
             "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
             "propose trust_present_state. Nothing was sent.",
         )
-    found = _what_is_other_now(incident, notice, around)
-    if found is not None:
-        raise Refused("This text is out of date.", found, "Preview it again. Nothing was sent.")
 
 
 def _what_is_other_now(incident: Incident, notice: Notice, around: Beside) -> str | None:

@@ -66,7 +66,7 @@ def announcement(incident: Incident) -> NoticeView | None:
     """The announcement that `announced_since` tells of."""
     stands: NoticeView | None = None
     for view in incident.notices.values():
-        if view.notice.kind == PLANNED:
+        if view.notice.kind == PLANNED and not view.was_overtaken:
             stands = view
         elif view.notice.kind in ENDS | LAST_WORDS | WARNS and not view.was_overtaken:
             stands = None

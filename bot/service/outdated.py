@@ -1,7 +1,7 @@
 """Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more, by
 this incident or by what others know of the table."""
 
-from bot.domain.beside import ALONE, Beside, refuse_untrue
+from bot.domain.beside import ALONE, Beside, refuse_comfort_in_doubt
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
@@ -39,7 +39,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
     try:
         refuse_outdated(incident, view)
         later = f" Once that is over, to send it all the same: /waterline tell again {view.notice.consumer}."
-        refuse_untrue(incident, view.notice, around)
+        refuse_comfort_in_doubt(view.notice, around)
     except Refused as refused:
         why = refused
     if why is None:
@@ -52,7 +52,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
 def refuse_now(incident: Incident, view: NoticeView, around: Beside) -> None:
     """Raises Refused where it is outdated, or somebody else has the table in doubt that it calls trusted."""
     refuse_outdated(incident, view)
-    refuse_untrue(incident, view.notice, around)
+    refuse_comfort_in_doubt(view.notice, around)
 
 
 def refuse_outdated(incident: Incident, view: NoticeView) -> None:

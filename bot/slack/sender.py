@@ -27,6 +27,7 @@ from bot.slack.sent_before import (
     answer_was_lost,
     directly,
     find_sent,
+    not_asked,
     noted,
     refused_before,
     repetition,
@@ -124,11 +125,9 @@ class Sender:
 
     def _asked(self, post: Post) -> Callable[[], None]:
         """What is to be written down after this try."""
-        if (why := self._withheld(post)) is not None:
-            return partial(self._postpone, post, _LATER, why)
         try:
-            if post.ts is None and not answer_was_lost(post) and (why := self._overtaken(post)) is not None:
-                return partial(self._outbox.failed, post.key, post.wanted, why)
+            if (kept := self._kept_back(post)) is not None:
+                return kept
             ts = self._call(post)
         except SlackApiError as error:
             return partial(self._refused, post, error)
@@ -142,6 +141,18 @@ class Sender:
             log.exception("message could not be rendered", key=post.key)
             return partial(self._end, post, f"it could not be rendered: {error!r}")
         return partial(self._accepted, post, ts)
+
+    def _kept_back(self, post: Post) -> Callable[[], None] | None:
+        """What is to be written down of a post for which Slack is not asked now; None: ask."""
+        if (why := self._withheld(post)) is not None:
+            return partial(self._postpone, post, _LATER, not_asked(post, why))
+        if post.ts is not None or answer_was_lost(post):
+            return None
+        try:
+            late = self._overtaken(post)
+        except (CouldNotKeep, CouldNotLook) as away:
+            return partial(self._postpone, post, _AGAIN, not_asked(post, str(away)))
+        return partial(self._outbox.failed, post.key, post.wanted, late) if late is not None else None
 
     def _postpone(self, post: Post, wait: timedelta, why: str) -> None:
         self._outbox.postpone(post.key, self._clock.now() + wait, why, whole_channel=False)

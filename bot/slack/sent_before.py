@@ -19,18 +19,27 @@ INTERRUPTED = " Sending this was interrupted, so it may be here twice."
 """Follows the comment of an upload."""
 _LOST_BEFORE = "may be there, then "
 """Begins the problem of a post that was refused after a try whose answer was lost."""
+_NOT_ASKED = "not asked: "
+"""Begins the problem of a post for which Slack was not asked."""
 _PAGE, _PAGES = 200, 10
 """How far it is looked for; replies come oldest first, so the newest are on the last page."""
 
 
 def answer_was_lost(post: Post) -> bool:
     """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
-    return post.tries > 1 and post.problem not in {"ratelimited", *REFUSES_THE_BOT, *MAY_MEND}
+    problem = post.problem or ""
+    was_refused = problem in {"ratelimited", *REFUSES_THE_BOT, *MAY_MEND} or problem.startswith(_NOT_ASKED)
+    return post.tries > 1 and not was_refused
 
 
 def noted(post: Post, code: str) -> str:
     """What to write down of a refusal. It says nothing of an earlier try: what that may have left is not forgotten."""
     return f"{_LOST_BEFORE}{code}" if answer_was_lost(post) else code
+
+
+def not_asked(post: Post, why: str) -> str:
+    """What to write down where Slack was not asked at all this time."""
+    return noted(post, f"{_NOT_ASKED}{why}")
 
 
 def refused_before(post: Post) -> str | None:

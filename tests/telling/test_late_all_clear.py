@@ -6,11 +6,15 @@ import pytest
 
 from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeRetried, WaterlineMoved
 from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId
 from bot.domain.notice_entries import NoticeQueued
+from bot.domain.promises import announced_since
+from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
 from bot.service.posting import Posting
 from bot.slack.blocks.told import told_blocks
+from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story
@@ -108,13 +112,42 @@ def test_a_post_that_slack_has_not_taken_yet_is_not_posted(scene: Scene) -> None
 
 
 def test_what_says_nothing_of_trust_is_sent_all_the_same(scene: Scene) -> None:
-    """A change of the contract holds whatever the table's state is."""
+    """A change of the contract holds whatever the table's state is, and when it was written."""
     key = scene.queues(scene.mail())
     notice = scene.story.incident.notices[key].notice
-    plain = notice.model_copy(update={"kind": "contract_change", "data": None})
-    scene.story.says(NoticeQueued(notice=plain))
+    scene.story.says(NoticeQueued(notice=notice.model_copy(update={"kind": "contract_change"})))
     doubted(scene)
 
     scene.delivers()
 
+    assert notice.data is not None
+    assert notice.data.stage == "proven"
     assert len(scene.box.mails) == 1
+
+
+def test_planned_work_whose_announcement_was_given_up_was_not_announced(scene: Scene) -> None:
+    """Nobody waits for its end."""
+    key = scene.queues(scene.mail())
+    notice = scene.story.incident.notices[key].notice.model_copy(update={"kind": "planned_work"})
+    scene.story.says(NoticeQueued(notice=notice))
+    announced = notice.key(scene.story.id)
+    before = announced_since(scene.story.incident)
+
+    scene.story.says(NoticeEnded(key=announced, how="overtaken", detail=IN_DOUBT, to=scene.mail().key))
+
+    assert before is not None
+    assert announced_since(scene.story.incident) is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "is_lost"), [(None, False), ("ratelimited", False), ("interrupted", True), ("timed out", True)]
+)
+def test_a_post_for_which_slack_was_not_asked_is_not_taken_for_sent(earlier: str | None, is_lost: bool) -> None:
+    """The record was away for a moment; the next try asks again whether it still holds. What an earlier try may have
+    left is not forgotten."""
+    tries = 1 if earlier is None else 2
+    post = Post(key="wl-1/notice/1", incident=IncidentId("wl-1"), channel="C1", tries=tries, problem=earlier)
+
+    later = post.model_copy(update={"tries": tries + 1, "problem": not_asked(post, "The record cannot be read now.")})
+
+    assert answer_was_lost(later) is is_lost

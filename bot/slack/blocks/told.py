@@ -82,7 +82,7 @@ def _delivery(delivery: DeliveryView) -> str:
             said = f" (:warning: {mrkdwn(clipped(unread, 300))})" if unread else ""
             return f"{where} {clock(delivery.ended_at)}{said}"
         if delivery.ended.how == "overtaken":
-            return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 160))}"
+            return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
         again = f", again by itself at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
         return f"{where} *could not be reached, call them*{again} ({mrkdwn(clipped(delivery.ended.detail, 160))})"
     if delivery.delayed is not None:
