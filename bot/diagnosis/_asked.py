@@ -27,11 +27,14 @@ _FIELDS = {
 """Evidence task -> field of the case that keeps what it found."""
 
 
-def lacking(case: Case, *tasks: str) -> tuple[str, ...]:
-    """The tasks that gave no answer, or whose answer no longer holds, each with the reason; empty: rely on all."""
+def lacking(case: Case, *tasks: str, whole: bool = False) -> tuple[str, ...]:
+    """The tasks that gave no answer, or whose answer no longer holds, each with the reason; empty: rely on all.
+
+    `whole`: for who vouches for what was not seen either, an answer that is inconclusive is none, whatever it found.
+    """
     missing = []
     for task in tasks:
-        if getattr(case, _FIELDS[task]) is None or _is_open(case, task):
+        if getattr(case, _FIELDS[task]) is None or (whole and _is_open(case, task)):
             missing.append(not_asked(case, task))
         elif (outdated := _outdated(case, task)) is not None:
             missing.append(f"{task}, once more ({outdated})")
@@ -39,8 +42,8 @@ def lacking(case: Case, *tasks: str) -> tuple[str, ...]:
 
 
 def answers(case: Case, task: str) -> bool:
-    """Whether the task has answered, and its answer still holds."""
-    return not lacking(case, task)
+    """Whether the task has answered as a whole, and its answer still holds."""
+    return not lacking(case, task, whole=True)
 
 
 def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
@@ -57,7 +60,10 @@ def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
 
 
 def _is_open(case: Case, task: str) -> bool:
-    """Whether the task could not answer: what it found so far does not tell what it did not see."""
+    """Whether the task could not answer: what it found so far does not tell what it did not see. Where no Flink
+    manifest lies on storage, none is left whose fate a source that was not seen could tell."""
+    if task == "leaked_manifests" and case.leaked is not None and not case.leaked.manifests:
+        return False
     evidence = _latest(case, task)
     return evidence is not None and evidence.verdict is Verdict.INCONCLUSIVE
 

@@ -53,7 +53,7 @@ def repeats_unexplained(case: Case) -> CannotTell | None:
     said = (
         f"{short(repeated.again)} covers source positions of {short(repeated.first)} again, though no key lives twice"
     )
-    if missing := lacking(case, "replayed_rows"):
+    if missing := lacking(case, "replayed_rows", whole=True):
         return CannotTell(missing=(f"{missing[0]}: {said}",), asks=unasked(case, "replayed_rows"))
     if case.replayed is not None and case.replayed.replayed:
         return CannotTell(missing=(f"why {case.replayed.replayed} rows came again under other keys: {said}",))

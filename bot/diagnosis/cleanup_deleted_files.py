@@ -111,7 +111,8 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     kinds = ", ".join(
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
-    last = below_all(case, commits)
+    also = case.missing_files.commits if case.missing_files is not None else ()
+    last = below_all(case, (*commits, *also))
     reasons = [
         f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}.",
         f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds} among the first "
@@ -120,6 +121,8 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     ]
     if any(f.what == "deletes" for f in gone):
         reasons.append(BRING_BACK)
+    if older := [each for each in also if each not in commits]:
+        reasons.append(f"Files of {', '.join(short(each) for each in older[:4])} are not on storage either.")
     reasons.append(
         f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
         if last is not None

@@ -46,7 +46,7 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches when no run commits any more, or one only fails, and all that was looked at says the table is right."""
-    missing = lacking(case, *_LOOKED, *(("missing_positions",) if case.contract.position else ()))
+    missing = lacking(case, *_LOOKED, *(("missing_positions",) if case.contract.position else ()), whole=True)
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(*missing, unseen(case.observation.jobs)))
     why = standstill(case)

@@ -64,7 +64,7 @@ def examine(case: Case) -> Examined:
     wrong = wrong_rows(case) or wrong_files(case) or _unbroken.break_in_chain(case) or _wrong_run(case)
     if wrong is not None:
         return Excluded(reason=wrong)
-    missing = list(lacking(case, *MODE.needs))
+    missing = list(lacking(case, *MODE.needs, whole=True))
     if case.contract.position is None:
         missing.append(
             "contract.position: without a column of source positions nobody can show that no row is missing; name one"

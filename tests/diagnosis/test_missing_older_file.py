@@ -17,7 +17,9 @@ from tests.cases import Tale
 from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+from tests.diagnosis.test_cleanup_deleted_files import missing
 from tests.diagnosis.test_recovered_by_itself import pinned
+from tests.found import unreadable
 
 MODES = scan(bot.diagnosis)
 
@@ -79,6 +81,18 @@ def test_readers_are_sent_below_the_oldest_missing_file() -> None:
     assert (Remedy.REPAIR_UNREADABLE_FILES, tale.at("a", 1)) == (found.remedy, found.last_good)
     assert found.headline == "2 files that the table names, with 20 rows, are not on storage."
     assert f"a window that begins below {short(tale.at('a', 2))}" in found.reasons[-1]
+
+
+def test_readers_are_sent_below_all_that_anybody_found_missing() -> None:
+    """What cannot be read in the window, and older files that are not on storage."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
+    both = tale.looked_at(unreadable=unreadable(missing(tale, 5)), missing_files=lost(tale.at("a", 2), tale.at("a", 5)))
+
+    found = f9.examine(both)
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 1) == found.last_good
+    assert f"Files of {short(tale.at('a', 2))} are not on storage either." in found.reasons
 
 
 @pytest.mark.parametrize("place", ["first", "expired"])
