@@ -6,13 +6,13 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
-from bot.domain.paths import plain
+from bot.domain.paths import place_of
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks._leaked_files import paths_in
 from spark_tasks._live import live_since
 from spark_tasks._reading import entries
-from spark_tasks._storage import plain_column
+from spark_tasks._spelling import inside_of
 from spark_tasks._window import Reach
 
 _CLOCKS = timedelta(minutes=5)
@@ -41,19 +41,21 @@ def begin_of(table: TableState, reach: Reach) -> datetime:
 def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
     """Every file that a listed snapshot since `begin`, on main or not, or a Flink manifest names.
 
-    Shape: path (plain), is_committed; one row per path. What an expired commit added is named as long as the head
-    has it. Cost: manifests of these commits, and Flink's.
+    Shape: inside (the path below its storage's root), is_committed; one row per inside: a file is called named though
+    scheme or host of its name differ, because it would be moved for nothing but a spelling (Iceberg's
+    `prefix_mismatch_mode` stops there). What an expired commit added is named as long as the head has it. Cost:
+    manifests of these commits, and Flink's.
     """
     table = ask.observation.table
     recent = [commit for commit in table.snapshots if commit.committed_at >= begin - _CLOCKS]
     named = entries(spark, recent).select("file_path")
     if table.head is not None and recent:
         named = named.unionByName(live_since(spark, table.by_id[table.head], _lowest(recent)).select("file_path"))
-    committed = named.select(plain_column(F.col("file_path")).alias("path"), F.lit(True).alias("is_committed"))
+    committed = named.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_committed"))
     listed = paths_in(spark, table, list(ask.observation.flink_manifests.values)).values()
-    pending = [(plain(path), False) for files in listed for path, _ in files]
-    both = committed.unionByName(spark.createDataFrame(pending, "path string, is_committed boolean"))
-    return both.groupBy("path").agg(F.max("is_committed").alias("is_committed"))
+    pending = [(place_of(path).inside, False) for files in listed for path, _ in files]
+    both = committed.unionByName(spark.createDataFrame(pending, "inside string, is_committed boolean"))
+    return both.groupBy("inside").agg(F.max("is_committed").alias("is_committed"))
 
 
 def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime, head_at: datetime) -> DataFrame:
@@ -65,10 +67,10 @@ def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: dat
     it counts only once the file is old, as the loser of a speculative execution.
     """
     inside = listed.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
-    known = named.select("path", F.lit(True).alias("known"), "is_committed")
+    known = named.select("inside", F.lit(True).alias("known"), "is_committed")
     subtask, attempt = _told("path", SUBTASK_IN_FILE_NAME), _told("path", ATTEMPT_IN_FILE_NAME)
     placed = (
-        inside.join(known, on="path", how="left")
+        inside.join(known, on="inside", how="left")
         .withColumns({"subtask": subtask, "attempt": attempt})
         .withColumn("by", F.when(F.col("is_committed"), F.col("attempt")))
     )

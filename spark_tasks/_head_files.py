@@ -9,18 +9,19 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.paths import plain
+from bot.domain.paths import place_of
 from bot.domain.table import TableState
 from spark_tasks._manifests import Manifest
 from spark_tasks._parted import Parted, stored_value, struct_of
 from spark_tasks._reading import entries_of, local_ids
-from spark_tasks._storage import files_under, plain_column, sizes_of
+from spark_tasks._spelling import agree, inside_of, plain_column
+from spark_tasks._storage import UNASKABLE, files_under, sizes_of
 from spark_tasks._words import MAX_ROWS
 
 MAX_ASKED = 5_000
 """So many files below the folder, and so many elsewhere, are asked for by name."""
-_HIDDEN = r"/(?:\.[^/]*|_[^/=]*)$"
-"""Names that Spark passes over, listed or asked for; Iceberg reads such files."""
+_UNLISTED = r"/(?:\.|_[^/=]*(?:/|$))"
+"""Below the folder: what Spark's listing passes over, with the folders of such names; by name it is asked for."""
 
 
 class Lost(NamedTuple):
@@ -40,14 +41,20 @@ class Lost(NamedTuple):
     """Files that the listing does not show and that were not asked for, or cannot be."""
 
 
-def named_in(spark: SparkSession, manifests: Sequence[Manifest], parted: Sequence[Parted]) -> DataFrame:
-    """Shape: path (plain), file_path, content, snapshot_id, rows (0 of a delete file), spec_id, then `part_0`, … (text)
-    for each of `parted`; one row per live file. Lazy."""
+def named_in(
+    spark: SparkSession, table: TableState, manifests: Sequence[Manifest], parted: Sequence[Parted]
+) -> DataFrame:
+    """Shape: path (plain), age (place of the commit among the table's, 0 the oldest; -1 of one that is not listed any
+    more), snapshot_id, file_path, content, rows (0 of a delete file), spec_id, then `part_0`, … (text) for each of
+    `parted`; one row per live file. Lazy."""
     live = entries_of(spark, manifests, more=struct_of(parted)).where("status != 2")
+    order = sorted(table.snapshots, key=lambda each: each.sequence_number)
+    ages = F.broadcast(local_ids(spark, [each.snapshot_id for each in order]))
+    aged = live.join(ages, on="snapshot_id", how="left").withColumn("age", F.coalesce("place", F.lit(-1)))
     values = [stored_value(each, F.col("partition")).alias(f"part_{at}") for at, each in enumerate(parted)]
     rows = F.when(F.col("content") == 0, F.col("record_count")).otherwise(0).alias("rows")
     path = plain_column(F.col("file_path")).alias("path")
-    found = live.select(path, "file_path", "content", "snapshot_id", rows, "spec_id", *values)
+    found = aged.select(path, "age", "snapshot_id", "file_path", "content", rows, "spec_id", *values)
     return found.dropDuplicates(["path"])
 
 
@@ -71,25 +78,29 @@ def _placed(spark: SparkSession, named: DataFrame, folder: str) -> DataFrame:
     listed = files_under(spark, folder)
     if listed is None:
         return named.withColumn("is_unlisted", F.lit(True))
-    seen = listed.select("path", F.lit(True).alias("is_listed"))
-    return named.join(seen, on="path", how="left").withColumn("is_unlisted", F.isnull("is_listed")).drop("is_listed")
+    seen = listed.select(F.col("path").alias("seen"))
+    mine, its = F.col("path"), F.col("seen")
+    is_it = (inside_of(mine) == inside_of(its)) & agree(mine, its)
+    return named.join(seen, on=is_it, how="left").withColumn("is_unlisted", F.isnull("seen")).drop("seen")
 
 
 def _judged(spark: SparkSession, table: TableState, unlisted: DataFrame, folder: str, named: int) -> Lost:
     """A file of the folder that was not asked for is lost as well, as long as no other that the listing left out was
     there: then the listing can be relied on."""
-    can_be_seen = ~F.col("path").rlike(_HIDDEN)
-    is_inside = F.col("path").startswith(f"{plain(folder)}/")
+    mine, its = F.col("path"), place_of(folder)
+    can_be_seen = ~F.col("file_path").rlike(UNASKABLE)
+    is_inside = inside_of(mine).startswith(f"{its.inside}/") & agree(mine, F.lit(folder))
+    is_listable = ~F.substring(inside_of(mine), len(its.inside) + 1, 10_000).rlike(_UNLISTED)
     inside, elsewhere = (
         [row["file_path"] for row in some.select("file_path").orderBy("file_path").limit(MAX_ASKED).collect()]
         for some in (unlisted.where(can_be_seen & is_inside), unlisted.where(can_be_seen & ~is_inside))
     )
     there = sizes_of(spark, table, [*inside, *elsewhere])
-    is_complete = not any(plain(path) in there for path in inside)
-    answers = [(plain(path), plain(path) in there) for path in (*inside, *elsewhere)]
-    asked = F.broadcast(spark.createDataFrame(answers, "path string, is_there boolean"))
-    told = unlisted.join(asked, on="path", how="left")
-    is_lost = F.coalesce(~F.col("is_there"), can_be_seen & is_inside & F.lit(is_complete))
+    is_complete = not any(path in there.sizes for path in inside)
+    answers = [(path, path in there.sizes) for path in (*inside, *elsewhere)]
+    asked = F.broadcast(spark.createDataFrame(answers, "file_path string, is_there boolean"))
+    told = unlisted.join(asked, on="file_path", how="left")
+    is_lost = F.coalesce(~F.col("is_there"), can_be_seen & is_inside & is_listable & F.lit(is_complete))
     is_unasked = F.isnull("is_there") & ~is_lost
     lost = told.where(is_lost)
     total = told.agg(
@@ -98,10 +109,7 @@ def _judged(spark: SparkSession, table: TableState, unlisted: DataFrame, folder:
         F.count_if(is_unasked).alias("unasked"),
     ).first()
     assert total is not None
-    order = sorted(table.snapshots, key=lambda each: each.sequence_number)
-    ages = F.broadcast(local_ids(spark, [each.snapshot_id for each in order]))
-    added_by = lost.select("snapshot_id").distinct().join(ages, on="snapshot_id", how="left")
-    commits = added_by.orderBy(F.asc_nulls_first("place"), "snapshot_id").limit(MAX_ROWS).collect()
+    commits = lost.select("age", "snapshot_id").distinct().orderBy("age", "snapshot_id").limit(MAX_ROWS).collect()
     sample = lost.drop("is_there").orderBy(F.desc("content"), "path").limit(MAX_ROWS).collect()
     return Lost(
         named=named,

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.flink import FlinkManifest
-from bot.domain.paths import plain
+from bot.domain.paths import ByPath
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._live import live_since
 from spark_tasks._reading import entries
@@ -50,27 +50,26 @@ def files_listed(
     sizes = sizes_of(spark, table, [path for path in paths if path not in known])
     return {
         leak.path: tuple(
-            Listed(path, rows, path in known, path not in known and plain(path) not in sizes)
-            for path, rows in found[plain(leak.path)]
+            Listed(path, rows, path in known, path not in known and sizes.lacks(path))
+            for path, rows in found[leak.path]
         )
         or None
         for leak in leaks
-        if plain(leak.path) in found
+        if leak.path in found
     }
 
 
 def paths_in(
     spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]
 ) -> dict[str, list[tuple[str, int]]]:
-    """Plain path of a manifest -> (file, rows); empty where it cannot be read: a sink writes no empty manifest.
+    """Path of a manifest -> (file, rows); empty where it cannot be read: a sink writes no empty manifest.
 
     A running job deletes its manifests, also between our look and our reading: then look again.
     """
     for attempt in range(_ATTEMPTS):
-        here = list(sizes_of(spark, table, [leak.path for leak in leaks]))
-        found: dict[str, list[tuple[str, int]]] = {path: [] for path in here}
+        here = list(sizes_of(spark, table, [leak.path for leak in leaks]).sizes)
         if not here:
-            return found
+            return {}
         try:
             read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
             rows = read.select("_path", "data_file.*").limit(MAX_PATHS).collect()
@@ -78,9 +77,12 @@ def paths_in(
             if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
                 raise
             continue
+        found: dict[str, list[tuple[str, int]]] = {}
         for row in rows:
-            found[row["_path"]].append((row["file_path"], 0 if row["content"] else int(row["record_count"])))
-        return found
+            file = (row["file_path"], 0 if row["content"] else int(row["record_count"]))
+            found.setdefault(row["_path"], []).append(file)
+        told = ByPath(found.items())
+        return {path: told.get(path) or [] for path in here}
     return {}
 
 

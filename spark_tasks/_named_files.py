@@ -10,11 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.errors import EvidenceFailed
 from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
-from bot.domain.paths import plain
+from bot.domain.paths import ByPath
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._manifests import Manifest, listed, manifest_of
 from spark_tasks._reading import entries_of
-from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
+from spark_tasks._storage import MAX_PATHS, OnStorage, load_files, sizes_of
 from spark_tasks._window import Reach
 
 MANIFESTS_CHECKED = 500
@@ -32,6 +32,8 @@ class Looked:
     """Manifests from before the window that were not looked at."""
     footers: int
     """Files of which the footer was read, too: those in Parquet."""
+    untold: int
+    """Files that could not be asked for, for their names."""
     sources: tuple[str, ...]
 
 
@@ -40,21 +42,30 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     commits on main added and that are live at its end. Each step goes on with what the step before could read."""
     commits = {s.snapshot_id: s for s in (*reach.main, *reach.rolled_back, table.by_id[reach.until])}
     lists = sizes_of(spark, table, [s.manifest_list for s in commits.values()])
-    lost = [_missing(s.manifest_list, "manifest-list", s.snapshot_id) for s in commits.values() if not _has(lists, s)]
-    if not _has(lists, table.by_id[reach.until]):
-        return Looked(len(commits), tuple(lost), 0, 0, (_LISTS,))
+    lost = [
+        _missing(s.manifest_list, "manifest-list", s.snapshot_id)
+        for s in commits.values()
+        if lists.lacks(s.manifest_list)
+    ]
+    untold = sum(lists.cannot_tell(s.manifest_list) for s in commits.values())
+    if table.by_id[reach.until].manifest_list not in lists.sizes:
+        return Looked(len(commits) - untold, tuple(lost), 0, 0, untold, (_LISTS,))
     manifests, older = _manifests(spark, table, reach)
     sizes = sizes_of(spark, table, [m.path for m in manifests])
     broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
     names = {bad.path for bad in broken}
-    whole = [m for m in manifests if m.path not in names]
+    whole = [m for m in manifests if m.path in sizes.sizes and m.path not in names]
     files = _files(spark, whole, reach.main)
-    found = _judged_files(spark, table, files)
+    there = sizes_of(spark, table, [file["file_path"] for file in files])
+    found = _judged_files(spark, files, there)
+    untold += sum(sizes.cannot_tell(m.path) for m in manifests)
+    untold += sum(there.cannot_tell(file["file_path"]) for file in files)
     return Looked(
-        checked=len(commits) + len(manifests) + len(files),
+        checked=len(commits) + len(manifests) + len(files) - untold,
         unreadable=(*lost, *broken, *found),
         older=older,
-        footers=sum(_is_parquet(file) for file in files),
+        footers=sum(_is_parquet(file) and not there.cannot_tell(file["file_path"]) for file in files),
+        untold=untold,
         sources=(_LISTS, f"names and sizes of {len(manifests):,} manifests and {len(files):,} files of the window"),
     )
 
@@ -83,12 +94,12 @@ def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[li
     return [manifest_of(row) for row in found], sum(listed_in_all.values()) - len(found)
 
 
-def _judged_manifest(manifest: Manifest, sizes: dict[str, int]) -> UnreadableFile | None:
+def _judged_manifest(manifest: Manifest, there: OnStorage) -> UnreadableFile | None:
     path, snapshot = manifest.path, SnapshotId(manifest.snapshot_id)
-    size, expected = sizes.get(plain(path)), manifest.length
-    if size is None:
+    size, expected = there.sizes.get(path), manifest.length
+    if there.lacks(path):
         return _missing(path, "manifest", snapshot)
-    if expected is not None and size != expected:
+    if size is not None and expected is not None and size != expected:
         return _cut(path, "manifest", snapshot, 0, size, expected)
     return None
 
@@ -111,24 +122,23 @@ def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[
     return found
 
 
-def _judged_files(spark: SparkSession, table: TableState, files: Sequence[Row]) -> list[UnreadableFile]:
-    sizes = sizes_of(spark, table, [file["file_path"] for file in files])
+def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -> list[UnreadableFile]:
     bad: dict[str, UnreadableFile] = {}
     for file in files:
-        path, size = file["file_path"], sizes.get(plain(file["file_path"]))
+        path, size = file["file_path"], there.sizes.get(file["file_path"])
         what, snapshot, rows = _KINDS.get(file["content"], "deletes"), file["snapshot_id"], _rows(file)
-        if size is None:
+        if there.lacks(path):
             bad[path] = _missing(path, what, snapshot, rows)
-        elif file["file_format"].upper() != "PUFFIN" and size != file["file_size_in_bytes"]:
+        elif size is not None and file["file_format"].upper() != "PUFFIN" and size != file["file_size_in_bytes"]:
             bad[path] = _cut(path, what, snapshot, rows, size, file["file_size_in_bytes"])
-    parquet = [f for f in files if f["file_path"] not in bad and _is_parquet(f)]
+    parquet = [f for f in files if f["file_path"] in there.sizes and f["file_path"] not in bad and _is_parquet(f)]
     if not parquet:
         return list(bad.values())
     read = load_files(spark, "parquet", "_nothing int", [file["file_path"] for file in parquet])
     counted = read.groupBy("_path").agg(F.count("*").alias("rows")).limit(len(parquet)).collect()
-    footers = {row["_path"]: int(row["rows"]) for row in counted}
+    footers = ByPath((row["_path"], int(row["rows"])) for row in counted)
     for file in parquet:
-        told, expected = footers.get(plain(file["file_path"]), 0), file["record_count"]
+        told, expected = footers.get(file["file_path"]) or 0, file["record_count"]
         if told != expected:
             what = _KINDS.get(file["content"], "deletes")
             problem = (
@@ -149,10 +159,6 @@ def _is_parquet(file: Row) -> bool:
 def _rows(file: Row) -> int:
     """Rows that are lost with it; a delete file has none."""
     return int(file["record_count"]) if file["content"] == 0 else 0
-
-
-def _has(sizes: dict[str, int], snapshot: Snapshot) -> bool:
-    return plain(snapshot.manifest_list) in sizes
 
 
 def _missing(

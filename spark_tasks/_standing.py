@@ -8,7 +8,7 @@ from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, Restored, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.paths import plain
+from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 
 _INTERVALS = 5
@@ -193,4 +193,4 @@ def _started_in_vain(run: JobRun, leak: FlinkManifest, owing: list[StoredCheckpo
     """Whether a run came up from a point that listed the manifest: a restored committer commits it at once."""
     if run.restored is None or run.restored.path is None or run.job_id == leak.job_id or not run.is_settled:
         return False
-    return plain(run.restored.path) in {plain(point.path) for point in owing}
+    return any(may_be_same(run.restored.path, point.path) for point in owing)

@@ -7,31 +7,53 @@ on two cores: 5,000 local paths in 1.7 s; a folder of 4,000 files is listed in 0
 
 import re
 from collections.abc import Iterable, Sequence
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
-from bot.domain.paths import plain
+from bot.domain.paths import place_of
 from bot.domain.table import TableState
 from spark_tasks._as_stored import SPECIAL, exact
+from spark_tasks._spelling import plain_column
 
 MAX_PATHS = 50_000
 _PATTERNS = 40
 """Spark looks patterns up in as many threads."""
 _REFUSED = re.compile(r"AccessDenied|AccessControlException|Permission denied|Forbidden|\b40[13]\b|SlowDown|\b503\b")
-_ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*/|file:/+|/+")
+_ROOT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?://[^/]*/|/+)|/+")
+UNASKABLE = r"/(?:\.[^/]*|_[^/=]*|[^/]*\._COPYING_)$|^(?!file:|hdfs:|/).*[^:/]//"
+"""Spark passes over files with such names, listed or asked for, and Hadoop knows no empty folder name, as a key of an
+object store may have it: of these Spark never tells that they are there. Iceberg reads them all."""
+
+PASSED_OVER = "a name that Spark passes over (it begins with _ or a dot, or a folder's name in it is empty)"
+"""As said to people."""
 
 
-def plain_column(path: Column) -> Column:
-    """`bot.domain.paths.plain` of a column of files, none of which ends in a slash."""
-    return F.regexp_replace(F.regexp_replace(path, r"^file:/*", "/"), r"^s3[an]://", "s3://")
+class OnStorage(NamedTuple):
+    """What storage has of files that were asked for by their names."""
+
+    sizes: dict[str, int]
+    """Path as it was asked for -> bytes, of those that are there."""
+
+    def lacks(self, path: str) -> bool:
+        """Whether it is surely not there, of a path that was asked for."""
+        return path not in self.sizes and can_be_asked(path)
+
+    def cannot_tell(self, path: str) -> bool:
+        """Whether nobody knows, of a path that was asked for."""
+        return path not in self.sizes and not can_be_asked(path)
 
 
-def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> dict[str, int]:
-    """Plain path -> bytes, of those files that exist. Cost: two requests a path, no listing, no content.
+def can_be_asked(path: str) -> bool:
+    """Whether Spark would tell that the file is there."""
+    return re.search(UNASKABLE, path) is None
+
+
+def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> OnStorage:
+    """Which of these files there are. Cost: two requests a path, no listing, no content.
 
     Raises EvidenceFailed above `MAX_PATHS`: a narrower window must be chosen.
     """
@@ -48,10 +70,9 @@ def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> di
     found: dict[str, int] = {}
     for root, group in by_root.items():
         surely = [table.metadata_location] if _root(table.metadata_location) == root else []
-        found |= _sizes(spark, root, group, surely)
-    wanted_plain = {plain(path) for path in wanted}
-    named = ((path if path in wanted_plain else urlsplit(path).path, length) for path, length in found.items())
-    return {path: length for path, length in named if path in wanted_plain}
+        there = _sizes(spark, root, group, surely)
+        found |= {path: size for path in group if (size := there.get(place_of(path).inside)) is not None}
+    return OnStorage(found)
 
 
 def files_under(spark: SparkSession, folder: str) -> DataFrame | None:
@@ -86,7 +107,8 @@ def is_refused(error: PySparkException) -> bool:
 
 
 def _sizes(spark: SparkSession, root: str, paths: list[str], surely: list[str]) -> dict[str, int]:
-    """`surely` is a file that exists: a pattern without any is refused, and then none of its paths exists."""
+    """Place below the root -> bytes: Hadoop spells scheme and host of what it found in its own way. `surely` is a file
+    that exists: a pattern without any is refused, and then none of its paths exists."""
     count = min(_PATTERNS, len(paths)) if surely else 1
     chunks = [[*paths[place::count], *surely] for place in range(count)]
     patterns = [f"{root}{{{','.join(_alternative(path) for path in chunk)}}}" for chunk in chunks]
@@ -97,7 +119,7 @@ def _sizes(spark: SparkSession, root: str, paths: list[str], surely: list[str]) 
         if _is_absent(error):
             return {}
         raise
-    return {plain(row["path"]): int(row["length"]) for row in rows}
+    return {place_of(row["path"]).inside: int(row["length"]) for row in rows}
 
 
 def _root(path: str) -> str:

@@ -9,14 +9,14 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import MissingFilesFinding, UnreadableFile
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.paths import plain, told_apart
+from bot.domain.paths import told_apart
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._beside import data_folder
 from spark_tasks._head_files import MAX_ASKED, Lost, lost_of, named_in
 from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of
 from spark_tasks._parted import Parted, parted_by
-from spark_tasks._storage import is_refused, sizes_of
+from spark_tasks._storage import PASSED_OVER, is_refused, sizes_of
 from spark_tasks._touched import word_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -52,7 +52,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answer:
     table = ask.observation.table
-    if not sizes_of(spark, table, [head.manifest_list]):
+    if sizes_of(spark, table, [head.manifest_list]).lacks(head.manifest_list):
         gone = _file(head.manifest_list, "manifest-list", head.snapshot_id)
         finding = MissingFilesFinding(files_checked=1, count=1, rows=0, commits=(head.snapshot_id,), files=(gone,))
         return _told(table, finding, ("",), 0)
@@ -60,15 +60,17 @@ def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answe
     if len(manifests) > MAX_MANIFESTS:
         return _too_many(table)
     there = sizes_of(spark, table, [each.path for each in manifests])
-    torn = [each for each in manifests if plain(each.path) not in there]
+    torn = [each for each in manifests if there.lacks(each.path)]
     parted = parted_by(table, ask.contract)
-    whole = [each for each in manifests if plain(each.path) in there]
-    lost = lost_of(spark, table, named_in(spark, whole, parted), folder)
+    whole = [each for each in manifests if each.path in there.sizes]
+    lost = lost_of(spark, table, named_in(spark, table, whole, parted), folder)
     partitions = ("",) * len(torn) + tuple(_partition(row, parted) for row in lost.sample)
-    return _told(table, _found(table, len(manifests), torn, lost), partitions, len(manifests))
+    found = _found(table, len(manifests), torn, lost, len(manifests) - len(torn) - len(whole))
+    return _told(table, found, partitions, len(manifests))
 
 
-def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lost) -> MissingFilesFinding:
+def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lost, untold: int) -> MissingFilesFinding:
+    """`untold`: manifests that could not be asked for."""
     files = [_file(each.path, "manifest", SnapshotId(each.snapshot_id)) for each in torn]
     files += [
         _file(row["file_path"], "deletes" if row["content"] else "data", row["snapshot_id"], int(row["rows"]))
@@ -76,12 +78,12 @@ def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lo
     ]
     added_by = {SnapshotId(each) for each in (*(each.snapshot_id for each in torn), *lost.commits)}
     return MissingFilesFinding(
-        files_checked=1 + manifests + lost.named - lost.unasked,
+        files_checked=1 + manifests - untold + lost.named - lost.unasked,
         count=len(torn) + lost.files,
         rows=lost.rows,
         commits=tuple(sorted(added_by, key=lambda each: _age(table, each))[:MAX_ROWS]),
         files=tuple(files[:MAX_ROWS]),
-        not_asked=lost.unasked,
+        not_asked=lost.unasked + untold,
     )
 
 
@@ -148,8 +150,7 @@ def _commit(file: UnreadableFile) -> str:
 def _elsewhere(table: TableState, many: int) -> NotSeen:
     return NotSeen(
         source=f"{counted(many, 'file')} of {table.name} that the listing of {data_folder(table)} does not show",
-        reason=f"At most {MAX_ASKED:,} such files are asked for one by one, and none whose name begins with _ or a "
-        "dot, which Spark passes over.",
+        reason=f"At most {MAX_ASKED:,} such files are asked for one by one, and none of {PASSED_OVER}.",
         remedy="Look whether the table's files lie in another folder than its properties say.",
     )
 

@@ -9,9 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import OrphanFilesFinding
 from bot.domain.looked import NotSeen
-from bot.domain.paths import ASIDE, plain, told_apart
+from bot.domain.paths import ASIDE, place_of, told_apart
 from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed
+from spark_tasks._spelling import inside_of
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
 from spark_tasks._window import reach_of
@@ -47,7 +48,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     listed = files_under(spark, folder)
     if listed is None:
         return _no_folder(folder)
-    listed = listed.where(~F.col("path").startswith(f"{plain(table.location)}/{ASIDE}/"))
+    aside = f"{place_of(table.location).inside}/{ASIDE}/"
+    listed = listed.withColumn("inside", inside_of(F.col("path"))).where(~F.col("inside").startswith(aside))
     begin = begin_of(table, reach)
     alive = [run for run in world.jobs.values if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
@@ -78,10 +80,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 def _are_strangers(listed: DataFrame, named: DataFrame) -> bool:
     """Whether commits name files and the folder, of whatever age its files are, has none of them; lists it again."""
-    committed = named.where("is_committed").select("path")
+    committed = named.where("is_committed").select("inside")
     if not committed.limit(1).count():
         return False
-    return not listed.join(committed, on="path", how="left_semi").limit(1).count()
+    return not listed.join(committed, on="inside", how="left_semi").limit(1).count()
 
 
 def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -> Answer:

@@ -9,6 +9,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._named_files import MANIFESTS_CHECKED, Looked, look_at
+from spark_tasks._storage import PASSED_OVER
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -42,9 +43,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         count=len(bad),
         rows=sum(file.rows for file in bad),
         files=tuple(bad[:MAX_ROWS]),
+        not_asked=looked.untold,
     )
+    calm = Verdict.INCONCLUSIVE if looked.untold else Verdict.RULED_OUT
     return Answer(
-        verdict=Verdict.CONFIRMED if bad else Verdict.RULED_OUT,
+        verdict=Verdict.CONFIRMED if bad else calm,
         headline=_headline(bad) if bad else _all_there(reach, looked),
         measures=(
             Measure(name="files that cannot be read", value=finding.count, unit="files"),
@@ -58,6 +61,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         ),
         finding=finding,
         sources=looked.sources,
+        could_not_look=(_passed_over(table, looked.untold),) if looked.untold else (),
     )
 
 
@@ -99,6 +103,14 @@ def _all_there(reach: Reach, looked: Looked) -> str:
     read = footers if looked.footers else "nothing was"
     unread = f"; {counted(looked.older, 'older manifest')} not looked at" if looked.older else ""
     return f"All {counted(looked.checked, 'file')} looked at {_STAND}; of their contents {read} read{unread}."
+
+
+def _passed_over(table: TableState, files: int) -> NotSeen:
+    return NotSeen(
+        source=f"{counted(files, 'file')} of {table.name} with {PASSED_OVER}",
+        reason="Spark neither lists such files nor tells of them when it is asked.",
+        remedy="Look for them with the storage's own tool.",
+    )
 
 
 def _commit(snapshot: SnapshotId | None) -> str:

@@ -4,7 +4,7 @@ from bot.actions._maintenance import stays_frozen_for
 from bot.actions._siblings import with_siblings
 from bot.domain.action import Plan
 from bot.domain.effects import Effect, FreezeMaintenance, StartFromStop, StartJob
-from bot.domain.paths import plain
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import StartPossible
 
@@ -38,6 +38,6 @@ def _under_its_uid(effect: Effect, plan: Plan) -> Effect:
         return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(effect.job_id)})
     if not isinstance(effect, StartJob) or effect.uid_suffix is not None:
         return effect
-    wanted = plain(effect.path)
-    wrote = next((s.job_id for s in plan.case.observation.checkpoints.values if plain(s.path) == wanted), None)
+    stored = plan.case.observation.checkpoints.values
+    wrote = next((each.job_id for each in stored if may_be_same(each.path, effect.path)), None)
     return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(wrote) if wrote is not None else None})

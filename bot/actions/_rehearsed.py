@@ -6,7 +6,7 @@ from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, 
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList
 from bot.domain.ids import JobId, SnapshotId
-from bot.domain.paths import plain
+from bot.domain.paths import may_be_same
 from bot.domain.record import Record
 
 
@@ -48,9 +48,9 @@ def state_of_stop(plan: Plan, done: Rehearsed) -> RestorePoint | None:
     """The savepoint that the rehearsal's stop took, as storage shows it now; None where it took none."""
     if done.savepoint is None:
         return None
-    wanted = plain(done.savepoint)
     for stored in plan.case.observation.checkpoints.values:
-        if plain(stored.path) == wanted and stored.checkpoint_id is not None and stored.digest is not None:
+        is_it = may_be_same(stored.path, done.savepoint)
+        if is_it and stored.checkpoint_id is not None and stored.digest is not None:
             return RestorePoint(
                 path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=done.base, digest=stored.digest
             )

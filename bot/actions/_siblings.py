@@ -8,7 +8,7 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, short
-from bot.domain.paths import plain
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SiblingSpared
 from bot.domain.siblings import in_words, pairs_below, standing, written_after
@@ -53,9 +53,8 @@ def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> s
 
 def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
     """What was read of the restore point. Raises Refused where it was not read."""
-    wanted = plain(start.path)
     for each in plan.case.observation.checkpoints.values:
-        if plain(each.path) == wanted:
+        if may_be_same(each.path, start.path):
             return each
     raise Refused(
         "What the restore would do to the other tables of the job is not known.",

@@ -11,6 +11,7 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.paths import one_of
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -77,8 +78,8 @@ def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> M
         f"Flink shows run {short_job(run.job_id)} {run.state} since {time_in(case, run.started_at)}{_whence(run)}."
         for run in alive
     ]
-    paths = {run.restored.path for run in alive if run.restored and run.restored.path}
-    if len(paths) == 1 and all(run.restored for run in alive):
+    path = one_of(run.restored.path for run in alive if run.restored and run.restored.path)
+    if path is not None and all(run.restored for run in alive):
         reasons.append("All were restored from the same point: one is a fork of the other.")
     return _matches(case, stays.job_id, goes.job_id, certain, reasons, is_contained=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.paths import plain
+from bot.domain.paths import ByPath
 from bot.domain.record import Record, Utc
 
 V1_COMMITTER = "IcebergFilesCommitter"
@@ -203,10 +203,10 @@ def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tu
 
     Where the history is silent (it keeps ten or so) the kind stays as it was read from the file.
     """
-    told = {
-        plain(checkpoint.path): checkpoint.kind
+    told = ByPath(
+        (checkpoint.path, checkpoint.kind)
         for run in runs
         for checkpoint in run.checkpoints
         if checkpoint.path is not None and checkpoint.kind is not CheckpointKind.UNKNOWN
-    }
-    return tuple(each.model_copy(update={"kind": told.get(plain(each.path), each.kind)}) for each in stored)
+    )
+    return tuple(each.model_copy(update={"kind": told.get(each.path) or each.kind}) for each in stored)

@@ -7,7 +7,7 @@ from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.paths import plain
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
@@ -101,7 +101,7 @@ def starts_from(proposal: Proposal) -> StartJob | None:
 
 def started_from(kept: Iterable[KeptSavepoint], start: StartJob) -> KeptSavepoint | None:
     """The one whose files it starts from, whether it still counts or not; None where it starts from another point."""
-    return next((each for each in kept if plain(each.path) == plain(start.path)), None)
+    return next((each for each in kept if may_be_same(each.path, start.path)), None)
 
 
 def may_restore(kept: KeptSavepoint, user: UserId) -> bool:

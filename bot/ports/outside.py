@@ -137,6 +137,11 @@ class TableCatalog(Protocol):
         that is to be added. Raises UnknownTable, CouldNotLook.
         """
 
+    def files_named(self, table: TableName, ref: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """Those of `paths` that a live data or delete file of this branch or tag may be, whatever scheme and host its
+        name says: whoever would move them must know. Cost: every manifest of it. Raises UnknownTable, CouldNotLook.
+        """
+
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
 

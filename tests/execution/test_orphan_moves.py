@@ -80,17 +80,17 @@ def test_a_file_that_another_branch_or_a_tag_names_by_now_stays(orphans: Orphans
 def test_what_nobody_could_look_at_again_comes_back_too(orphans: Orphans) -> None:
     """The second pass cannot read the table: it goes on when it can."""
     orphans.breaks_off_after_the_first()
-    survey = orphans.scene.catalog.survey_files
+    named = orphans.scene.catalog.files_named
 
     def away(*_asked: Any, **_named: Any) -> Any:
         raise CouldNotLook("The catalog did not answer.", "", "")
 
     orphans.begins()
     orphans.carries_on()
-    orphans.scene.catalog.survey_files = away  # type: ignore[method-assign]
+    orphans.scene.catalog.files_named = away  # type: ignore[method-assign]
     orphans.carries_on()
     meanwhile = orphans.view.state
-    orphans.scene.catalog.survey_files = survey  # type: ignore[method-assign]
+    orphans.scene.catalog.files_named = named  # type: ignore[method-assign]
     orphans.carries_on()
 
     assert meanwhile is ProposalState.EXECUTING

@@ -6,7 +6,7 @@ from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.domain.effects import MoveFiles
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Superseded
-from bot.domain.file_changes import FileSources, MovedFiles
+from bot.domain.file_changes import MovedFiles
 from bot.domain.paths import told_apart
 
 
@@ -39,13 +39,13 @@ class MovingFiles(Kind[MoveFiles]):
 
 def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
     """Raises Superseded: a repair on its branch, or what an undo goes back to, may have come to need one."""
-    sources = FileSources(paths=tuple(source for source, _ in effect.moves))
+    sources = [source for source, _ in effect.moves]
     heads = {ref.snapshot_id: ref.name for ref in hands.catalog.load(effect.table).refs if ref.name != "main"}
     for ref in ("main", *heads.values()):
-        named = hands.catalog.survey_files(effect.table, ref, add=None, remove=sources, columns=()).remove
-        if named is not None:
+        named = hands.catalog.files_named(effect.table, ref, sources)
+        if named:
             raise Superseded(
-                f"{named.files} of the files to be moved are part of the table by now.",
+                f"{len(named)} of the files to be moved are part of the table by now.",
                 f"Expected none of them to be named by any branch or tag; {ref} names them since.",
                 "None is moved any more. Bring back what was moved before (`/waterline undo`), then collect evidence "
                 "again.",

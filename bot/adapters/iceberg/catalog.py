@@ -145,6 +145,16 @@ class PyIcebergCatalog:
         except UNREAD as error:
             raise could_not_look(f"The data files of {table}", self.name, error) from error
 
+    def files_named(self, table: TableName, ref: str, paths: Sequence[str]) -> tuple[str, ...]:
+        """See the port."""
+        try:
+            loaded = self._catalog("commit").load_table(table)
+            return tuple(FilesOfTable(loaded.io, loaded.metadata, ref).may_name(paths))
+        except MISSING as error:
+            raise unknown_table(table, self.name) from error
+        except UNREAD as error:
+            raise could_not_look(f"The files of {table}", self.name, error) from error
+
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """See the port. What was written for a commit that is surely refused is deleted again."""
         refuse_nothing(table, change)

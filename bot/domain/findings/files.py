@@ -117,6 +117,8 @@ class UnreadableFilesFinding(Record):
     """Rows of the data files among them."""
     files: tuple[UnreadableFile, ...]
     """At most 20; metadata first."""
+    not_asked: int = 0
+    """Files for which Spark cannot ask, for their names."""
 
 
 class MissingFilesFinding(Record):
