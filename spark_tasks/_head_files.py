@@ -46,7 +46,7 @@ def named_in(
 ) -> DataFrame:
     """Shape: path (plain), age (place of the commit among the table's, 0 the oldest; -1 of one that is not listed any
     more), snapshot_id, file_path, content, rows (0 of a delete file), spec_id, then `part_0`, … (text) for each of
-    `parted`; one row per live file. Lazy."""
+    `parted`; one row per live file: of one that several commits have added, as the oldest of them did. Lazy."""
     live = entries_of(spark, manifests, more=struct_of(parted)).where("status != 2")
     order = sorted(table.snapshots, key=lambda each: each.sequence_number)
     ages = F.broadcast(local_ids(spark, [each.snapshot_id for each in order]))
@@ -54,8 +54,10 @@ def named_in(
     values = [stored_value(each, F.col("partition")).alias(f"part_{at}") for at, each in enumerate(parted)]
     rows = F.when(F.col("content") == 0, F.col("record_count")).otherwise(0).alias("rows")
     path = plain_column(F.col("file_path")).alias("path")
-    found = aged.select(path, "age", "snapshot_id", "file_path", "content", rows, "spec_id", *values)
-    return found.dropDuplicates(["path"])
+    told = aged.select(
+        path, F.struct("age", "snapshot_id", "file_path", "content", rows, "spec_id", *values).alias("own")
+    )
+    return told.groupBy("path").agg(F.min("own").alias("own")).select("path", "own.*")
 
 
 def lost_of(spark: SparkSession, table: TableState, named: DataFrame, folder: str) -> Lost:
