@@ -1,15 +1,17 @@
 """What a Flink manifest that is still on storage means: the rule, from table, runs and restore points (facts 2.3)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, Restored, StoredCheckpoint
+from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
+from spark_tasks._restarts import FROM_NOTHING, ran_through, was_completed, went_back
+from spark_tasks._succession import after_its_run
 
 _INTERVALS = 5
 _AT_LEAST = timedelta(minutes=2)
@@ -22,14 +24,16 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     """Of a manifest whose files are not all in the table.
 
     A run that is over can still be restored from a point that lists the manifest, and then commits it: as long as
-    such a point is there, and no run has been started from it in vain, the manifest is pending.
+    such a point is there, and no run has been started from it in vain, the manifest is pending. Where what was seen
+    does not tell whether its rows were read again, it is untold: neither an accusation nor a release.
     """
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
-    if run is not None and (back := _went_back(leak, (run,))) is not None:
-        return back
+    owing = _owing(leak, world.checkpoints.values)
+    if run is not None and (back := went_back(leak, (run,), world.table)) is not None:
+        return _read_again(back)
     if committed is not None and leak.checkpoint_id <= committed:
-        return _below(leak, committed, run)
+        return _below(leak, committed, run, owing)
     if committed is None and run is not None and _is_below_drained(leak, run, world.table):
         return (
             LeakStanding.DROPPED,
@@ -43,7 +47,6 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
             LeakStanding.PENDING,
             f"{head}, which is {run.state}: it may still commit checkpoint {leak.checkpoint_id}.",
         )
-    owing = _owing(leak, world.checkpoints.values)
     vain = next((r for r in world.jobs.values if _started_in_vain(r, leak, owing)), None)
     if vain is not None:
         return (
@@ -58,73 +61,21 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return LeakStanding.PENDING, f"{head}; whether that run is alive is not known, because Flink was not asked."
     if isinstance(world.checkpoints, NotSeen):
         return LeakStanding.PENDING, f"{head}, which is over; whether a restore point lists it could not be looked at."
-    if (back := _went_back(leak, world.jobs.values) or _taken_over(leak, world)) is not None:
-        return back
+    if (back := went_back(leak, world.jobs.values, world.table)) is not None:
+        return _read_again(back)
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
     memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
-    return LeakStanding.LOST_STATE, f"{head}, which {ended}, and {memory}: nothing remembers it."
+    where, why = after_its_run(leak, world)
+    return where, f"{head}, which {ended}, and {memory}; {why}"
 
 
-def _went_back(leak: FlinkManifest, runs: Iterable[JobRun]) -> Standing | None:
-    """Whether Flink tells of a restore from below the manifest's checkpoint after it was written: a checkpoint that
-    was in progress when the job failed leaves its manifest behind, and the source is read again from below it."""
-    for run in runs:
-        point = run.restored
-        if point is None or leak.written_at is None or point.checkpoint_id >= leak.checkpoint_id:
-            continue
-        if run.job_id != leak.job_id and _is_its_own(point, run):
-            continue
-        if point.at >= leak.written_at:
-            return LeakStanding.GIVEN_UP, (
-                f"Run {short_job(run.job_id)} went back to checkpoint {point.checkpoint_id} after the manifest was "
-                "written, and read its rows again."
-            )
-    return None
-
-
-def _is_its_own(point: Restored, run: JobRun) -> bool:
-    """Whether a failover of the run went back to a checkpoint of its own: that tells nothing of where it began."""
-    is_listed = any(done.checkpoint_id == point.checkpoint_id for done in run.checkpoints)
-    return is_listed or (point.path is not None and run.job_id in point.path)
-
-
-def _taken_over(leak: FlinkManifest, world: Observation) -> Standing | None:
-    """Where the run that came next committed the number itself, or a lower one. That its ids are low does not tell
-    that it read the rows again: a run that was restored from nothing counts from 1 too."""
-    if leak.written_at is None:
-        return None
-    later = [s for s in world.table.chain if s.committed_at >= leak.written_at and s.job_id not in {None, leak.job_id}]
-    first = later[-1] if later else None
-    if first is None or first.job_id is None or first.checkpoint_id is None:
-        return None
-    if first.checkpoint_id > leak.checkpoint_id:
-        return None
-    head = f"Run {short_job(first.job_id)} took over with checkpoint {first.checkpoint_id}"
-    run = next((run for run in world.jobs.values if run.job_id == first.job_id), None)
-    if run is not None and _began_empty(run):
-        return LeakStanding.LOST_STATE, (
-            f"{head}, and Flink shows that it was restored from nothing: nothing remembers checkpoint "
-            f"{leak.checkpoint_id} of run {short_job(leak.job_id)}."
-        )
-    return LeakStanding.PENDING, (
-        f"{head}; what Flink still shows does not tell whether it read the rows of checkpoint {leak.checkpoint_id} "
-        "again."
+def _read_again(run: JobRun) -> Standing:
+    point = run.restored.checkpoint_id if run.restored else FROM_NOTHING
+    return LeakStanding.GIVEN_UP, (
+        f"Run {short_job(run.job_id)} went back to checkpoint {point} after the manifest was written, and read its "
+        "rows again."
     )
-
-
-def _began_empty(run: JobRun) -> bool:
-    """Whether Flink shows that nothing was restored. Of a run that is over, and of which no checkpoint is told though
-    it has committed, its cluster is gone and only its end is known."""
-    is_told = not run.is_terminal or run.completed_count > 0
-    return is_told and run.restored is None and not run.restored_count
-
-
-def is_untold(leak: FlinkManifest, world: Observation) -> bool:
-    """Whether nothing that was seen would commit a pending manifest: its run is not alive, and no restore point lists
-    it. Then its rows are in the table or missing, and nobody can tell which."""
-    is_alive = any(run.job_id == leak.job_id and not run.is_terminal for run in world.jobs.values)
-    return not is_alive and not _owing(leak, world.checkpoints.values)
 
 
 def committed_of(leak: FlinkManifest, table: TableState) -> CheckpointId | None:
@@ -154,18 +105,26 @@ def patience(ask: Ask, run: JobRun | None) -> timedelta:
     return max(_INTERVALS * interval, _AT_LEAST)
 
 
-def _below(leak: FlinkManifest, committed: CheckpointId, run: JobRun | None) -> Standing:
+def _below(
+    leak: FlinkManifest, committed: CheckpointId, run: JobRun | None, owing: Sequence[StoredCheckpoint]
+) -> Standing:
     head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
-    is_alive_v1 = run is not None and not run.is_terminal and any(V1_COMMITTER in v.name for v in run.vertices)
-    if is_alive_v1:
+    is_unbroken = run is not None and ran_through(leak, run)
+    if is_unbroken and run is not None and not run.is_terminal and any(V1_COMMITTER in v.name for v in run.vertices):
         return (
             LeakStanding.PENDING,
             f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
             "completes, and drops it if the job fails over before that.",
         )
+    if is_unbroken or owing or (run is not None and was_completed(leak, run)):
+        return (
+            LeakStanding.DROPPED,
+            f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
+        )
     return (
-        LeakStanding.DROPPED,
-        f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
+        LeakStanding.UNTOLD,
+        f"{head}. Whether checkpoint {leak.checkpoint_id} was completed, and passed over, or was still in progress "
+        "when the job went down, and was read again, is shown neither by Flink nor by a restore point.",
     )
 
 

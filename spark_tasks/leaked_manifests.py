@@ -11,7 +11,7 @@ from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._leaked_files import Listed, files_listed
-from spark_tasks._standing import is_overdue, is_untold, standing
+from spark_tasks._standing import is_overdue, standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
@@ -22,7 +22,7 @@ TASK = Task(
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
     cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
     reads="metadata",
-    version=2,
+    version=3,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -32,8 +32,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each Flink manifest on storage, with its standing, files and rows.
 
     A running job always has one or two for a moment: they are pending and no trouble, unless they wait for longer
-    than a few checkpoint intervals. Nothing is ruled out while one is pending that nothing would commit. Above
-    `MAX_LEAKS` only the newest are looked at.
+    than a few checkpoint intervals. Nothing is ruled out while one is untold. Above `MAX_LEAKS` only the newest are
+    looked at.
     """
     world = ask.observation
     if isinstance(world.flink_manifests, NotSeen):
@@ -46,9 +46,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
     finding = LeakedManifestsFinding(manifests=found, lost_files=len(lost), lost_rows=sum(file.rows for file in lost))
-    unclear = {leak.path for leak in leaks if is_untold(leak, world)}
-    untold = [leak for leak in finding.of(LeakStanding.PENDING) if leak.path in unclear]
-    return _told(ask, finding, untold, len(newest_last) - len(leaks))
+    return _told(ask, finding, len(newest_last) - len(leaks))
 
 
 def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> LeakedManifest:
@@ -71,14 +69,15 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
     )
 
 
-def _told(ask: Ask, finding: LeakedManifestsFinding, untold: Sequence[LeakedManifest], unread: int) -> Answer:
-    """`untold`: those that nothing which was seen would commit; `unread`: how many were not looked at."""
-    world = ask.observation
+def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
+    """`unread`: how many were not looked at."""
+    world, untold = ask.observation, finding.of(LeakStanding.UNTOLD)
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
+    unseen += (_older(world.table.name, unread),) if unread else ()
     lost, overdue = finding.of(*_LOST), [leak for leak in finding.manifests if leak.is_overdue]
     if lost or overdue:
         verdict, headline = Verdict.CONFIRMED, _trouble(finding, lost, overdue)
-    elif unread or unseen:
+    elif unseen:
         missing = f"{counted(unread, 'older one')} not looked at" if unread else f"{unseen[0].source} was not seen"
         verdict, headline = Verdict.INCONCLUSIVE, f"{_calm(finding)}; {missing}."
     elif untold:
@@ -124,17 +123,28 @@ def _trouble(finding: LeakedManifestsFinding, lost: Sequence[LeakedManifest], ov
 
 def _calm(finding: LeakedManifestsFinding) -> str:
     waiting, left = finding.of(LeakStanding.PENDING), finding.of(LeakStanding.LEFT_OVER)
-    given_up = finding.of(LeakStanding.GIVEN_UP)
+    given_up, untold = finding.of(LeakStanding.GIVEN_UP), finding.of(LeakStanding.UNTOLD)
     if not finding.manifests:
         return "No Flink manifest lies on storage: every checkpoint's files are in the table"
     told = []
     if waiting:
         told.append(f"{counted(len(waiting), 'Flink manifest')} may still be committed ({_checkpoints(waiting)})")
+    if untold:
+        whose = f"{counted(len(untold), 'Flink manifest')} whose rows were read again or are lost"
+        told.append(f"{whose} ({_checkpoints(untold)})")
     if given_up:
         told.append(f"{counted(len(given_up), 'Flink manifest')} whose rows were read again")
     if left:
         told.append(f"{counted(len(left), 'Flink manifest')} of files that are in the table")
     return " and ".join(told)
+
+
+def _older(table: str, unread: int) -> NotSeen:
+    return NotSeen(
+        source=f"{counted(unread, 'older Flink manifest')} of {table}",
+        reason=f"Only the newest {MAX_LEAKS:,} are looked at.",
+        remedy="Have those put aside that nobody needs, then ask again.",
+    )
 
 
 def _checkpoints(leaks: Sequence[LeakedManifest]) -> str:
@@ -149,8 +159,8 @@ def _checkpoints(leaks: Sequence[LeakedManifest]) -> str:
 
 
 def _telling(finding: LeakedManifestsFinding) -> list[LeakedManifest]:
-    """Lost ones first, then those that wait, by run and checkpoint."""
-    order = [LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.PENDING]
+    """Lost ones first, then untold ones and those that wait, by run and checkpoint."""
+    order = [LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD, LeakStanding.PENDING]
     order += [LeakStanding.GIVEN_UP, LeakStanding.LEFT_OVER]
     return sorted(
         finding.manifests, key=lambda leak: (order.index(leak.standing), leak.job_id, leak.checkpoint_id, leak.path)

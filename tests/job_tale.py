@@ -76,6 +76,18 @@ class JobTale:
             self._change(run, checkpoints=(done, *self.runs[run].checkpoints))
         return self
 
+    def remembers(self, run: str, *checkpoints: int) -> Self:
+        """Flink's history of the run is whole: it completed these, rising, and ended no other."""
+        self._change(run, checkpoints=(), completed_count=len(checkpoints))
+        return self.completes(run, *checkpoints)
+
+    def came_from(self, run: str, checkpoint: int, path: str) -> Self:
+        """The run was restored now, from this point; Flink counts it and shows where the point lies."""
+        self.now += timedelta(seconds=1)
+        point = Restored(checkpoint_id=CheckpointId(checkpoint), at=self.now, is_savepoint=False, path=path)
+        self._change(run, restored=point, restored_count=self.runs[run].restored_count + 1)
+        return self
+
     def fails(self, run: str, times: int = 1) -> Self:
         """The run throws, a second apart."""
         for _ in range(times):

@@ -65,6 +65,13 @@ def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:
     lost = tuple(leak for leak in leaks if leak.rows != 0)
     if not lost:
         waiting = found.of(LeakStanding.PENDING) if found else ()
+        if found and (untold := found.of(LeakStanding.UNTOLD)) and not waiting:
+            raise Refused(
+                "No leaked manifest is to be recovered.",
+                f"Expected manifests whose rows are known to be lost; those of {_checkpoints(untold)} may have been "
+                "read again, so that they are in the table already.",
+                "Ask missing_positions: what is missing is replayed from the source, never appended on a guess.",
+            )
         job = f"{len(waiting)} may still be committed by the job itself" if waiting else "no manifest is left over"
         raise Refused(
             "No leaked manifest is to be recovered.",

@@ -1,12 +1,9 @@
 """Whose checkpoint a run was restored from: ids begin anew with some restores, so two runs can have the same one."""
 
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
+from bot.domain.flink import JobRun, names_run
 from bot.domain.ids import CheckpointId, JobId, short_job
 from bot.domain.rewinds import flink_commits
-
-_IN_NAME = 6
-"""Digits of the job id in the name of a savepoint's folder: `savepoint-91ab20-…`."""
 
 
 def unknown_origin(case: Case) -> str | None:
@@ -18,7 +15,7 @@ def unknown_origin(case: Case) -> str | None:
         checkpoint = run.restored.checkpoint_id
         writer = _writer_of(case, checkpoint, run)
         others = {other.job_id for other in case.observation.jobs.values if _has(other, checkpoint)}
-        if writer is None or not others - {run.job_id, writer} or _names(run.restored.path, writer):
+        if writer is None or not others - {run.job_id, writer} or names_run(run.restored.path, writer):
             continue
         told = ", ".join(short_job(job_id) for job_id in sorted(others - {run.job_id}))
         return (
@@ -44,9 +41,3 @@ def _writer_of(case: Case, checkpoint: CheckpointId, run: JobRun) -> JobId | Non
 
 def _has(run: JobRun, checkpoint: CheckpointId) -> bool:
     return any(each.checkpoint_id == checkpoint and each.status == "COMPLETED" for each in run.checkpoints)
-
-
-def _names(path: str | None, job_id: JobId) -> bool:
-    """Whether a restore point's path is of that run: Flink puts the id into both kinds of path."""
-    parts = path.rstrip("/").split("/") if path is not None else []
-    return job_id in parts or any(part.startswith(f"savepoint-{job_id[:_IN_NAME]}-") for part in parts)

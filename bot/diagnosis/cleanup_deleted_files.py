@@ -66,6 +66,7 @@ def examine(case: Case) -> Examined:
         *([not_asked(case, "unreadable_files")] if found is None else []),
         *([not_asked(case, "leaked_manifests")] if case.leaked is None else []),
         *([unseen(case.observation.jobs)] if isinstance(case.observation.jobs, NotSeen) else []),
+        *_in_doubt(case),
     ]
     if found is None or lacking:
         return CannotTell(missing=tuple(lacking))
@@ -196,10 +197,23 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
 
 def _hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
     """Uncommitted manifests whose data files are gone; those that nothing will commit only while rows are missing."""
-    leaks = case.leaked.manifests if case.leaked else ()
-    replayed = case.gaps is not None and case.gaps.missing == 0
-    wanted = {LeakStanding.PENDING} if replayed else set(LeakStanding) - {LeakStanding.LEFT_OVER, LeakStanding.GIVEN_UP}
-    return tuple(leak for leak in leaks if leak.missing_files and leak.standing in wanted)
+    lost = () if _are_rows_there(case) else (LeakStanding.DROPPED, LeakStanding.LOST_STATE)
+    leaks = case.leaked.of(LeakStanding.PENDING, *lost) if case.leaked else ()
+    return tuple(leak for leak in leaks if leak.missing_files)
+
+
+def _in_doubt(case: Case) -> tuple[str, ...]:
+    """Untold manifests whose data files are gone: needed if their rows were not read again."""
+    untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked and not _are_rows_there(case) else ()
+    files = sum(leak.missing_files for leak in untold)
+    if not files:
+        return ()
+    said = f"{counted(files, 'data file')} of Flink manifests {'is' if files == 1 else 'are'} gone from storage"
+    return (f"whether rows that were not committed have been read again: {said}",)
+
+
+def _are_rows_there(case: Case) -> bool:
+    return case.gaps is not None and case.gaps.missing == 0
 
 
 def _hollow(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:

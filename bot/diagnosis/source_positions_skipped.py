@@ -17,6 +17,7 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
 from bot.domain.other_writers import name_of
 from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F18",
@@ -63,6 +64,14 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"{len(dropped)} Flink manifests with {case.leaked.lost_rows} rows were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
+        )
+    if untold := [leak for leak in case.leaked.of(LeakStanding.UNTOLD) if leak.rows != 0]:
+        return CannotTell(
+            missing=(
+                f"whether the missing rows are those of {counted(len(untold), 'Flink manifest')} of which nobody can "
+                f"tell whether they were read again, the first of checkpoint {untold[0].checkpoint_id} of run "
+                f"{short_job(untold[0].job_id)}",
+            )
         )
     if (unknown := may_be_replaced(case)) is not None:
         return CannotTell(missing=(unknown,))

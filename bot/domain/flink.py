@@ -198,6 +198,13 @@ class FlinkManifest(Record):
     """None where storage does not tell."""
 
 
+def names_run(path: str | None, job_id: JobId) -> bool:
+    """Whether a restore point's path is of that run: Flink puts the id into the paths of checkpoints, its first six
+    digits into the names of savepoints' folders."""
+    parts = path.rstrip("/").split("/") if path is not None else []
+    return job_id in parts or any(part.startswith(f"savepoint-{job_id[:6]}-") for part in parts)
+
+
 def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tuple[StoredCheckpoint, ...]:
     """The same restore points, their kind as Flink's history tells it, matched by path.
 

@@ -64,6 +64,8 @@ def test_a_storage_that_gives_nothing_at_all_is_not_called_a_deletion() -> None:
         (LeakStanding.DROPPED, 10, Matches),
         (LeakStanding.DROPPED, 0, Excluded),
         (LeakStanding.LEFT_OVER, 10, Excluded),
+        (LeakStanding.UNTOLD, 10, CannotTell),
+        (LeakStanding.UNTOLD, 0, Excluded),
     ],
 )
 def test_manifests_whose_files_are_gone_count_while_their_rows_matter(

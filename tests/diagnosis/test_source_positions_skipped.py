@@ -80,6 +80,18 @@ def test_rows_in_a_dropped_manifest_were_not_skipped() -> None:
     assert "never committed" in found.reason
 
 
+def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:
+    """Nobody can tell whether its rows were read again: then they may have been written after all."""
+    tale = jumped().leaves_manifest("a", 2)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, standing=LeakStanding.UNTOLD))
+    )
+
+    assert isinstance(found, CannotTell)
+    assert "whether the missing rows are those of 1 Flink manifest" in found.missing[0]
+
+
 def test_before_manifests_were_listed_it_stays_open() -> None:
     """The missing rows may wait in files on storage."""
     found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))

@@ -1,7 +1,7 @@
 """What is asked about manifests that lie on storage, and what was answered."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from bot.domain.evidence import Answer, Ask
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
@@ -44,6 +44,11 @@ def ask_about(
 def ended(name: str) -> JobRun:
     """A run that is over."""
     return run_of(name).model_copy(update={"state": "CANCELED"})
+
+
+def later(name: str) -> JobRun:
+    """A run that was started after everything that the table has."""
+    return run_of(name).model_copy(update={"started_at": datetime.now(UTC) + timedelta(hours=1)})
 
 
 def restored_from(name: str, path: str) -> JobRun:

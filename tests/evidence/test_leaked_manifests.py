@@ -7,7 +7,7 @@ from bot.domain.findings import LeakedManifestsFinding, LeakStanding
 from bot.domain.flink import Vertex
 from bot.domain.ids import DRAINED, OperatorId
 from tests.evidence.conftest import Asks
-from tests.evidence.leaked_files import ask_about, ended, finding_of, only, owing, restored_from, told
+from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, owing, restored_from, told
 from tests.evidence.test_ledger import run_of
 from tests.tables import OPERATOR, OrdersTable
 
@@ -109,11 +109,11 @@ def test_the_v1_sink_keeps_what_it_skips_in_memory(orders: OrdersTable, asks: As
 
 
 def test_what_nothing_remembers_is_lost_state(orders: OrdersTable, asks: Asks) -> None:
-    """The run is over and no restore point lists the manifest."""
+    """The run is over, the next one began with nothing, and no restore point lists the manifest."""
     before = orders.commits("a", 2, range(10))
     orders.leaves_manifest("a", 3, {"three.parquet": range(10, 30)})
 
-    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), run_of("b")))
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), later("b")))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 20)]

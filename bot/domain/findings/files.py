@@ -37,9 +37,12 @@ class LeakStanding(StrEnum):
     """Its checkpoint is above what its run has committed, and the run is alive or a restore point still lists it: it
     may still be committed."""
     DROPPED = "dropped"
-    """Its checkpoint is at or below what the table has of its run: the sink will skip it for ever."""
+    """Its checkpoint was completed, and is at or below what the table has of its run: the sink skips it for ever."""
     LOST_STATE = "lost-state"
     """Its run is over, or its operator is no longer the table's: nothing remembers it."""
+    UNTOLD = "untold"
+    """Its rows were read again, or they are lost: what was seen does not tell which. Records of older versions have
+    `pending` here, or an accusation."""
     GIVEN_UP = "given-up"
     """The job went back to below its checkpoint, after it was written: its rows were read again."""
     LEFT_OVER = "left-over"
