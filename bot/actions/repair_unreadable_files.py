@@ -17,6 +17,10 @@ ACTION = Action(
     promise="Every file that the table names can be read; what is lost is stated.",
     needs=("unreadable_files",),
     proofs=(("unreadable_files", "Every file can be read"), ("duplicate_rows", "No row is there twice")),
+    proofs_on_main=(
+        ("unreadable_files", "Every file can be read"),
+        ("missing_files", "Every file that the head names is there"),
+    ),
 )
 
 

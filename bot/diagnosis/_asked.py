@@ -1,6 +1,9 @@
 """Whether the evidence that a mode rests on was collected, answered, and still holds of the table as it is now."""
 
+from datetime import timedelta
+
 from bot.diagnosis._case import not_asked
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import SnapshotId, short
@@ -25,6 +28,8 @@ _FIELDS = {
     "checkpoint_pairing": "pairing",
 }
 """Evidence task -> field of the case that keeps what it found."""
+HOLDS_FOR = timedelta(minutes=10)
+"""So long an accusation of storage is said again without another look."""
 
 
 def lacking(case: Case, *tasks: str, whole: bool = False) -> tuple[str, ...]:
@@ -49,6 +54,31 @@ def answers(case: Case, task: str) -> bool:
 def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
     """Of these tasks those that have not run, or ran of the table as it no longer is: another run may tell more."""
     return tuple(task for task in tasks if _latest(case, task) is None or _outdated(case, task) is not None)
+
+
+def why_again(case: Case, task: str) -> str | None:
+    """Why what the task accused the table of has to be looked at once more before it is said again; None: it holds, or
+    nothing tells when it was looked at. Of files on storage, which come back without a trace in the table."""
+    evidence, table = _latest(case, task), case.observation.table
+    if evidence is None:
+        return None
+    if (changed := stale_reason(evidence, case)) is not None:
+        return changed
+    if table.read_at - evidence.at > HOLDS_FOR:
+        return f"It was looked at {clock_time(evidence.at, table.read_at)}, and files can come back."
+    return None
+
+
+def gave_nothing(case: Case, task: str) -> bool:
+    """Whether somebody had the task run, and it could not answer at all."""
+    evidence = _latest(case, task)
+    return evidence is not None and evidence.verdict is Verdict.INCONCLUSIVE and evidence.finding is None
+
+
+def looked_later(case: Case, task: str, than: str) -> bool:
+    """Whether the task has answered after the other one, and its answer still holds."""
+    one, other = _latest(case, task), _latest(case, than)
+    return one is not None and other is not None and one.at > other.at and answers(case, task)
 
 
 def checked_until(case: Case, *tasks: str) -> SnapshotId | None:

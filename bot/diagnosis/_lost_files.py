@@ -1,11 +1,44 @@
 """Files that the table names and storage does not have, of whatever commit, and the state below them."""
 
-from bot.domain.diagnosis import Case, Matches, Remedy
+from bot.diagnosis._asked import gave_nothing, looked_later, why_again
+from bot.diagnosis._case import in_window, not_asked
+from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import MissingFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.sentences import counted
 
+_TOLD = 20
+"""So many commits at most does the finding name."""
 BRING_BACK = "Among them are delete files: dropping the reference would bring deleted rows back."
+
+
+ALL_FILES = "missing_files"
+"""The task that looks for every file of the table."""
+
+
+def missing_now(case: Case) -> MissingFilesFinding | CannotTell | None:
+    """What `missing_files` accuses the table of, if that still holds: another commit may have dropped the references
+    since, and files come back without a commit. Else what is to be asked again; None: it accuses of nothing."""
+    found = case.missing_files
+    if found is None:
+        return CannotTell(missing=(not_asked(case, ALL_FILES),)) if gave_nothing(case, ALL_FILES) else None
+    if not found.count:
+        return None
+    again = why_again(case, ALL_FILES)
+    if again is None and _were_read_later(case, found):
+        again = "unreadable_files has found every file of these commits since."
+    if again is None:
+        return found
+    were = "file was" if found.count == 1 else "files were"
+    said = f"{ALL_FILES}, once more ({again.rstrip('.')}; then {found.count} {were} missing)"
+    return CannotTell(missing=(said,), asks=(ALL_FILES,))
+
+
+def _were_read_later(case: Case, found: MissingFilesFinding) -> bool:
+    """Whether a later look at the window's files, which are those of all these commits, missed none of them."""
+    if case.unreadable is None or case.unreadable.count or not looked_later(case, "unreadable_files", ALL_FILES):
+        return False
+    return set(found.commits) <= {s.snapshot_id for s in in_window(case)} and len(found.commits) < _TOLD
 
 
 def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:

@@ -2,10 +2,11 @@
 
 from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._case import at_position
+from bot.diagnosis._lost_files import missing_now
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
 from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.findings import LeakStanding, RepeatedCommit
+from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
 from bot.domain.ids import short
 
 
@@ -29,7 +30,7 @@ def wrong_files(case: Case) -> str | None:
     """The first thing that is wrong among commits and files; None also where nobody looked."""
     if case.unreadable is not None and case.unreadable.count:
         return f"{case.unreadable.count} files with {case.unreadable.rows} rows cannot be read (F9)."
-    if (gone := case.missing_files) is not None and gone.count:
+    if isinstance(gone := missing_now(case), MissingFilesFinding):
         return f"{gone.count} files that the table names, with {gone.rows} rows, are not on storage (F9)."
     if case.duplicate_files is not None and case.duplicate_files.count:
         return f"{case.duplicate_files.count} files are live more than once (F1)."

@@ -3,13 +3,14 @@
 A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
 """
 
-from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._lost_files import BRING_BACK, below_all, missing_of_the_table
+from bot.diagnosis._case import not_asked, unseen
+from bot.diagnosis._hollow_leaks import hollow_leaks, in_doubt, told
+from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.evidence import Verdict
-from bot.domain.findings import LeakedManifest, LeakStanding, UnreadableFile, UnreadableFilesFinding
+from bot.domain.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -19,6 +20,7 @@ MODE = Mode(
     name="cleanup_deleted_files",
     title="files that the table or a checkpoint needs are gone from storage",
     needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
+    asks_for=(ALL_FILES,),
     false_positives=(
         "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
         "An older file that is gone, which `unreadable_files` does not look for: run `missing_files`, which does.",
@@ -47,8 +49,8 @@ _OF_THE_TABLE = ("manifest", "data", "deletes")
 def examine(case: Case) -> Examined:
     """Matches on missing files of the window, of a pending Flink manifest, or on such a manifest itself."""
     found = case.unreadable
-    if (told := _of_the_table(case, found)) is not None:
-        return told
+    if (gone := _of_the_table(case, found)) is not None:
+        return gone
     unopened = _unopened(case)
     if unopened:
         return _found_by_chance(unopened)
@@ -59,14 +61,16 @@ def examine(case: Case) -> Examined:
             return CannotTell(missing=(_listing(case),))
         if not back:
             return _in_flight(case, missing)
-    hollow = _hollow_leaks(case)
+    hollow = hollow_leaks(case)
     if hollow:
-        return _hollow(case, hollow)
+        return told(case, hollow)
+    if isinstance(again := missing_now(case), CannotTell):
+        return again
     lacking = [
         *([not_asked(case, "unreadable_files")] if found is None else []),
         *([not_asked(case, "leaked_manifests")] if case.leaked is None else []),
         *([unseen(case.observation.jobs)] if isinstance(case.observation.jobs, NotSeen) else []),
-        *_in_doubt(case),
+        *in_doubt(case),
     ]
     if found is None or lacking:
         return CannotTell(missing=tuple(lacking))
@@ -79,14 +83,14 @@ def examine(case: Case) -> Examined:
 def _of_the_table(case: Case, found: UnreadableFilesFinding | None) -> Matches | CannotTell | None:
     """What was looked for by name: the window's files, and where somebody asked, all."""
     gone = tuple(f for f in found.files if f.what in _OF_THE_TABLE) if found else ()
-    for looked in (found if gone else None, case.missing_files):
+    missing = missing_now(case)
+    all_files = missing if isinstance(missing, MissingFilesFinding) else None
+    for looked in (found if gone else None, all_files):
         if looked is not None and looked.files_checked > 1 and looked.count >= looked.files_checked:
             return _nothing_there(looked.files_checked)
     if found and gone:
         return _unreadable(case, found, gone)
-    if case.missing_files is not None and case.missing_files.count:
-        return missing_of_the_table(case, case.missing_files)
-    return None
+    return missing_of_the_table(case, all_files) if all_files is not None else None
 
 
 def _nothing_there(files: int) -> CannotTell:
@@ -112,8 +116,8 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     kinds = ", ".join(
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
-    also = case.missing_files.commits if case.missing_files is not None else ()
-    last = below_all(case, (*commits, *also))
+    known = case.missing_files.commits if case.missing_files is not None else ()
+    last = below_all(case, (*commits, *known))
     reasons = [
         f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}.",
         f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds} among the first "
@@ -122,6 +126,7 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     ]
     if any(f.what == "deletes" for f in gone):
         reasons.append(BRING_BACK)
+    also = known if isinstance(missing_now(case), MissingFilesFinding) else ()
     if older := [each for each in also if each not in commits]:
         reasons.append(f"Files of {', '.join(short(each) for each in older[:4])} are not on storage either.")
     reasons.append(
@@ -192,45 +197,4 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
         last_good=head,
         wrong_run=missing.run if remedy is Remedy.REWIND_TABLE_AND_JOB else None,
         remedy=remedy,
-    )
-
-
-def _hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
-    """Uncommitted manifests whose data files are gone; those that nothing will commit only while rows are missing."""
-    lost = () if _are_rows_there(case) else (LeakStanding.DROPPED, LeakStanding.LOST_STATE)
-    leaks = case.leaked.of(LeakStanding.PENDING, *lost) if case.leaked else ()
-    return tuple(leak for leak in leaks if leak.missing_files)
-
-
-def _in_doubt(case: Case) -> tuple[str, ...]:
-    """Untold manifests whose data files are gone: needed if their rows were not read again."""
-    untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked and not _are_rows_there(case) else ()
-    files = sum(leak.missing_files for leak in untold)
-    if not files:
-        return ()
-    said = f"{counted(files, 'data file')} of Flink manifests {'is' if files == 1 else 'are'} gone from storage"
-    return (f"whether rows that were not committed have been read again: {said}",)
-
-
-def _are_rows_there(case: Case) -> bool:
-    return case.gaps is not None and case.gaps.missing == 0
-
-
-def _hollow(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:
-    alive = bool(living(case)) and any(leak.standing is LeakStanding.PENDING for leak in hollow)
-    files = sum(leak.missing_files for leak in hollow)
-    return Matches(
-        headline=f"Gone from storage: {counted(files, 'data file')} of "
-        f"{counted(len(hollow), 'uncommitted Flink manifest')}.",
-        reasons=(
-            f"The manifest {hollow[0].path} lists files that are no longer there: a cleanup took them for orphans.",
-            "Should the sink still commit that manifest, the table names files that nobody can read: stop the job "
-            "before its next commit."
-            if alive
-            else "Nothing of it is in the table; the rows can only be read again from the source.",
-        ),
-        rows=(),
-        last_good=case.observation.table.head,
-        wrong_run=None,
-        remedy=Remedy.REPLAY_SOURCE_RANGE,
     )

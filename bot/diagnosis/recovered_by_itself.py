@@ -12,6 +12,7 @@ from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
 from bot.diagnosis._asked import answers, checked_until, lacking
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
+from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
@@ -35,7 +36,7 @@ MODE = Mode(
         "leaked_manifests",
         "unreadable_files",
     ),
-    asks_for=("replayed_rows",),
+    asks_for=("replayed_rows", ALL_FILES),
     false_positives=(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
         "A fault below the window: widen it and ask again.",
@@ -79,8 +80,9 @@ def examine(case: Case) -> Examined:
     until = checked_until(case, *MODE.needs)
     asks: tuple[str, ...] = ()
     if not missing and alive:
-        if (repeats := repeats_unexplained(case)) is not None:
-            missing, asks = [*repeats.missing], repeats.asks
+        for doubt in (repeats_unexplained(case), missing_now(case)):
+            if isinstance(doubt, CannotTell):
+                missing, asks = [*missing, *doubt.missing], (*asks, *doubt.asks)
         missing += [what for what in (unaccounted(case, until), unknown_origin(case)) if what is not None]
     if missing or not alive:
         return CannotTell(missing=tuple(missing), asks=asks)

@@ -38,6 +38,9 @@ class Action(Record):
     each of the others is not, stands in `tests/actions/test_destructive.py`."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
+    proofs_on_main: tuple[tuple[str, str], ...] = ()
+    """The same of a repair, asked of main once more when it is published, where the task has accused main before: else
+    its old answer would go on accusing."""
     on_request: bool = False
     """Whether people may ask for it though no diagnosis does."""
     keeps_a_run: bool = False

@@ -56,7 +56,7 @@ class Verifier:
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on
-        for task, name in action.proofs:
+        for task, name in (*action.proofs, *self._proofs_on_main(incident, view)):
             check, evidence = self._proof(incident_id, task, name, branch)
             found.append(check)
             proofs += [evidence] if evidence else []
@@ -89,12 +89,18 @@ class Verifier:
         that left rows of others out."""
         if view.proposal.rehearses_on is not None:
             return "no"
-        published = {effect.branch for effect in view.proposal.effects if isinstance(effect, PublishBranch)}
-        made = [each for each in incident.proposals.values() if each.proposal.rehearses_on in published]
         if view.proposal.preview.others:
             return "under-review"
-        action = self._actions.get((made[-1] if made else view).proposal.action)
+        action = self._actions.get((_published_by(view, incident) or view).proposal.action)
         return action.action.moves_waterline if action is not None else "no"
+
+    def _proofs_on_main(self, incident: Incident, view: ProposalView) -> tuple[tuple[str, str], ...]:
+        """Of a repair that is published, what has accused main before, by the action that made it."""
+        made = _published_by(view, incident)
+        action = self._actions.get(made.proposal.action) if made is not None else None
+        on_main = [run for run in incident.runs.values() if run.branch is None and run.evidence is not None]
+        accusing = {run.task for run in on_main if run.evidence and run.evidence.verdict is Verdict.CONFIRMED}
+        return tuple(each for each in (action.action.proofs_on_main if action else ()) if each[0] in accusing)
 
     def _once(self, incident: Incident, verified: Verified) -> list[Body]:
         known = incident.proposals[verified.proposal].verified
@@ -122,6 +128,13 @@ class Verifier:
             return Check(name=name, passed=None, sentence=str(error)), None
         passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
         return Check(name=name, passed=passed, sentence=evidence.headline), evidence
+
+
+def _published_by(view: ProposalView, incident: Incident) -> ProposalView | None:
+    """The rehearsal whose branch the proposal makes main; None where it publishes none."""
+    published = {effect.branch for effect in view.proposal.effects if isinstance(effect, PublishBranch)}
+    made = [each for each in incident.proposals.values() if each.proposal.rehearses_on in published]
+    return made[-1] if made else None
 
 
 def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | None:
