@@ -10,6 +10,7 @@ from bot.domain.flink import FlinkManifest
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from bot.domain.unread_rows import rows_of, rows_told
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._standing import is_overdue, standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
@@ -90,8 +91,7 @@ def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
         headline=headline,
         measures=(
             Measure(name="Flink manifests on storage", value=len(finding.manifests) + unread, unit="manifests"),
-            Measure(name="rows that the table does not have", value=finding.lost_rows, unit="rows"),
-            Measure(name="files that the table does not have", value=finding.lost_files, unit="files"),
+            *_measured(finding, sum(leak.rows is None for leak in lost)),
         ),
         columns=("run", "checkpoint", "standing", "files", "rows", "missing files", "why"),
         rows=tuple(_row(leak) for leak in _telling(finding)),
@@ -101,24 +101,31 @@ def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
     )
 
 
+def _measured(finding: LeakedManifestsFinding, unread: int) -> tuple[Measure, ...]:
+    """What was lost; where manifests cannot be read, that, and no count that would stand for all."""
+    least = ", at least" if unread else ""
+    counts = (
+        Measure(name=f"rows that the table does not have{least}", value=finding.lost_rows, unit="rows"),
+        Measure(name=f"files that the table does not have{least}", value=finding.lost_files, unit="files"),
+    )
+    known = counts if finding.lost_files or not unread else ()
+    return (*known, Measure(name="lost manifests that cannot be read", value=unread, unit="manifests"))
+
+
 def _trouble(finding: LeakedManifestsFinding, lost: Sequence[LeakedManifest], overdue: Sequence[LeakedManifest]) -> str:
     told = []
     if lost:
         gone = sum(leak.missing_files for leak in lost)
         also = f", and {counted(gone, 'of their files is', 'of their files are')} gone from storage" if gone else ""
-        unread = sum(leak.files is None for leak in lost)
-        also += (
-            f"; {counted(unread, 'manifest')} cannot be read and {'is' if unread == 1 else 'are'} not counted"
-            * bool(unread)
-        )
-        told.append(
-            f"{counted(finding.lost_rows, 'row')} of {_checkpoints(lost)} lie in "
-            f"{counted(finding.lost_files, 'file')} that no commit took along, and no commit will{also}"
-        )
+        rows = rows_told(finding.lost_rows, sum(leak.rows is None for leak in lost))
+        where = f"lie in {counted(finding.lost_files, 'file')} that no commit took along, and no commit will{also}"
+        if not finding.lost_files:
+            where = "were taken along by no commit, and no commit will"
+        told.append(f"{rows} of {_checkpoints(lost)} {where}")
     if overdue:
-        rows = sum(leak.rows or 0 for leak in overdue)
-        told.append(f"{counted(rows, 'row')} of {_checkpoints(overdue)} have waited for their commit for too long")
-    return "; ".join(told) + "."
+        told.append(f"{rows_of(overdue)} of {_checkpoints(overdue)} have waited for their commit for too long")
+    said = "; ".join(told)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _calm(finding: LeakedManifestsFinding) -> str:

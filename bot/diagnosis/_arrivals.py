@@ -9,6 +9,7 @@ from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
+from bot.domain.unread_rows import rows_of
 
 ON_ITS_WAY = timedelta(seconds=10)
 """A checkpoint this young, or younger than two intervals, may be about to be committed."""
@@ -68,9 +69,8 @@ def _waiting(case: Case, run: JobRun) -> str | None:
     waiting = [m for m in (case.leaked.of(LeakStanding.PENDING) if case.leaked else ()) if m.checkpoint_id in overdue]
     if not waiting:
         return None
-    rows = sum(m.rows or 0 for m in waiting)
     return (
-        f"{len(waiting)} Flink manifests with {rows} rows wait to be committed, although Flink completed their "
+        f"{len(waiting)} Flink manifests with {rows_of(waiting)} wait to be committed, although Flink completed their "
         f"checkpoints {listed(sorted({m.checkpoint_id for m in waiting}))} (F11)."
     )
 

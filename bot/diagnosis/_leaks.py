@@ -7,6 +7,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
 from bot.domain.sentences import counted
+from bot.domain.unread_rows import rows_of
 
 
 def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
@@ -28,14 +29,13 @@ def can_be_appended(leaks: Sequence[LeakedManifest]) -> bool:
 def in_words(leaks: Sequence[LeakedManifest]) -> str:
     """One sentence: how many, of which checkpoints, with how many rows, and whether they can be had."""
     ids = sorted({leak.checkpoint_id for leak in leaks})
-    rows = sum(leak.rows or 0 for leak in leaks)
     unread = sum(1 for leak in leaks if leak.rows is None)
     gone = sum(leak.missing_files for leak in leaks)
     tail = "their data files are all there" if can_be_appended(leaks) else f"{gone} of their data files are gone"
     if unread:
-        tail = f"{unread} of them could not be read"
+        tail = f"what {'it lists' if len(leaks) == 1 else f'{unread} of them list'} cannot be had from it"
     return (
         f"{counted(len(leaks), 'Flink manifest')} of run {short_job(leaks[0].job_id)}, of "
         f"{'checkpoint' if len(ids) == 1 else 'checkpoints'} {listed(ids)}, still on storage with "
-        f"{counted(rows, 'row')} never committed; {tail}."
+        f"{rows_of(leaks)} never committed; {tail}."
     )

@@ -8,6 +8,7 @@ from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vai
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
 from bot.domain.ids import short
+from bot.domain.unread_rows import rows_told
 
 
 def wrong_rows(case: Case) -> str | None:
@@ -39,7 +40,8 @@ def wrong_files(case: Case) -> str | None:
         how = "the same files" if repeated.how == "same-files" else f"checkpoint {repeated.checkpoint_id}"
         return f"{short(repeated.again)} brings {how} once more after {short(repeated.first)} (F1)."
     if case.leaked is not None and (lost := case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)):
-        return f"{len(lost)} Flink manifests with {case.leaked.lost_rows} rows were never committed and never will be."
+        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in lost))
+        return f"{len(lost)} Flink manifests with {rows} were never committed and never will be."
     if case.forked is not None and case.forked.forked:
         return f"{len(case.forked.forked)} runs take turns on main (F13)."
     return None

@@ -191,6 +191,7 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
             f"The run failed {missing.times} times for {missing.name}, and the file is not on storage.",
             f"No listed snapshot holds checkpoint {missing.checkpoint_id} of run {short_job(missing.job_id)}, on main "
             "or rolled back: a cleanup took the file, or its commit was rolled back and has been expired since.",
+            "How many rows it lists is not known, because nobody can read it any more.",
             cure,
         ),
         rows=(),

@@ -152,7 +152,7 @@ def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
 
 def _passed_over(case: Case) -> tuple[LeakedManifest, ...]:
     """Dropped manifests of a run whose restore Flink no longer lists, unless every position is there all the same."""
-    if case.leaked is None or not case.leaked.lost_files or (case.gaps is not None and not case.gaps.missing):
+    if case.leaked is None or (case.gaps is not None and not case.gaps.missing):
         return ()
     empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
     dropped = case.leaked.of(LeakStanding.DROPPED)

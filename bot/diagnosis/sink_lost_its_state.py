@@ -14,6 +14,7 @@ from bot.domain.ids import OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
+from bot.domain.unread_rows import rows_of
 
 MODE = Mode(
     code="F12",
@@ -132,9 +133,9 @@ def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
 
 def _matches(change: Change, owed: tuple[LeakedManifest, ...]) -> Matches:
     appendable = can_be_appended(owed)
-    rows = sum(leak.rows or 0 for leak in owed)
     return Matches(
-        headline=f"The sink came back under another uid, and {rows} rows that its old state owed were never committed.",
+        headline=f"The sink came back under another uid, and {rows_of(owed)} that its old state owed were never "
+        "committed.",
         reasons=(
             change.shown_by,
             in_words(owed),

@@ -18,6 +18,7 @@ from bot.domain.ledger import LedgerRow
 from bot.domain.other_writers import name_of
 from bot.domain.rollbacks import Sequel, rollbacks
 from bot.domain.sentences import counted
+from bot.domain.unread_rows import rows_told
 
 MODE = Mode(
     code="F18",
@@ -61,8 +62,9 @@ def examine(case: Case) -> Examined:
     assert case.leaked is not None
     dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)
     if dropped:
+        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in dropped))
         return Excluded(
-            reason=f"{len(dropped)} Flink manifests with {case.leaked.lost_rows} rows were written and never "
+            reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
         )
     if untold := [leak for leak in case.leaked.of(LeakStanding.UNTOLD) if leak.rows != 0]:

@@ -17,7 +17,7 @@ def leaked(case: Case) -> Sign | None:
     What waits for its commit is no leak (F11 tells when it waits for too long), nor is what a job read again after it
     went back: a checkpoint in progress leaves its manifest behind whenever a job fails, or is restored from below it.
     """
-    if case.leaked is None or not case.leaked.lost_files or not living(case):
+    if case.leaked is None or not living(case):
         return None
     lost = [each for each in case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if each.rows != 0]
     if not lost:
