@@ -53,7 +53,7 @@ def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
         named = named.unionByName(live_since(spark, table.by_id[table.head], _lowest(recent)).select("file_path"))
     committed = named.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_committed"))
     listed = paths_in(spark, table, list(ask.observation.flink_manifests.values)).values()
-    pending = [(place_of(path).inside, False) for files in listed for path, _ in files]
+    pending = [(place_of(file.path).inside, False) for files in listed for file in files]
     both = committed.unionByName(spark.createDataFrame(pending, "inside string, is_committed boolean"))
     return both.groupBy("inside").agg(F.max("is_committed").alias("is_committed"))
 

@@ -10,13 +10,18 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.flink import FlinkManifest
 from bot.domain.paths import ByPath
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import Column, Snapshot, TableState
+from spark_tasks._bounds import with_bounds
 from spark_tasks._live import live_since
 from spark_tasks._reading import entries
 from spark_tasks._standing import committed_of
 from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
 
-_MANIFEST = "status int, data_file struct<content: int, file_path: string, record_count: bigint>"
+_BOUNDS = "array<struct<key: int, value: binary>>"
+_MANIFEST = (
+    "status int, data_file struct<content: int, file_path: string, record_count: bigint, "
+    f"lower_bounds: {_BOUNDS}, upper_bounds: {_BOUNDS}>"
+)
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage and of the committer may be apart."""
 _ATTEMPTS = 3
@@ -32,26 +37,43 @@ class Listed:
     is_in_table: bool
     """Whether a live entry of main names it, or a commit of main added it (a compaction may have removed it since)."""
     is_missing: bool
+    positions: tuple[int, int] | None = None
+    """The lowest and the highest source position of its rows; None: not known, and of a delete file."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """One file as a manifest names it: `rows` is 0 for a delete file, `positions` as `Listed` has them."""
+
+    path: str
+    rows: int
+    positions: tuple[int, int] | None
 
 
 def files_listed(
-    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], position: Column | None = None
 ) -> dict[str, tuple[Listed, ...] | None]:
-    """Path of a manifest -> its files; None where it cannot be read. One that has gone meanwhile is left out: the
-    sink has committed and deleted it.
+    """Path of a manifest -> its files, with their range of `position` where that is given; None where it cannot be
+    read. One that has gone meanwhile is left out: the sink has committed and deleted it.
 
     Cost: the leaked manifests; the head's manifests that were written since the oldest of them, because what is not
     yet there cannot be live; the manifests of the commits that should have taken the files along; names and sizes of
     files that the table does not have.
     """
-    found = paths_in(spark, table, leaks)
-    paths = sorted({path for files in found.values() for path, _ in files})
+    found = paths_in(spark, table, leaks, position)
+    paths = sorted({file.path for files in found.values() for file in files})
     known = _known(spark, table, leaks, paths) if paths else set()
     sizes = sizes_of(spark, table, [path for path in paths if path not in known])
     return {
         leak.path: tuple(
-            Listed(path, rows, path in known, path not in known and sizes.lacks(path))
-            for path, rows in found[leak.path]
+            Listed(
+                path=file.path,
+                rows=file.rows,
+                is_in_table=file.path in known,
+                is_missing=file.path not in known and sizes.lacks(file.path),
+                positions=file.positions,
+            )
+            for file in found[leak.path]
         )
         or None
         for leak in leaks
@@ -60,9 +82,9 @@ def files_listed(
 
 
 def paths_in(
-    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest]
-) -> dict[str, list[tuple[str, int]]]:
-    """Path of a manifest -> (file, rows); empty where it cannot be read: a sink writes no empty manifest.
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], position: Column | None = None
+) -> dict[str, list[Named]]:
+    """Path of a manifest -> its files; empty where it cannot be read: a sink writes no empty manifest.
 
     A running job deletes its manifests, also between our look and our reading: then look again.
     """
@@ -72,17 +94,22 @@ def paths_in(
             return {}
         try:
             read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
-            rows = read.select("_path", "data_file.*").limit(MAX_PATHS).collect()
+            files = with_bounds(read.select("_path", "data_file.*"), {"position": position})
+            told = ("_path", "file_path", "content", "record_count", "position_from", "position_until")
+            rows = files.select(*told).limit(MAX_PATHS).collect()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
                 raise
             continue
-        found: dict[str, list[tuple[str, int]]] = {}
+        found: dict[str, list[Named]] = {}
         for row in rows:
-            file = (row["file_path"], 0 if row["content"] else int(row["record_count"]))
+            lowest, highest = row["position_from"], row["position_until"]
+            is_known = lowest is not None and highest is not None and not row["content"]
+            count = 0 if row["content"] else int(row["record_count"])
+            file = Named(row["file_path"], count, (lowest, highest) if is_known else None)
             found.setdefault(row["_path"], []).append(file)
-        told = ByPath(found.items())
-        return {path: told.get(path) or [] for path in here}
+        by_path = ByPath(found.items())
+        return {path: by_path.get(path) or [] for path in here}
     return {}
 
 

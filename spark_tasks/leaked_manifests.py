@@ -11,6 +11,7 @@ from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.unread_rows import rows_of, rows_told
+from spark_tasks._bounds import range_columns
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._standing import is_overdue, standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
@@ -41,7 +42,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not("Flink's manifests could not be listed, so nothing is known of them.", world.flink_manifests)
     newest_last = sorted(world.flink_manifests.values, key=lambda leak: (leak.written_at is not None, leak.written_at))
     leaks = newest_last[-MAX_LEAKS:]
-    listed = files_listed(spark, world.table, leaks) if leaks else {}
+    _, position = range_columns(world.table, ask.contract)
+    listed = files_listed(spark, world.table, leaks, position) if leaks else {}
     found = tuple(_leak(ask, leak, listed[leak.path]) for leak in leaks if leak.path in listed)
     lost = {
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
@@ -55,6 +57,9 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
         where, reason = LeakStanding.LEFT_OVER, "All its files are in the table: only its deletion failed."
     else:
         where, reason = standing(leak, ask.observation)
+    ranges = [file.positions for file in files or ()]
+    known = [each for each in ranges if each is not None]
+    is_known = bool(known) and len(known) == len(ranges)
     return LeakedManifest(
         path=leak.path,
         job_id=leak.job_id,
@@ -65,6 +70,8 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
         files=None if files is None else len(files),
         rows=None if files is None else sum(file.rows for file in files),
         missing_files=sum(file.is_missing for file in files or ()),
+        position_from=min(low for low, _ in known) if is_known else None,
+        position_until=max(high for _, high in known) if is_known else None,
         is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
         reason=reason,
     )

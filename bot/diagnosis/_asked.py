@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 from bot.diagnosis._case import not_asked
+from bot.diagnosis._read_again import all_are_live
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import LeakStanding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.staleness import stale_reason
 from bot.domain.table import TableState
@@ -69,6 +71,12 @@ def why_again(case: Case, task: str) -> str | None:
     return None
 
 
+def rows_were_read_again(case: Case) -> bool:
+    """Whether there are Flink manifests that are untold by themselves, and missing_positions, whose answer still
+    holds, found every position of theirs in the table."""
+    return case.leaked is not None and all_are_live(case.leaked, case) and answers(case, "missing_positions")
+
+
 def gave_nothing(case: Case, task: str) -> bool:
     """Whether somebody had the task run, and it could not answer at all."""
     evidence = _latest(case, task)
@@ -91,10 +99,14 @@ def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
 
 def _is_open(case: Case, task: str) -> bool:
     """Whether the task could not answer: what it found so far does not tell what it did not see. Where no Flink
-    manifest lies on storage, none is left whose fate a source that was not seen could tell."""
-    if task == "leaked_manifests" and case.leaked is not None and not case.leaked.manifests:
-        return False
+    manifest lies on storage, none is left whose fate a source that was not seen could tell; and where all was seen,
+    and every position of the manifests that are untold is live, their rows were read again."""
     evidence = _latest(case, task)
+    if task == "leaked_manifests" and case.leaked is not None:
+        if not case.leaked.manifests:
+            return False
+        if case.leaked.of(LeakStanding.UNTOLD):
+            return bool(evidence and evidence.could_not_look) or not rows_were_read_again(case)
     return evidence is not None and evidence.verdict is Verdict.INCONCLUSIVE
 
 

@@ -10,7 +10,7 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 
 from bot.diagnosis import _unbroken
 from bot.diagnosis._arrivals import silence, unaccounted
-from bot.diagnosis._asked import answers, checked_until, lacking
+from bot.diagnosis._asked import answers, checked_until, lacking, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
@@ -20,6 +20,7 @@ from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.diagnosis.schema_changed_under_the_job import writes_unknown
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -58,6 +59,8 @@ MODE = Mode(
     act=Act.TELL,
     remedies=(Remedy.NOTHING,),
 )
+_TOLD = 5
+"""So many manifests are named."""
 
 
 def examine(case: Case) -> Examined:
@@ -137,10 +140,20 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
             f"All {case.unreadable.files_checked} files that were tried are on storage in their sizes, and no Flink "
             f"manifest was dropped.{_older_files(case)}"
         )
+    if case.leaked is not None and rows_were_read_again(case):
+        said += [_read_again(case, leak) for leak in case.leaked.of(LeakStanding.UNTOLD)[:_TOLD]]
     newer = _newer_than(case, until)
     if newer:
         said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
+
+
+def _read_again(case: Case, leak: LeakedManifest) -> str:
+    low, high = at_position(case, leak.position_from), at_position(case, leak.position_until)
+    return (
+        f"The Flink manifest of checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)} was left behind, and "
+        f"its rows were read again: every source position from {low} to {high} is in the table."
+    )
 
 
 def _older_files(case: Case) -> str:

@@ -10,6 +10,7 @@ from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
+from bot.diagnosis._read_again import may_be_missing
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
@@ -67,7 +68,7 @@ def examine(case: Case) -> Examined:
             reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
         )
-    if untold := [leak for leak in case.leaked.of(LeakStanding.UNTOLD) if leak.rows != 0]:
+    if untold := may_be_missing(case):
         return CannotTell(
             missing=(
                 f"whether the missing rows are those of {counted(len(untold), 'Flink manifest')} of which nobody can "

@@ -11,6 +11,7 @@ from bot.domain.findings import (
     DuplicateCommitsFinding,
     DuplicatesFinding,
     GapsFinding,
+    LeakedManifestsFinding,
     LeakStanding,
     RepeatedCommit,
 )
@@ -49,7 +50,7 @@ def look(world: World) -> Looked:
         "duplicates": _duplicates(world),
         "gaps": _gaps(world),
         "duplicate_commits": _repeats(world),
-        "leaked": leaks(*world.tale.manifests, standing=LeakStanding.DROPPED),
+        "leaked": _leaked(world),
         "unreadable": unreadable(),
         "orphans": orphans(world.erased_files),
     }
@@ -62,6 +63,19 @@ def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
     kept = {field: value for field, value in looked.found.items() if field not in set(without)}
     evidence = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
     return world.tale.case(ledger=False).model_copy(update={**kept, "evidence": evidence})
+
+
+def _leaked(world: World) -> LeakedManifestsFinding:
+    """What was left behind: lost, or as the world is drawn, nobody can tell."""
+    if not world.forgets:
+        return leaks(*world.tale.manifests, standing=LeakStanding.DROPPED)
+    found = leaks(*world.tale.manifests, standing=LeakStanding.UNTOLD)
+    told = zip(found.manifests, world.left, strict=True)
+    placed = tuple(
+        leak.model_copy(update={"position_from": min(held), "position_until": max(held)}) if held else leak
+        for leak, held in told
+    )
+    return found.model_copy(update={"manifests": placed})
 
 
 def _duplicates(world: World) -> DuplicatesFinding:
@@ -117,13 +131,18 @@ def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:
     )
 
 
+def _is_untold(looked: Looked) -> bool:
+    found = looked.found["leaked"]
+    return isinstance(found, LeakedManifestsFinding) and bool(found.of(LeakStanding.UNTOLD))
+
+
 def _evidence(task: str, looked: Looked) -> Evidence:
     return Evidence(
         id=EvidenceId(task),
         task=task,
         task_version=1,
         question="Is it?",
-        verdict=Verdict.RULED_OUT,
+        verdict=Verdict.INCONCLUSIVE if task == "leaked_manifests" and _is_untold(looked) else Verdict.RULED_OUT,
         headline="It is not.",
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
         head=looked.head,

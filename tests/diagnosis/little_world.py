@@ -28,9 +28,11 @@ class Point(NamedTuple):
 class World:
     """Acts write down what happens; `live`, `lost` and `doubled` tell the truth."""
 
-    def __init__(self, *, keeps_keys: bool = True) -> None:
+    def __init__(self, *, keeps_keys: bool = True, forgets: bool = False) -> None:
         self.tale = Tale().flink_runs("a")
         self.keeps_keys = keeps_keys
+        self.forgets = forgets
+        """Whether Flink tells of no manifest what became of it."""
         self.run = "a"
         self.position = 0
         self.checkpoint = 0
@@ -39,6 +41,8 @@ class World:
         self.takes: dict[SnapshotId, frozenset[int]] = {}
         self.copies: dict[SnapshotId, SnapshotId] = {}
         self.finished: dict[int, datetime] = {}
+        self.left: list[tuple[int, ...]] = []
+        """What each Flink manifest of the tale holds."""
         self.erased_files = 0
 
     # ------------------------------------------------------------------ what the job does
@@ -56,7 +60,7 @@ class World:
         if not held:
             return None
         if not commits:
-            self.tale.leaves_manifest(self.run, self.checkpoint)
+            self.leaves(held)
             return None
         self.tale.commits(self.run, self.checkpoint, rows=len(held))
         assert self.tale.head is not None
@@ -69,10 +73,22 @@ class World:
         self.position += rows
         return self.checkpoints(held, commits=commits)
 
-    def fails_over(self) -> None:
-        """The run goes on from its newest checkpoint; Flink goes on listing what it listed."""
+    def leaves(self, held: tuple[int, ...]) -> None:
+        """The newest checkpoint's manifest stays on storage."""
+        self.tale.leaves_manifest(self.run, self.checkpoint)
+        self.left.append(held)
+
+    def fails_in_flight(self, rows: int) -> None:
+        """The next checkpoint has written its manifest when the run fails; from the one before they are read again."""
+        before, self.checkpoint = self.checkpoint, self.checkpoint + 1
+        self.leaves(tuple(range(self.position, self.position + rows)))
+        self.fails_over(to=before)
+
+    def fails_over(self, to: int | None = None) -> None:
+        """The run goes on from its newest checkpoint (`to`, where a newer one is not complete); Flink goes on listing
+        what it listed."""
         listed = self.tale.runs[self.run].checkpoints
-        self.tale.flink_runs(self.run, restored=self.checkpoint)
+        self.tale.flink_runs(self.run, restored=self.checkpoint if to is None else to)
         self.tale.runs[self.run] = self.tale.runs[self.run].model_copy(update={"checkpoints": listed})
 
     def restarts(self, point: Point | None, *, position: int | None = None) -> None:

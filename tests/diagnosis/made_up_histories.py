@@ -63,6 +63,7 @@ BAD: dict[str, Act] = {
     "skips positions": _skips,
     "writes rows twice": _writes_twice,
     "drops a checkpoint": lambda world, _draw: world.reads(2, commits=False),
+    "fails in flight": lambda world, draw: world.fails_in_flight(1 + draw(3)),
     "is compacted with a loss": lambda world, draw: _compacts(world, draw, losing=True),
     "is deleted from": lambda world, draw: world.another_commits("delete", takes=world.live()[-1 - draw(4) :]),
     "is added to": lambda world, draw: world.another_commits("append", adds=world.live()[-1 - draw(4) :]),
@@ -116,7 +117,7 @@ class Story(NamedTuple):
 @st.composite
 def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> Story:
     """A history of up to nine acts, changed in up to two ways; evidence may be older than the last acts."""
-    world = World(keeps_keys=draw(st.booleans()))
+    world = World(keeps_keys=draw(st.booleans()), forgets=draw(st.booleans()))
     below: Draw = lambda number: draw(st.integers(0, number - 1))  # noqa: E731 - it needs this test's draw
     before = draw(st.lists(st.sampled_from(sorted(acts)), max_size=9))
     changed = draw(st.lists(st.sampled_from(sorted(changes)), max_size=2))
@@ -127,5 +128,6 @@ def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> S
         if index == len(before) + len(changed):
             looked = look(world)
         (acts | changes)[name](world, below)
-    note(f"{', '.join((*before, *changed)) or 'nothing happens'}; then {', '.join(after)}; keys: {world.keeps_keys}")
+    told = f"{', '.join((*before, *changed)) or 'nothing happens'}; then {', '.join(after)}"
+    note(f"{told}; keys: {world.keeps_keys}, forgets: {world.forgets}")
     return Story(world, looked or look(world))

@@ -118,9 +118,21 @@ def _erased_before_the_next_run() -> Story:
     return Story(world, look(world))
 
 
+def _dropped_and_forgotten() -> Story:
+    """A checkpoint is never committed, nobody tells what became of its manifest, and the source is quiet since."""
+    world = World(forgets=True)
+    world.reads(2)
+    world.reads(2, commits=False)
+    world.fails_over()
+    world.reads(0)
+    world.reads(0)
+    return Story(world, look(world))
+
+
 @pytest.mark.parametrize(
     "story",
     [
+        _dropped_and_forgotten,
         _erased_before_the_next_run,
         _erased_before_the_job_went_on,
         _erased_under_a_run_with_low_ids,

@@ -33,6 +33,7 @@ def test_a_running_job_that_is_about_to_commit_is_not_accused(orders: OrdersTabl
 
     assert answer.verdict is Verdict.RULED_OUT
     assert told(answer) == [(3, LeakStanding.PENDING, 1, 10)]
+    assert (only(answer).position_from, only(answer).position_until) == (20, 29)
     assert "1 Flink manifest may still be committed (checkpoint 3 of run aaaaaa)" in answer.headline
 
 

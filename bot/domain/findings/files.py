@@ -63,6 +63,11 @@ class LeakedManifest(Record):
     rows: int | None
     missing_files: int = 0
     """Listed data files that are no longer on storage."""
+    position_from: int | None = None
+    """The lowest source position of its rows, by the bounds of its files. None: not known, as in records of older
+    versions, or where it lists deletes too."""
+    position_until: int | None = None
+    """The highest one, inclusive."""
     is_overdue: bool = False
     """Pending for longer than a healthy job lets it wait."""
     reason: str
