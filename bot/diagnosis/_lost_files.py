@@ -1,6 +1,6 @@
 """Files that the table names and storage does not have, of whatever commit, and the state below them."""
 
-from bot.diagnosis._asked import gave_nothing, looked_later, why_again
+from bot.diagnosis._asked import gave_nothing, looked_later, unasked, why_again
 from bot.diagnosis._case import in_window, not_asked
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import MissingFilesFinding
@@ -21,7 +21,9 @@ def missing_now(case: Case) -> MissingFilesFinding | CannotTell | None:
     since, and files come back without a commit. Else what is to be asked again; None: it accuses of nothing."""
     found = case.missing_files
     if found is None:
-        return CannotTell(missing=(not_asked(case, ALL_FILES),)) if gave_nothing(case, ALL_FILES) else None
+        if not gave_nothing(case, ALL_FILES):
+            return None
+        return CannotTell(missing=(not_asked(case, ALL_FILES),), asks=unasked(case, ALL_FILES))
     if not found.count:
         return None
     again = why_again(case, ALL_FILES)

@@ -1,6 +1,7 @@
 """Puts the evidence of an incident before every failure mode."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from bot.diagnosis._examine import diagnose
@@ -16,6 +17,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.unanswered import unanswered
 
 _FIELDS = {
     "ledger": "ledger",
@@ -67,17 +69,21 @@ class Diagnostician:
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world; what a mode asks for then is collected,
-        each task once, and it is diagnosed anew: that takes as long as these take.
+        each task once, and it is diagnosed anew: that takes as long as these take. What gave no answer is asked again
+        only by a person, or once the table has changed: until then the diagnosis says why.
 
         Journalled, unless the last diagnosis said the very same: two clicks make one entry.
         """
         self._look(incident_id)
         diagnosis = self._now(incident_id)
-        collected: dict[str, bool] = {}
-        while asked := [task for task in diagnosis.asks if task not in collected]:
-            collected |= {task: self._is_collected(incident_id, task) for task in asked}
-            if any(collected[task] for task in asked):
-                diagnosis = self._now(incident_id)
+        tried: set[str] = set()
+        while asked := [task for task in diagnosis.asks if task not in tried]:
+            tried.update(asked)
+            if not self._may_collect(incident_id):
+                break
+            for task in asked:
+                self._try(incident_id, task)
+            diagnosis = self._now(incident_id)
 
         def decide(now: Incident) -> list[Body]:
             return [] if now.diagnosis == diagnosis else [Diagnosed(diagnosis=diagnosis)]
@@ -87,22 +93,27 @@ class Diagnostician:
 
     def _now(self, incident_id: IncidentId) -> Diagnosis:
         incident = self._store.get(incident_id)
-        case = self.case(incident, self._observer.observe(incident.opened.table, window=incident.window))
-        return diagnose(case, self._modes)
+        observation = self._observer.observe(incident.opened.table, window=incident.window)
+        further = {task for module in self._modes.values() for task in module.mode.asks_for}
+        return diagnose(self._case(incident, observation, unanswered(incident, further)), self._modes)
 
-    def _is_collected(self, incident_id: IncidentId, task: str) -> bool:
-        """Whether it gave an answer; without one the diagnosis goes on saying that it is missing."""
-        if self._collect is None or not self._store.get(incident_id).is_open:
-            return False
-        try:
+    def _may_collect(self, incident_id: IncidentId) -> bool:
+        return self._collect is not None and self._store.get(incident_id).is_open
+
+    def _try(self, incident_id: IncidentId, task: str) -> None:
+        """Without an answer the diagnosis goes on saying that it is missing."""
+        assert self._collect is not None
+        with suppress(EvidenceCancelled, Refused):
             self._collect(incident_id, task)
-        except (EvidenceCancelled, Refused):
-            return False
-        return True
 
     def case(self, incident: Incident, observation: Observation) -> Case:
         """The incident's newest evidence beside the world as it is now, its window stretched to the present head."""
-        evidence = tuple(run.evidence for run in incident.latest.values() if run.evidence is not None)
+        return self._case(incident, observation, ())
+
+    def _case(self, incident: Incident, observation: Observation, unanswered: tuple[Evidence, ...]) -> Case:
+        """`unanswered` takes the place of what these tasks had answered before."""
+        latest = {task: run.evidence for task, run in incident.latest.items() if run.evidence is not None}
+        evidence = tuple((latest | {each.task: each for each in unanswered}).values())
         head = observation.table.head
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)

@@ -1,5 +1,6 @@
 """What a mode asks for because all that it needs left a doubt is collected by whoever diagnoses, and settles it."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,15 +12,17 @@ from bot.diagnosis import recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
 from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis
+from bot.domain.entries import EvidenceEnded
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LedgerFinding, ReplayedRowsFinding
 from bot.domain.ids import EvidenceId, IncidentId, TableName
+from bot.domain.incident import EvidenceRun
 from bot.domain.setup import TableSetup
 from bot.evidence import find_tasks
 from bot.service.diagnosing import Diagnostician
 from bot.service.examining import Examiner
-from tests.cases import Tale
+from tests.cases import NOON, Tale
 from tests.diagnosis.test_recovered_by_itself import repeated
 from tests.found import repeats
 
@@ -31,10 +34,16 @@ WL_1 = IncidentId("wl-1")
 ORDERS = TableName("sales.orders")
 
 
-def doubtful() -> Case:
+def doubtful(then: Callable[[Tale], object] = lambda _tale: None) -> Case:
     """Two commits cover the same source positions, and no key lives twice: an upsert, or rows under other keys."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    then(tale)
     return tale.looked_at(duplicate_commits=repeats(repeated("same-source-range", tale)))
+
+
+def run_of(task: str, run: EvidenceId, **outcome: Any) -> EvidenceRun:
+    """As the incident keeps it."""
+    return EvidenceRun(run=run, task=task, step=None, requested_at=NOON, by="ana", **outcome)
 
 
 class World:
@@ -45,7 +54,18 @@ class World:
         self.asked: list[str] = []
         self.written: list[Any] = []
         self._fails = fails
+        self._known: dict[str, Evidence] = {}
+        self.runs: list[EvidenceRun] = []
+        self.looks()
+
+    def looks(self) -> None:
+        """All that diagnosing needs is collected of the case as it is now."""
         self._known = {task: self.evidence(task) for task, field in _FIELDS.items() if getattr(self.case, field)}
+        self.runs += [run_of(t, EvidenceId(f"{t}-{len(self.runs)}"), evidence=e) for t, e in self._known.items()]
+
+    def answers(self) -> None:
+        """From now on."""
+        self._fails = None
 
     # ------------------------------------------------------------------ as the observer
 
@@ -59,9 +79,10 @@ class World:
     # ------------------------------------------------------------------ as the store
 
     def get(self, _incident: object) -> SimpleNamespace:
-        runs = {task: SimpleNamespace(evidence=each) for task, each in self._known.items()}
-        opened = SimpleNamespace(table=ORDERS)
-        return SimpleNamespace(is_open=True, latest=runs, window=self.case.window, opened=opened, kept_run=None)
+        runs = {each.run: each for each in self.runs}
+        latest = {each.task: each for each in self.runs if each.evidence is not None}
+        told = {"window": self.case.window, "opened": SimpleNamespace(table=ORDERS), "kept_run": None}
+        return SimpleNamespace(is_open=True, latest=latest, runs=runs, **told)
 
     def write(self, _incident: object, *, decide: Any, **_: object) -> None:
         self.written += decide(SimpleNamespace(diagnosis=None))
@@ -81,8 +102,14 @@ class World:
 
     def collected(self, _incident: IncidentId, task: str) -> Evidence:
         """As the evidence desk does: what was found is on record then."""
-        self._known[task] = self.collect(task)
-        return self._known[task]
+        run = EvidenceId(f"{task}-{len(self.runs)}")
+        try:
+            found = self.collect(task)
+        except Refused as error:
+            self.runs.append(run_of(task, run, ended=EvidenceEnded(run=run, how="failed", message=error.found)))
+            raise
+        self.runs.append(run_of(task, run, evidence=found))
+        return found
 
     def evidence(self, task: str) -> Evidence:
         table = self.case.observation.table
