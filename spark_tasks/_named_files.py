@@ -34,6 +34,10 @@ class Looked:
     """Files of which the footer was read, too: those in Parquet."""
     untold: int
     """Files that could not be asked for, for their names."""
+    content_checked: int
+    """Data and delete files among `checked`."""
+    content_gone: int
+    """Of these: not there at all."""
     sources: tuple[str, ...]
 
 
@@ -49,7 +53,7 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     ]
     untold = sum(lists.cannot_tell(s.manifest_list) for s in commits.values())
     if table.by_id[reach.until].manifest_list not in lists.sizes:
-        return Looked(len(commits) - untold, tuple(lost), 0, 0, untold, (_LISTS,))
+        return Looked(len(commits) - untold, tuple(lost), 0, 0, untold, 0, 0, (_LISTS,))
     manifests, older = _manifests(spark, table, reach)
     sizes = sizes_of(spark, table, [m.path for m in manifests])
     broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
@@ -58,14 +62,16 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     files = _files(spark, whole, reach.main)
     there = sizes_of(spark, table, [file["file_path"] for file in files])
     found = _judged_files(spark, files, there)
-    untold += sum(sizes.cannot_tell(m.path) for m in manifests)
-    untold += sum(there.cannot_tell(file["file_path"]) for file in files)
+    content_untold = sum(there.cannot_tell(file["file_path"]) for file in files)
+    untold += sum(sizes.cannot_tell(m.path) for m in manifests) + content_untold
     return Looked(
         checked=len(commits) + len(manifests) + len(files) - untold,
         unreadable=(*lost, *broken, *found),
         older=older,
         footers=sum(_is_parquet(file) and not there.cannot_tell(file["file_path"]) for file in files),
         untold=untold,
+        content_checked=len(files) - content_untold,
+        content_gone=sum(there.lacks(file["file_path"]) for file in files),
         sources=(_LISTS, f"names and sizes of {len(manifests):,} manifests and {len(files):,} files of the window"),
     )
 

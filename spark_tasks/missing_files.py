@@ -84,6 +84,8 @@ def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lo
         commits=tuple(sorted(added_by, key=lambda each: _age(table, each))[:MAX_ROWS]),
         files=tuple(files[:MAX_ROWS]),
         not_asked=lost.unasked + untold,
+        content_checked=lost.named - lost.unasked,
+        content_gone=lost.files,
     )
 
 

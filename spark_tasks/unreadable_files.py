@@ -44,6 +44,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         rows=sum(file.rows for file in bad),
         files=tuple(bad[:MAX_ROWS]),
         not_asked=looked.untold,
+        content_checked=looked.content_checked,
+        content_gone=looked.content_gone,
     )
     calm = Verdict.INCONCLUSIVE if looked.untold else Verdict.RULED_OUT
     return Answer(

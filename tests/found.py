@@ -103,9 +103,14 @@ def leaks(
 
 
 def unreadable(*files: UnreadableFile, checked: int = 40) -> UnreadableFilesFinding:
-    """These files cannot be read."""
+    """These files cannot be read; of so many data and delete files that were looked for."""
     return UnreadableFilesFinding(
-        files_checked=checked, count=len(files), rows=sum(file.rows for file in files), files=files
+        files_checked=checked + 2,
+        count=len(files),
+        rows=sum(file.rows for file in files),
+        files=files,
+        content_checked=checked,
+        content_gone=sum(file.what in ("data", "deletes") for file in files),
     )
 
 

@@ -3,6 +3,7 @@
 A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
 """
 
+from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import not_asked, unseen
 from bot.diagnosis._hollow_leaks import hollow_leaks, in_doubt, told
 from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
@@ -10,7 +11,11 @@ from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.evidence import Verdict
-from bot.domain.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
+from bot.domain.findings import (
+    MissingFilesFinding,
+    UnreadableFile,
+    UnreadableFilesFinding,
+)
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -85,20 +90,28 @@ def _of_the_table(case: Case, found: UnreadableFilesFinding | None) -> Matches |
     gone = tuple(f for f in found.files if f.what in _OF_THE_TABLE) if found else ()
     missing = missing_now(case)
     all_files = missing if isinstance(missing, MissingFilesFinding) else None
-    for looked in (found if gone else None, all_files):
-        if looked is not None and looked.files_checked > 1 and looked.count >= looked.files_checked:
-            return _nothing_there(looked.files_checked)
+    gives_some = all_files is not None and all_files.content_checked > all_files.content_gone
+    nothing = next((looked for looked in (all_files, found) if looked is not None and _gives_nothing(looked)), None)
+    if nothing is not None and not gives_some:
+        return _nothing_there(nothing.content_checked, unasked(case, ALL_FILES) if all_files is None else ())
     if found and gone:
         return _unreadable(case, found, gone)
     return missing_of_the_table(case, all_files) if all_files is not None else None
 
 
-def _nothing_there(files: int) -> CannotTell:
+def _gives_nothing(looked: UnreadableFilesFinding | MissingFilesFinding) -> bool:
+    """Whether not one of several data and delete files is there, while the metadata that names them is."""
+    return looked.content_checked > 1 and looked.content_gone >= looked.content_checked
+
+
+def _nothing_there(files: int, asks: tuple[str, ...]) -> CannotTell:
+    """A clean-up of what is young takes all files of a window, too: those of older commits then tell."""
     return CannotTell(
         missing=(
-            f"the storage itself: all {files} files that were looked for cannot be read, so rights, scheme or the "
-            "storage are more likely than a deletion",
-        )
+            f"the storage itself: none of the {files} data and delete files that were looked for is there, so rights, "
+            "scheme or the storage are more likely than a deletion",
+        ),
+        asks=asks,
     )
 
 

@@ -32,6 +32,8 @@ def lost(*commits: SnapshotId, what: str = "data", checked: int = 100) -> Missin
     ]
     return MissingFilesFinding(
         files_checked=checked,
+        content_checked=checked,
+        content_gone=len(files),
         count=len(files),
         rows=10 * len(files),
         commits=commits,

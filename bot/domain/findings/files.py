@@ -127,6 +127,10 @@ class UnreadableFilesFinding(Record):
     """At most 20; metadata first."""
     not_asked: int = 0
     """Files for which Spark cannot ask, for their names."""
+    content_checked: int = 0
+    """Data and delete files among those that were looked for; 0 in records of older versions."""
+    content_gone: int = 0
+    """Of these: not on storage at all."""
 
 
 class MissingFilesFinding(Record):
@@ -143,6 +147,10 @@ class MissingFilesFinding(Record):
     """At most 20; manifests first, then delete files."""
     not_asked: int = 0
     """Files that the listing did not show and that were not asked for."""
+    content_checked: int = 0
+    """Data and delete files among those that were looked for; 0 in records of older versions."""
+    content_gone: int = 0
+    """Of these: not on storage at all."""
 
 
 class LastCommit(Record):
