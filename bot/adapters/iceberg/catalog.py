@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
 
 from bot.adapters.iceberg.change import commit_of
-from bot.adapters.iceberg.clients import how_to_install, missing_extra
+from bot.adapters.iceberg.clients import must_be_installed
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
@@ -40,6 +40,7 @@ from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
+T = TypeVar("T")
 _SQLITE_PATIENCE_S = 15
 _Purpose = Literal["read", "point", "commit"]
 _AWS_TRIES: dict[_Purpose, int] = {"read": 3, "point": 3, "commit": 0}
@@ -137,19 +138,16 @@ class PyIcebergCatalog:
         self, table: TableName, ref: str, *, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
     ) -> FileSurvey:
         """See the port. Raises UnknownTable, CouldNotLook."""
-        try:
-            loaded = self._catalog("commit").load_table(table)
-            return survey(FilesOfTable(loaded.io, loaded.metadata, ref), add, remove, columns)
-        except MISSING as error:
-            raise unknown_table(table, self.name) from error
-        except UNREAD as error:
-            raise could_not_look(f"The data files of {table}", self.name, error) from error
+        return self._look_through(table, ref, lambda files: survey(files, add, remove, columns))
 
     def files_named(self, table: TableName, ref: str, paths: Sequence[str]) -> tuple[str, ...]:
-        """See the port."""
+        """See the port. Raises UnknownTable, CouldNotLook."""
+        return self._look_through(table, ref, lambda files: tuple(files.may_name(paths)))
+
+    def _look_through(self, table: TableName, ref: str, look: Callable[[FilesOfTable], T]) -> T:
         try:
             loaded = self._catalog("commit").load_table(table)
-            return tuple(FilesOfTable(loaded.io, loaded.metadata, ref).may_name(paths))
+            return look(FilesOfTable(loaded.io, loaded.metadata, ref))
         except MISSING as error:
             raise unknown_table(table, self.name) from error
         except UNREAD as error:
@@ -216,7 +214,7 @@ class PyIcebergCatalog:
     def _catalog(self, purpose: _Purpose) -> Catalog:
         with self._lock:
             if purpose not in self._made:
-                self._must_be_installed()
+                must_be_installed(self.name, self._properties)
                 properties = lean(self._properties) if purpose == "read" else self._properties
                 if purpose == "point":
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
@@ -230,17 +228,6 @@ class PyIcebergCatalog:
                         "Check `catalog` in the configuration file, and that the catalog runs.",
                     ) from error
             return self._made[purpose]
-
-    def _must_be_installed(self) -> None:
-        """Raises CouldNotLook where the kind of catalog needs a library that is not there."""
-        extra = missing_extra(self._properties)
-        if extra is not None:
-            kind = self._properties.get("type", extra)
-            raise CouldNotLook(
-                f"The catalog {self.name} could not be opened: what it needs is not installed.",
-                f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",
-                how_to_install(extra),
-            )
 
 
 def _tries_of_aws(properties: Mapping[str, str], again: int) -> dict[str, str]:

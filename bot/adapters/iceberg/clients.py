@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from bot.domain.errors import CouldNotLook
+
 _NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "google", "rest-sigv4": "boto3"}
 """PyIceberg's extra -> a package that it brings."""
 
@@ -24,3 +26,15 @@ def missing_extra(properties: Mapping[str, str]) -> str | None:
 def how_to_install(extra: str) -> str:
     """What to do about it."""
     return f"Install it beside Waterline (pip install 'pyiceberg[{extra}]'), then start Waterline again."
+
+
+def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
+    """Raises CouldNotLook where this kind of catalog needs a library that is not there."""
+    extra = missing_extra(properties)
+    if extra is not None:
+        kind = properties.get("type", extra)
+        raise CouldNotLook(
+            f"The catalog {name} could not be opened: what it needs is not installed.",
+            f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",
+            how_to_install(extra),
+        )
