@@ -30,7 +30,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Metadata first: what cannot be reached through a lost manifest is not counted as lost itself.
 
     A file is asked for its name and size; of a Parquet file the footer is read too, and the rows that it counts.
-    Not looked at: contents, and data files that were there before the window.
+    Not looked at: pages of Parquet files, contents of Avro and ORC files, and data files that were there before the
+    window. A task that reads rows names the file that it cannot decode.
     """
     table = ask.observation.table
     reach = reach_of(ask)
@@ -102,9 +103,9 @@ def _all_there(reach: Reach, looked: Looked) -> str:
     if not reach.main:
         return f"No commit in the window; the {counted(looked.checked, 'metadata file')} of the head {_STAND}."
     footers = f"only {counted(looked.footers, 'Parquet footer was', 'Parquet footers were')}"
-    read = footers if looked.footers else "nothing was"
+    read = f"{footers} read, and no row" if looked.footers else "nothing was read"
     unread = f"; {counted(looked.older, 'older manifest')} not looked at" if looked.older else ""
-    return f"All {counted(looked.checked, 'file')} looked at {_STAND}; of their contents {read} read{unread}."
+    return f"All {counted(looked.checked, 'file')} looked at {_STAND}; of their contents {read}{unread}."
 
 
 def _passed_over(table: TableState, files: int) -> NotSeen:

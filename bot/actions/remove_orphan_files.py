@@ -24,7 +24,7 @@ ACTION = Action(
     title="Put orphan files aside",
     promise="Files that nothing names are out of the table's way, and can be brought back.",
     needs=("orphan_files",),
-    proofs=(("unreadable_files", "Every file of the table can be read"),),
+    proofs=(("unreadable_files", "Every file of the window is there, in its size"),),
     moves_waterline="no",
 )
 
@@ -62,7 +62,7 @@ def propose(plan: Plan) -> Proposal:
         f"Move {len(old)} files that no snapshot and no Flink manifest names into {folder}, and keep the list of them "
         f"there as moved.json.{_left(left)}",
         *(f"{name}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path, name in told_apart(old).items()),
-        "Verify: every file of the table can be read.",
+        "Verify: every file of the window is there, in its size.",
     ]
     return drafted(
         plan,

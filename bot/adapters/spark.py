@@ -1,7 +1,7 @@
 """Evidence on Spark: embedded or remote, one warm session, each run tagged, cancellable and shown."""
 
+import contextlib
 import logging
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -9,17 +9,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from bot.adapters.spark_file_trouble import damaged, file_trouble, is_reading
 from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import TROUBLE, SparkConnection
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.evidence import TaskModule
+from spark_tasks._damaged import first_damaged
 
 _log = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 300
-_LOST_FILE = re.compile(r"iceberg\.exceptions\.NotFoundException: [^\n]*?((?:[a-z0-9]+:)?/[^\s)]+)")
-"""What Iceberg says of a file that its own metadata names: `Failed to open input stream for file: …`."""
 
 
 class SparkEvidenceRunner:
@@ -119,7 +119,8 @@ class SparkEvidenceRunner:
                 raise _cancelled(task) from error
             if one.ran_out_of_time:
                 raise self._too_slow(task) from error
-            raise self._translated(error, f"the evidence task {task.name}") from error
+            what = f"the evidence task {task.name}"
+            raise self._of_a_file(session, ask, error, what) or self._translated(error, what) from error
         finally:
             session.removeTag(one.tag)
             self._here.run = None
@@ -134,15 +135,16 @@ class SparkEvidenceRunner:
         except Exception:  # noqa: BLE001 - a listener's fault must not end the evidence it listens to
             _log.exception("A listener to evidence progress failed; the run goes on.")
 
+    def _of_a_file(self, session: SparkSession, ask: Ask, error: Exception, what: str) -> FileNotOpened | None:
+        """What failed for one file, with its name; where Spark does not say it, the window's files are read for it."""
+        named = file_trouble(error, what)
+        if named is None and is_reading(error):
+            with contextlib.suppress(*TROUBLE, EvidenceFailed):
+                path = first_damaged(session, ask)
+                named = damaged(path, what) if path is not None else None
+        return named
+
     def _translated(self, error: Exception, what: str) -> EvidenceFailed:
-        lost = _LOST_FILE.search(str(error))
-        if lost is not None:
-            return FileNotOpened(
-                lost.group(1),
-                f"A file that the table names is not on storage, so {what} could not be finished.",
-                f"Expected {lost.group(1)}; storage has no such file.",
-                "Ask whether it can be brought back, and what ran on storage lately: expiry, orphan cleanup, a person.",
-            )
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
         if self._connection.is_lost():
             return EngineEnded(
@@ -153,7 +155,7 @@ class SparkEvidenceRunner:
         return EvidenceFailed(
             f"Spark could not finish {what}.",
             f"Expected an answer; found: {first}",
-            "If a file is missing, look at expiry and orphan cleanup: the table names what is gone. Else ask again.",
+            "Ask again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
         )
 
     def _too_slow(self, task: Task) -> EvidenceFailed:

@@ -1,16 +1,17 @@
 """F9: files that the table or a checkpoint still needs were deleted from storage, most often by orphan cleanup.
 
-A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9).
+A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9). A file that is
+there and cannot be decoded is told here as well.
 """
 
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import not_asked, unseen
 from bot.diagnosis._hollow_leaks import hollow_leaks, in_doubt, told
 from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
+from bot.diagnosis._met_files import met_by_a_scan
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.evidence import Verdict
 from bot.domain.findings import (
     MissingFilesFinding,
     UnreadableFile,
@@ -56,9 +57,8 @@ def examine(case: Case) -> Examined:
     found = case.unreadable
     if (gone := _of_the_table(case, found)) is not None:
         return gone
-    unopened = _unopened(case)
-    if unopened:
-        return _found_by_chance(unopened)
+    if (met := met_by_a_scan(case)) is not None:
+        return met
     missing = missing_manifest(case)
     if missing is not None and fate(case, missing) is Fate.NEVER_SEEN:
         back = is_back(case, missing)
@@ -152,30 +152,6 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         reasons=tuple(reasons),
         rows=tuple(c for c in commits if c in case.observation.table.by_id),
         last_good=last,
-        wrong_run=None,
-        remedy=Remedy.REPAIR_UNREADABLE_FILES,
-    )
-
-
-def _unopened(case: Case) -> dict[str, str]:
-    """File -> the first task that failed for it; of each task its last evidence counts."""
-    last = {e.task: e for e in case.evidence}
-    told = ((m.lost_file, e.task) for e in last.values() if e.verdict is Verdict.INCONCLUSIVE for m in e.could_not_look)
-    return {path: task for path, task in reversed(list(told)) if path is not None}
-
-
-def _found_by_chance(unopened: dict[str, str]) -> Matches:
-    path, task = next(iter(unopened.items()))
-    return Matches(
-        headline=f"{counted(len(unopened), 'file')} that the table names {'is' if len(unopened) == 1 else 'are'} not "
-        "on storage: reads of the table fail.",
-        reasons=(
-            f"The first is {path}; {task} could not be finished without it.",
-            "No commit of the window added it, so unreadable_files, which looks at the window's files, did not ask for "
-            "it: run missing_files, which looks at all of the table and tells how many are gone, and of which commits.",
-        ),
-        rows=(),
-        last_good=None,
         wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )

@@ -73,6 +73,11 @@ class FileNotOpened(EvidenceFailed):
         return (type(self), (self.path, self.happened, self.found, self.remedy))
 
 
+class FileDamaged(FileNotOpened):
+    """Raised when a task failed because a file that the table names is there and cannot be read to its end; the
+    responder hears of F9."""
+
+
 class EvidenceCancelled(WaterlineError):
     """Raised in the running task when a responder cancelled it."""
 

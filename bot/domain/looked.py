@@ -50,6 +50,8 @@ class NotSeen(Record):
     """What a responder can do about it."""
     lost_file: str | None = None
     """A file that the source names and that is not on storage, where that is why nothing could be seen."""
+    damaged_file: str | None = None
+    """The same of a file that is there and cannot be read to its end."""
 
     @property
     def values(self) -> tuple[()]:

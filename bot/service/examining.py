@@ -8,7 +8,7 @@ from ulid import ULID
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
-from bot.domain.errors import EvidenceFailed, FileNotOpened
+from bot.domain.errors import EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Ask, Evidence, Verdict
 from bot.domain.flink import JobRun
 from bot.domain.ids import EvidenceId, TableName
@@ -132,11 +132,13 @@ class Examiner:
             return self._run(task, ask, course)
         except EvidenceFailed as error:
             declared, state = self._collector.task(task), ask.observation.table
+            path = error.path if isinstance(error, FileNotOpened) else None
             missing = NotSeen(
                 source=f"evidence {task}",
                 reason=error.happened,
                 remedy=f"{error.found} {error.remedy}",
-                lost_file=error.path if isinstance(error, FileNotOpened) else None,
+                lost_file=path if not isinstance(error, FileDamaged) else None,
+                damaged_file=path if isinstance(error, FileDamaged) else None,
             )
             return Evidence(
                 verdict=Verdict.INCONCLUSIVE,

@@ -122,6 +122,19 @@ def test_a_file_from_below_the_window_that_a_scan_misses_is_told(path: str | Non
         assert "s3://lake/old.parquet" in found.reasons[0]
 
 
+def test_a_file_that_cannot_be_decoded_is_told_apart_from_a_missing_one() -> None:
+    """It is there: only what reads its rows meets the damage."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    told = {"source": "evidence", "reason": "It failed.", "remedy": "Ask.", "damaged_file": "s3://lake/bad.parquet"}
+    evidence = failed_for(tale, None).model_copy(update={"could_not_look": (NotSeen.model_validate(told),)})
+
+    found = f9.examine(tale.looked_at(evidence=(evidence,)))
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("1 file that the table names is on storage and cannot be decoded")
+    assert "s3://lake/bad.parquet" in found.reasons[0]
+
+
 def test_a_file_that_came_back_is_forgotten() -> None:
     """The task's newest evidence counts."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)

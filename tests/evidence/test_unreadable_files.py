@@ -31,7 +31,7 @@ def test_a_table_whose_files_are_all_there_is_ruled_out(orders: OrdersTable, ask
     assert finding_of(answer).files_checked == 2 + 3 + 2
     assert answer.headline == (
         "All 7 files looked at are there, in the sizes that the table states; of their contents only 2 Parquet footers "
-        "were read."
+        "were read, and no row."
     )
 
 
