@@ -2,63 +2,76 @@
 drop the references and state the loss.
 """
 
+from bot.actions._lost_files import LostFiles, lost_files
 from bot.actions._rehearsing import listed, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.findings import UnreadableFilesFinding
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import SnapshotId, short
 from bot.domain.proposal import Proposal
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 ACTION = Action(
     name="repair_unreadable_files",
     title="Repair unreadable files",
-    promise="Every file that the table names can be read; what is lost is stated.",
-    needs=("unreadable_files",),
-    proofs=(("unreadable_files", "Every file can be read"), ("duplicate_rows", "No row is there twice")),
+    promise="Every file that the table names is there; what is lost is stated.",
+    needs=("unreadable_files", "missing_files"),
+    looks=("missing_files",),
+    proofs=(
+        ("unreadable_files", "Every file of the window is there, in its size"),
+        ("missing_files", "No file that the table names is missing"),
+        ("duplicate_rows", "No row is there twice"),
+    ),
     proofs_on_main=(
-        ("unreadable_files", "Every file can be read"),
+        ("unreadable_files", "Every file of the window is there, in its size"),
         ("missing_files", "Every file that the head names is there"),
     ),
 )
+_PROOF = "every file is there, those of older commits too; no row is there twice"
+_COMMITS_TOLD = 5
 
 
 def propose(plan: Plan) -> Proposal:
-    """A rehearsal without the lost files. Raises Refused with the reason, CouldNotLook."""
-    found = _data_files_only(plan.case.unreadable)
-    commits = tuple(dict.fromkeys(f.snapshot_id for f in found.files if f.snapshot_id is not None))
-    before = _before_compaction(plan, commits)
-    return _put_back(plan, before, commits) if before is not None else _dropped(plan, found, commits)
+    """A rehearsal without the lost files, of whatever commit. Raises Refused with the reason, CouldNotLook."""
+    lost = lost_files(plan.case)
+    _must_be_data(lost)
+    before = _before_compaction(plan, lost)
+    return _put_back(plan, before, lost.commits) if before is not None else _dropped(plan, lost)
 
 
-def _data_files_only(found: UnreadableFilesFinding | None) -> UnreadableFilesFinding:
-    if found is None or not found.count:
+def _must_be_data(lost: LostFiles) -> None:
+    if not lost.count:
         raise Refused(
             "There is no unreadable file to repair.",
-            "Expected data files of the window that storage does not give; found none.",
+            "Expected data files that storage does not give; found none.",
             "If reads fail nevertheless, look at a longer window.",
         )
-    other = next((f for f in found.files if f.what != "data"), None)
-    if other is not None:
-        remedy = (
-            "Dropping it would bring deleted rows back. Restore it from the storage's own versions, or rewind table "
-            "and job to before it."
-            if other.what == "deletes"
-            else "Restore it from the storage's own versions, or rewind table and job to a snapshot that can be read."
-        )
-        raise Refused(
-            f"A {other.what.replace('-', ' ')} cannot be read, and no reference to it can be dropped.",
-            f"Expected only data files to be lost; found {other.path}.",
-            remedy,
-        )
-    return found
+    other = next((f for f in lost.files if f.what != "data"), None)
+    if other is None:
+        return
+    remedy = (
+        "Dropping it would bring deleted rows back. Restore it from the storage's own versions, or rewind table and "
+        "job to before it."
+        if other.what == "deletes"
+        else "Which rows it leads to is not known. Restore it from the storage's own versions, or rewind table and job "
+        "to a snapshot that can be read."
+    )
+    raise Refused(
+        f"A {other.what.replace('-', ' ')} cannot be read, and no reference to it can be dropped.",
+        f"Expected only data files to be lost; found {other.path}.",
+        remedy,
+    )
 
 
-def _before_compaction(plan: Plan, commits: tuple[SnapshotId, ...]) -> FileSurvey | None:
+def _before_compaction(plan: Plan, lost: LostFiles) -> FileSurvey | None:
     """What undoing these commits would meet, if all are compactions whose old files are still whole; else None."""
-    table = plan.case.observation.table
-    if not commits or any(not _is_compaction(table, commit) for commit in commits):
+    table, commits = plan.case.observation.table, lost.commits
+    if (
+        not commits
+        or any(file.snapshot_id is None for file in lost.files)
+        or any(not _is_compaction(table, commit) for commit in commits)
+    ):
         return None
     survey = plan.survey(FileSources(removed_by=commits), FileSources(added_by=commits))
     if survey.add is None or survey.remove is None or survey.gone or survey.not_live or survey.live_already:
@@ -84,22 +97,23 @@ def _put_back(plan: Plan, survey: FileSurvey, commits: tuple[SnapshotId, ...]) -
             f"Take {sized(survey.remove)} out of it, which {listed(commits)} wrote, and put {sized(survey.add)} back, "
             f"which that compaction had replaced and which are still whole{where(survey)}. No row is lost.",
         ),
-        proof="every file can be read, no row is there twice",
+        proof=_PROOF,
     )
 
 
-def _dropped(plan: Plan, found: UnreadableFilesFinding, commits: tuple[SnapshotId, ...]) -> Proposal:
+def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
     """By path while the evidence lists all of them, else by asking storage again for the files of these commits."""
-    paths = tuple(f.path for f in found.files)
-    is_all = found.count <= len(paths)
-    sources = FileSources(paths=paths) if is_all else FileSources(added_by=commits, only_unreadable=True)
+    paths = tuple(f.path for f in lost.files)
+    sources = FileSources(paths=paths) if lost.is_all else FileSources(added_by=lost.commits, only_unreadable=True)
+    _must_be_listed(plan, lost)
     survey = plan.survey(None, sources)
-    if survey.remove is None or (not is_all and survey.remove.files < found.count):
+    if survey.remove is None or (not lost.is_all and survey.remove.files < lost.count):
         seen = sized(survey.remove) if survey.remove else "none"
         raise Refused(
             "The unreadable files are not those that the evidence found.",
-            f"Expected {found.count} of them; storage does not give {seen}.",
-            "Collect the evidence “unreadable_files” again.",
+            f"Expected {lost.count} of them; storage does not give {seen}.",
+            "Collect the evidence “unreadable_files” and “missing_files” again. If it finds files of more than 20 "
+            "commits, restore them from the storage's own versions, or rewind table and job.",
         )
     gone = f"; {named(survey.not_live)} is not live any more" if survey.not_live else ""
     return rehearsal(
@@ -111,7 +125,28 @@ def _dropped(plan: Plan, found: UnreadableFilesFinding, commits: tuple[SnapshotI
         sentences=(
             f"Drop the references to {sized(survey.remove)}{where(survey)}{gone}. These rows are lost to the table "
             "until they are replayed or their files come back from the storage's own versions.",
-            f"The first is {found.files[0].path}.",
+            f"Lost by the commits that added them: {_by_commit(survey)}.",
+            f"The first is {lost.files[0].path}.",
         ),
-        proof="every file can be read, no row is there twice",
+        proof=_PROOF,
     )
+
+
+def _must_be_listed(plan: Plan, lost: LostFiles) -> None:
+    """Raises Refused where not all files are named, and a commit that could tell them has expired."""
+    listed = plan.case.observation.table.by_id
+    expired = [each for each in lost.commits if each not in listed]
+    if expired and not lost.is_all:
+        raise Refused(
+            "Not all of the lost files are named, and commits that added some of them are no longer listed.",
+            f"Expected at most 20 lost files, or only listed commits; found {lost.count}, of {short(expired[0])} too.",
+            "Restore them from the storage's own versions, or rewind table and job to a snapshot that can be read.",
+        )
+
+
+def _by_commit(survey: FileSurvey) -> str:
+    """`…421007 10 rows, …118223 5 rows and 3 more commits with 40 rows`."""
+    told = [f"{short(each.snapshot_id)} {counted(each.rows, 'row')}" for each in survey.by_commit[:_COMMITS_TOLD]]
+    rest = survey.by_commit[_COMMITS_TOLD:]
+    more = f" and {counted(len(rest), 'more commit')} with {counted(sum(each.rows for each in rest), 'row')}"
+    return ", ".join(told) + (more if rest else "")

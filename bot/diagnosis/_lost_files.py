@@ -56,7 +56,7 @@ def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:
     ]
     if any(file.what == "deletes" for file in found.files):
         reasons.append(BRING_BACK)
-    reasons += [_readable(last), _repair(case, commits)]
+    reasons += [_readable(last), _repair(case, found)]
     return Matches(
         headline=f"{counted(found.count, 'file')} that the table names, with {counted(found.rows, 'row')}, "
         f"{'is' if found.count == 1 else 'are'} not on storage.",
@@ -84,13 +84,11 @@ def _readable(last: SnapshotId | None) -> str:
     return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
 
 
-def _repair(case: Case, commits: tuple[SnapshotId, ...]) -> str:
-    table = case.observation.table
-    if not set(commits) <= table.by_id.keys():
+def _repair(case: Case, found: MissingFilesFinding) -> str:
+    is_told = found.count <= len(found.files) or set(found.commits) <= case.observation.table.by_id.keys()
+    if not is_told:
         return (
-            "A commit that added some of them is no longer listed, so no window reaches it: look for the files among "
-            "the storage's own versions."
+            "They are too many to be named, and a commit that added some of them is no longer listed: look for the "
+            "files among the storage's own versions."
         )
-    return (
-        f"A repair takes out what `unreadable_files` names: ask it for a window that begins below {short(commits[0])}."
-    )
+    return "A repair takes out the data files among them, whatever commit they are of, and states the rows of each."

@@ -1,26 +1,16 @@
 """Files that a task which reads rows came to by chance, and that are missing or cannot be decoded."""
 
-from typing import Literal
-
 from bot.domain.diagnosis import Case, Matches, Remedy
-from bot.domain.evidence import Verdict
+from bot.domain.met_files import met_files
 from bot.domain.sentences import counted
 
 
 def met_by_a_scan(case: Case) -> Matches | None:
     """What is missing before what is damaged; None where no task failed for a file."""
-    if lost := _unopened(case, "lost_file"):
+    if lost := met_files(case.evidence, "lost_file"):
         return _found_by_chance(lost)
-    damaged = _unopened(case, "damaged_file")
+    damaged = met_files(case.evidence, "damaged_file")
     return _damaged(damaged) if damaged else None
-
-
-def _unopened(case: Case, field: Literal["lost_file", "damaged_file"]) -> dict[str, str]:
-    """File -> the first task that failed for it; of each task its last evidence counts."""
-    last = {e.task: e for e in case.evidence}
-    open_ones = (e for e in last.values() if e.verdict is Verdict.INCONCLUSIVE)
-    told = ((getattr(m, field), e.task) for e in open_ones for m in e.could_not_look)
-    return {path: task for path, task in reversed(list(told)) if path is not None}
 
 
 def _found_by_chance(unopened: dict[str, str]) -> Matches:

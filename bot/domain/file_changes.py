@@ -62,6 +62,14 @@ class RowsOfFile(Record):
         return sum(last - first + 1 for first, last in self.spans)
 
 
+class OfCommit(Record):
+    """What one commit has added, of the files of a list."""
+
+    snapshot_id: SnapshotId
+    files: int
+    rows: int
+
+
 class FileSurvey(Record):
     """What a change of files would meet on a branch as it is now."""
 
@@ -69,6 +77,8 @@ class FileSurvey(Record):
     """What would be added: the files of its sources that are not live; None where that is nothing."""
     remove: FileList | None
     """The references that would go; None where none is live."""
+    by_commit: tuple[OfCommit, ...] = ()
+    """The references that would go, by the commits that added them, the newest first; all of them."""
     live_already: Some = Some()
     """Of what is to be added: live on the branch."""
     gone: Some = Some()

@@ -74,7 +74,7 @@ def test_no_real_case_stays_healthy_with_a_missing_older_file(name: str) -> None
 
 
 def test_readers_are_sent_below_the_oldest_missing_file() -> None:
-    """And a repair is told which window reaches it."""
+    """And a repair takes out all of them."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
 
     found = f9.examine(tale.looked_at(missing_files=lost(tale.at("a", 2), tale.at("a", 4))))
@@ -82,7 +82,7 @@ def test_readers_are_sent_below_the_oldest_missing_file() -> None:
     assert isinstance(found, Matches)
     assert (Remedy.REPAIR_UNREADABLE_FILES, tale.at("a", 1)) == (found.remedy, found.last_good)
     assert found.headline == "2 files that the table names, with 20 rows, are not on storage."
-    assert f"a window that begins below {short(tale.at('a', 2))}" in found.reasons[-1]
+    assert found.reasons[-1].startswith("A repair takes out the data files among them, whatever commit they are of")
 
 
 def test_readers_are_sent_below_all_that_anybody_found_missing() -> None:
@@ -103,11 +103,15 @@ def test_below_the_first_listed_commit_nothing_is_trusted(place: str) -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2)
     commits = (tale.at("a", 1),) if place == "first" else (SnapshotId(7), tale.at("a", 2))
 
-    found = f9.examine(tale.looked_at(missing_files=lost(*commits)))
+    two = lost(*commits)
+    many = two.model_copy(update={"count": 21})
+    few, too_many = (f9.examine(tale.looked_at(missing_files=found)) for found in (two, many))
 
-    assert isinstance(found, Matches)
-    assert found.last_good is None
-    assert ("storage's own versions" in found.reasons[-1]) is (place == "expired")
+    assert isinstance(few, Matches)
+    assert isinstance(too_many, Matches)
+    assert few.last_good is too_many.last_good is None
+    assert "A repair takes out" in few.reasons[-1]
+    assert ("storage's own versions" in too_many.reasons[-1]) is (place == "expired")
 
 
 def test_a_missing_delete_file_is_told_to_bring_rows_back() -> None:

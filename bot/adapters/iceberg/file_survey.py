@@ -10,7 +10,8 @@ from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
 from pyiceberg.utils.datetime import micros_to_timestamp
 
 from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, to_remove
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, Some
+from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
+from bot.domain.ids import SnapshotId
 from bot.domain.paths import plain
 
 _FIRST = 5
@@ -64,6 +65,7 @@ def survey(
     return FileSurvey(
         add=found.added,
         remove=found.removed,
+        by_commit=_by_commit(found.remove),
         live_already=_some(found.live_already),
         gone=_some(files.unreadable(found.add)),
         not_live=_some(found.not_live),
@@ -71,6 +73,18 @@ def survey(
         has_equality_deletes=files.has_equality_deletes(),
         partitions=_partitions(files.metadata, touched),
         span={name: ends for name in columns if (ends := _span(files.metadata, touched, name)) is not None},
+    )
+
+
+def _by_commit(going: Iterable[Live]) -> tuple[OfCommit, ...]:
+    """A commit's files have one sequence number, whether the commit is listed still or not."""
+    told: dict[tuple[int, int], list[int]] = {}
+    for live in going:
+        key = (live.entry.sequence_number or 0, live.entry.snapshot_id or 0)
+        told.setdefault(key, []).append(live.entry.data_file.record_count)
+    return tuple(
+        OfCommit(snapshot_id=SnapshotId(commit), files=len(rows), rows=sum(rows))
+        for (_, commit), rows in sorted(told.items(), reverse=True)
     )
 
 
