@@ -32,6 +32,13 @@ def propose(plan: Plan) -> Proposal:
     """A rehearsal with the lost manifests' files. Raises Refused with the reason, CouldNotLook."""
     lost = _lost(plan.case.leaked)
     survey = plan.survey(FileSources(manifests=tuple(leak.path for leak in lost)), None)
+    if survey.unfit:
+        raise Refused(
+            "The lost rows cannot be appended as they are: their files were not written for the table as it is.",
+            "Expected manifests with a schema and a partition spec that the table has or had; of "
+            f"{len(survey.unfit)} of {len(lost)} they are not. The first is {survey.unfit[0]}.",
+            "Replay their source range instead: the job then writes these rows with the table's present schema.",
+        )
     must_not_rise(survey, "The files of leaked manifests")
     if survey.live_already:
         raise Refused(

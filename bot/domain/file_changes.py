@@ -87,6 +87,8 @@ class FileSurvey(Record):
     """Of what is to be removed: not live on the branch any more."""
     delete_files: int = 0
     """Delete files that the sources themselves bring or list."""
+    unfit: tuple[str, ...] = ()
+    """Flink manifests that are left out, because their files were not written for this table: name and reason."""
     has_equality_deletes: bool = False
     """Whether rows of the branch are deleted by key: then a file that is added again rises above older deletes."""
     partitions: tuple[str, ...] = ()

@@ -65,6 +65,7 @@ class FileCommit:
             change.add.sources if change.add else None,
             change.remove.sources if change.remove else None,
         )
+        _must_fit(name, self._found.unfit)
         _must_be(name, "added", self._found.added, change.add)
         _must_be(name, "removed", self._found.removed, change.remove)
         _must_be_there(name, self._files.unreadable(self._found.add))
@@ -222,6 +223,15 @@ def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, cha
             f"Table {name} was not changed: its branch {change.ref} is not where it was.",
             f"Expected it on {short(change.expected_head)}; {found}.",
             "Look at who moved it, then propose the repair anew.",
+        )
+
+
+def _must_fit(name: TableName, unfit: Sequence[str]) -> None:
+    if unfit:
+        raise CommitRefused(
+            f"Table {name} was not changed: files of a Flink manifest were not written for it as it is.",
+            f"Expected a schema and a partition spec that the table has or had; found {unfit[0]}.",
+            "Replay their source range instead.",
         )
 
 

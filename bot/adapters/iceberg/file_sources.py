@@ -21,6 +21,7 @@ from pyiceberg.manifest import (
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.utils.concurrent import ExecutorFactory
 
+from bot.adapters.iceberg.manifest_schema import why_unfit
 from bot.domain.file_changes import FileList, FileSources
 from bot.domain.paths import place_of, plain
 
@@ -45,6 +46,8 @@ class Sources:
 
     files: dict[str, DataFile]
     delete_files: int
+    unfit: tuple[str, ...] = ()
+    """Flink manifests whose files were left out, each a clause with its name and the reason."""
 
 
 class FilesOfTable:
@@ -63,7 +66,8 @@ class FilesOfTable:
         deletes = 0
         wanted = [(ManifestEntryStatus.ADDED, s) for s in sources.added_by]
         wanted += [(ManifestEntryStatus.DELETED, s) for s in sources.removed_by]
-        for entry in (*self._of_commits(wanted), *self._of_flink(sources.manifests)):
+        unfit: list[str] = []
+        for entry in (*self._of_commits(wanted), *self._of_flink(sources.manifests, unfit)):
             if entry.data_file.content is DataFileContent.DATA:
                 files.setdefault(entry.data_file.file_path, entry.data_file)
             else:
@@ -73,7 +77,7 @@ class FilesOfTable:
             files.pop(path, None)
         if sources.only_unreadable:
             files = {path: files[path] for path in self.unreadable(files.values())}
-        return Sources(files, deletes)
+        return Sources(files, deletes, tuple(unfit))
 
     def live_among(self, paths: Iterable[str], since: int = 0) -> list[Live]:
         """Live references to any of `paths`, however spelled. Cost: the manifests of sequence numbers from `since`."""
@@ -150,14 +154,19 @@ class FilesOfTable:
                         if entry.status is status and entry.snapshot_id == commit:
                             yield entry
 
-    def _of_flink(self, paths: Sequence[str]) -> Iterator[ManifestEntry]:
+    def _of_flink(self, paths: Sequence[str], unfit: list[str]) -> Iterator[ManifestEntry]:
+        """Fills `unfit` with what it leaves out."""
         for path in paths:
             file = self.io.new_input(path)
             with AvroFile[ManifestEntry](file, MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]) as reader:
-                spec_id = int(reader.header.meta["partition-spec-id"])
+                header = reader.header.meta
+            if (why := why_unfit(header, self.metadata)) is not None:
+                unfit.append(f"{path.rsplit('/', 1)[-1]}: {why}")
+                continue
             manifest = ManifestFile.from_args(
-                manifest_path=path, manifest_length=len(file), partition_spec_id=spec_id, content=ManifestContent.DATA,
-                sequence_number=0, min_sequence_number=0, added_snapshot_id=0,
+                manifest_path=path, manifest_length=len(file), content=ManifestContent.DATA,
+                partition_spec_id=int(header["partition-spec-id"]), sequence_number=0, min_sequence_number=0,
+                added_snapshot_id=0,
             )  # fmt: skip
             yield from manifest.fetch_manifest_entry(self.io)
 

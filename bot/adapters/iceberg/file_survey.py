@@ -29,6 +29,7 @@ class Resolved:
     live_already: list[str]
     not_live: list[str]
     delete_files: int
+    unfit: tuple[str, ...]
 
 
 def resolved(files: FilesOfTable, add: FileSources | None, remove: FileSources | None) -> Resolved:
@@ -53,6 +54,7 @@ def resolved(files: FilesOfTable, add: FileSources | None, remove: FileSources |
         live_already=sorted(path for path in wanted if plain(path) in staying),
         not_live=[] if remove is not None and remove.only_unreadable else missed,
         delete_files=(named.delete_files if named else 0) + (meant.delete_files if meant else 0),
+        unfit=named.unfit if named else (),
     )
 
 
@@ -70,6 +72,7 @@ def survey(
         gone=_some(files.unreadable(found.add)),
         not_live=_some(found.not_live),
         delete_files=found.delete_files,
+        unfit=found.unfit,
         has_equality_deletes=files.has_equality_deletes(),
         partitions=_partitions(files.metadata, touched),
         span={name: ends for name in columns if (ends := _span(files.metadata, touched, name)) is not None},
