@@ -19,10 +19,10 @@ from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
 from spark_tasks._ledger_cells import COLUMNS, lines_of
 from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after
-from spark_tasks._other_branches import beside_main, in_words
+from spark_tasks._other_branches import commits_beside_main, in_words, told_of
 from spark_tasks._sinks import Sinks
 from spark_tasks._window import reach_of
-from spark_tasks._words import could_not
+from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
     name="ledger",
@@ -63,11 +63,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         verdict = Verdict.RULED_OUT
         headline = f"{_opening(ledger.rows)}: one unbroken chain of {_runs_in_words(ledger.rows)}."
     asked = (world.jobs, world.checkpoints, world.reads, world.flink_manifests)
-    branches = beside_main(world.table)
+    beside = commits_beside_main(world.table)
+    ledger = ledger.model_copy(update={"branches": tuple(told_of(*each) for each in beside.items())[:MAX_ROWS]})
+    apart = {each.snapshot_id for commits in beside.values() for each in commits}
     return Answer(
         verdict=verdict,
-        headline=f"{headline}{in_words(branches)}",
-        measures=_measures(ledger, branches),
+        headline=f"{headline}{in_words(ledger.branches)}",
+        measures=_measures(ledger, len(apart)),
         columns=COLUMNS,
         rows=lines_of(telling(ledger.rows), readers_known=ledger.readers_known, looked_at=world.table.read_at),
         finding=LedgerFinding(ledger=ledger),
@@ -166,7 +168,7 @@ def _opening(rows: Sequence[LedgerRow]) -> str:
     return f"{counted(len(rows), 'commit')} in the window" if rows else "No commit in the window"
 
 
-def _measures(ledger: Ledger, branches: dict[str, int]) -> tuple[Measure, ...]:
+def _measures(ledger: Ledger, beside: int) -> tuple[Measure, ...]:
     rows, gone = ledger.rows, [each for each in missing(ledger) if each.is_fault]
     return (
         Measure(name="commits", value=len(rows), unit="commits"),
@@ -174,7 +176,7 @@ def _measures(ledger: Ledger, branches: dict[str, int]) -> tuple[Measure, ...]:
         Measure(name="job runs", value=len(runs_of(rows)), unit="runs"),
         Measure(name="not in the table", value=sum(s.last - s.first + 1 for s in gone), unit="checkpoints"),
         Measure(name="rows added on main", value=sum(row.added_rows for row in rows if row.on_main), unit="rows"),
-        *([Measure(name="on other branches", value=sum(branches.values()), unit="commits")] if branches else []),
+        *([Measure(name="on other branches", value=beside, unit="commits")] if beside else []),
     )
 
 

@@ -134,6 +134,23 @@ class LedgerRow(Record):
         return bool(self.added_delete_files or self.removed_delete_files)
 
 
+class BesideMain(Record):
+    """What stands on another branch above what main has, or had."""
+
+    branch: str
+    snapshot_id: SnapshotId
+    """The newest of its commits."""
+    commits: int
+    added_rows: int
+    """As the summaries count them."""
+    removed_rows: int
+    job_ids: tuple[JobId, ...]
+    """The Flink runs that wrote there, newest first, at most three."""
+    engines: tuple[str, ...]
+    """Other writers, as their summaries name them; `unknown` where they do not."""
+    last_at: Utc
+
+
 class Ledger(Record):
     """Rows oldest first. `readers_known` is False when no lineage source could be asked."""
 
@@ -141,6 +158,8 @@ class Ledger(Record):
     readers_known: bool
     trailing: tuple[SkippedCheckpoint, ...] = ()
     """What Flink completed after a run's newest commit on main, or beside it, and main does not carry."""
+    branches: tuple[BesideMain, ...] = ()
+    """Other branches that hold commits of their own, at most 20; empty in records of older versions."""
 
     @property
     def main(self) -> tuple[LedgerRow, ...]:
