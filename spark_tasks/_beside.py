@@ -5,13 +5,15 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.paths import place_of
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks._leaked_files import paths_in
 from spark_tasks._live import live_since
-from spark_tasks._reading import entries
+from spark_tasks._manifests import MAX_MANIFESTS, listed, manifest_of
+from spark_tasks._reading import entries, entries_of
 from spark_tasks._spelling import inside_of
 from spark_tasks._window import Reach
 
@@ -58,15 +60,15 @@ def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
     return both.groupBy("inside").agg(F.max("is_committed").alias("is_committed"))
 
 
-def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime, head_at: datetime) -> DataFrame:
-    """Shape: path, length, written_at, is_young, is_named, of_other_attempt; one row per data file of `listed` that
-    was written after `begin`.
+def unnamed(there: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime, head_at: datetime) -> DataFrame:
+    """Shape: inside, path, length, written_at, is_young, is_named, of_other_attempt; one row per data file of `there`
+    that was written after `begin`.
 
     `of_other_attempt`: its name is Flink's, it is older than the head's commit (`head_at`), and another attempt of its
     subtask has written since what is committed. A higher number may be the failover's, whose commit is yet to come:
     it counts only once the file is old, as the loser of a speculative execution.
     """
-    inside = listed.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
+    inside = there.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
     known = named.select("inside", F.lit(True).alias("known"), "is_committed")
     subtask, attempt = _told("path", SUBTASK_IN_FILE_NAME), _told("path", ATTEMPT_IN_FILE_NAME)
     placed = (
@@ -78,6 +80,7 @@ def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: dat
     is_young = F.col("written_at") > F.lit(safe_from)
     is_other = (F.max("by").over(since) > F.col("attempt")) | ((F.min("by").over(since) < F.col("attempt")) & ~is_young)
     return placed.select(
+        "inside",
         "path",
         "length",
         "written_at",
@@ -85,6 +88,31 @@ def unnamed(listed: DataFrame, named: DataFrame, begin: datetime, safe_from: dat
         F.coalesce("known", F.lit(False)).alias("is_named"),
         F.coalesce(is_other & (F.col("written_at") < F.lit(head_at)), F.lit(False)).alias("of_other_attempt"),
     )
+
+
+def unnamed_still(spark: SparkSession, table: TableState, files: DataFrame) -> DataFrame:
+    """`files` (shape of `unnamed`), of which those are named as well that main, a branch or a tag names though their
+    commit is older than the window: a file that was brought back has a new time. Young ones are not asked for.
+
+    Cost: all manifests of these. Raises EvidenceFailed above `MAX_MANIFESTS`.
+    """
+    ends = {ref.snapshot_id for ref in table.refs} | ({table.head} if table.head is not None else set())
+    at = [table.by_id[each] for each in sorted(ends) if each in table.by_id]
+    if not at:
+        return files
+    found = listed(spark, at).dropDuplicates(["manifest_path"]).limit(MAX_MANIFESTS + 1).collect()
+    if len(found) > MAX_MANIFESTS:
+        raise EvidenceFailed(
+            "Whether older commits name the files that the window's do not cannot be told.",
+            f"Expected at most {MAX_MANIFESTS:,} manifests on main, branches and tags; there are more.",
+            "Have the manifests rewritten into fewer, then ask again.",
+        )
+    every = entries_of(spark, [manifest_of(row) for row in found]).where("status != 2")
+    live = every.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_live"))
+    asked = files.where(~F.col("is_named") & ~F.col("is_young")).select("inside")
+    known = F.broadcast(live.join(F.broadcast(asked), on="inside", how="left_semi").distinct())
+    is_named = F.col("is_named") | F.coalesce("is_live", F.lit(False))
+    return files.join(known, on="inside", how="left").withColumn("is_named", is_named).drop("is_live")
 
 
 def _told(path: str, form: str) -> Column:

@@ -11,7 +11,7 @@ from bot.domain.findings import OrphanFilesFinding
 from bot.domain.looked import NotSeen
 from bot.domain.paths import ASIDE, place_of, told_apart
 from bot.domain.sentences import counted
-from spark_tasks._beside import begin_of, data_folder, named_since, unnamed
+from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
 from spark_tasks._spelling import inside_of
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
@@ -24,7 +24,8 @@ TASK = Task(
     question="Do data files of the window's time lie on storage that no snapshot and no Flink manifest names?",
     confirmed_means="files were written that never reached the table; they are reported, never deleted",
     needs=("table", "flink_manifests"),
-    cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window",
+    cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
+    "and where these do not name a file that is old enough, every manifest of main, branches and tags",
     reads="listing",
 )
 _SAFE_AGE = timedelta(minutes=10)
@@ -56,9 +57,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     named = named_since(spark, ask, begin).persist()
     try:
         head_at = table.chain[0].committed_at if table.chain else begin
-        files = unnamed(listed, named, begin, table.read_at - safe_age, head_at).persist()
+        by_window = unnamed(listed, named, begin, table.read_at - safe_age, head_at).persist()
+        is_orphan = ~F.col("is_named")
+        has_old = by_window.where(is_orphan & ~F.col("is_young")).limit(1).count() > 0
+        files = unnamed_still(spark, table, by_window).persist() if has_old else by_window
         try:
-            is_orphan = ~F.col("is_named")
             total = files.agg(
                 F.count("*").alias("files"),
                 F.count_if(is_orphan).alias("orphans"),
@@ -71,6 +74,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             sample = oldest.collect() if total["orphans"] else []
         finally:
             files.unpersist()
+            by_window.unpersist()
         if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(listed, named):
             return _other_names(folder)
     finally:
