@@ -11,7 +11,7 @@ from bot.domain.findings import ForkedWritersFinding, Writer
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.paths import one_of
+from bot.domain.paths import one_of, plain
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._window import Reach, reach_of
@@ -133,7 +133,7 @@ def _fork(finding: ForkedWritersFinding, together: Sequence[JobRun]) -> str:
     if together:
         alive = " and ".join(f"{short_job(run.job_id)} ({run.state})" for run in together[:4])
         path = one_of(run.restored.path for run in together if run.restored and run.restored.path)
-        same = f", all restored from {path}" if path is not None and _all_restored(together) else ""
+        same = f", all restored from {plain(path)}" if path is not None and _all_restored(together) else ""
         told.append(f"{len(together)} runs are alive together: {alive}{same}")
     text = "; ".join(told)
     return f"{text[0].upper()}{text[1:]}."
