@@ -9,11 +9,12 @@ import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Timer
 
 from pyiceberg.catalog.sql import SqlCatalog
 
 from bot.domain.errors import CommitRefused
-from bot.domain.flink import JobRun, Restored, Vertex
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.ports import Stopped
 from tests.tables import OPERATOR, ORDERS, rows
@@ -21,6 +22,15 @@ from tests.tables import OPERATOR, ORDERS, rows
 JOB = "orders-to-iceberg"
 ROWS_A_CHECKPOINT = 10
 _MAGIC = 0x4960672D
+_DROPPED = CompletedCheckpoint(
+    checkpoint_id=CheckpointId(1),
+    kind=CheckpointKind.CHECKPOINT,
+    status="COMPLETED",
+    triggered_at=datetime(2026, 11, 21, 8, tzinfo=UTC),
+    path=None,
+    discarded=True,
+)
+"""By which Flink shows that nothing older is held by the run."""
 
 
 class LittleFlink:
@@ -96,7 +106,7 @@ class LittleFlink:
             started_at=started,
             ended_at=None if told["state"] in {"RUNNING", "RESTARTING"} else started,
             checkpoint_interval_ms=1500,
-            checkpoints=(),
+            checkpoints=(_DROPPED,) if restored and job_id not in self.claims else (),
             completed_count=told["checkpoint"],
             failed_count=0,
             restored_count=1 if restored else 0,
@@ -134,6 +144,9 @@ class LittleFlink:
     retained: Path | None = None
     """A checkpoint that Flink retains when its run is cancelled, and deletes when that ends with a savepoint."""
 
+    claims: frozenset[JobId] = frozenset()
+    """Runs that were restored in CLAIM mode and have dropped no checkpoint of their own yet."""
+
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port; a cancel keeps what is `retained`."""
         runs = self._read()
@@ -151,6 +164,9 @@ class LittleFlink:
         self._note(f"stop {job_id}")
         if self.retained is not None:
             shutil.rmtree(self.retained)
+        if job_id in self.claims:
+            # Flink tells the end before it deletes.
+            Timer(0.2, shutil.rmtree, [runs[job_id]["restored"]]).start()
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
 

@@ -48,6 +48,12 @@ def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]
             f"A start of {requirement.job} would write rows of {requirement.table} a second time.",
             "Collect evidence about both tables, and propose anew.",
         )
+    if isinstance(requirement, RestorePointIntact):
+        return (
+            f"The restore point of {requirement.job} is not there any more as it was approved.",
+            "Where a run was stopped for this, `/waterline undo` starts the job again from what the stop has left. For "
+            "another way back, collect evidence again and propose anew.",
+        )
     return (
         f"Table {table.name} or its job has moved since this was proposed.",
         "Collect evidence again and propose anew.",

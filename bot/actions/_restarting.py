@@ -1,5 +1,6 @@
 """Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
 
+from bot.actions._claimed import may_go, said_of
 from bot.actions._draft import (
     NOTHING_STOPPED,
     alone,
@@ -26,8 +27,9 @@ def started_on_head(
     where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
-    keeps = point.goes_with_savepoint
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps)] if live else []
+    keeps, owned = point.goes_with_savepoint, None if point.goes_with_savepoint else may_go(live, point.path)
+    stop = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned)] if live else []
+    effects: list[Effect] = [*stop]
     effects.append(
         StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=None if owes else head)
     )
@@ -39,6 +41,7 @@ def started_on_head(
         RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
     ]
     sentences = (
+        *(said_of(live, owned) if owned is not None else ()),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
         "ends this proposal.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.actions._claimed import may_go, said_of
 from bot.actions._draft import (
     NOTHING_STOPPED,
     alone,
@@ -41,7 +42,8 @@ def rewound(
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id)] if live else []
+    may_delete = may_go(live, point.path) if point is not None else None
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, may_delete=may_delete)] if live else []
     effects.append(MoveTable(table=table.name, to=to, keep_head_as=kept))
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
@@ -96,6 +98,7 @@ def _preview(
     brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
     rows = sum(s.counted("added-records") for s in brought)
     sentences = [
+        *(said_of(live, point.path) if point is not None else ()),
         *(stop_sentences(live) if live else [NOTHING_STOPPED]),
         *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "

@@ -11,12 +11,16 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.opening import address, opened
+from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 
 MAX_STATE_BYTES = 64 * 1024 * 1024
 """A larger committer state is not read; what it owes is then not known."""
+DELETED_WITHIN_S = 5.0
+"""How long after the end of a run Flink may take to begin to delete what it owned: `_metadata` goes first."""
+_EVERY_S = 0.1
 _METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
 _CHECKPOINT_FOLDER = re.compile(r"chk-\d+")
@@ -30,10 +34,13 @@ class CheckpointFiles:
     where it lies in a file beside it (some 3 KB a pending checkpoint, 50 bytes a partition). No other state is read.
     """
 
-    def __init__(self, checkpoint_dir: str | None, savepoint_dir: str | None) -> None:
-        """None: there is no such folder, and nothing is looked for."""
+    def __init__(
+        self, checkpoint_dir: str | None, savepoint_dir: str | None, *, deleted_within_s: float = DELETED_WITHIN_S
+    ) -> None:
+        """None: there is no such folder, and nothing is looked for. `deleted_within_s`: how long `outlasts` waits."""
         self._checkpoint_dir = checkpoint_dir
         self._savepoint_dir = savepoint_dir
+        self._deleted_within_s = deleted_within_s
 
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
         """See the port. A `chk-N` without `_metadata` is not complete (yet) and is left out; a savepoint
@@ -60,6 +67,18 @@ class CheckpointFiles:
                 "Check the path; Flink deletes checkpoints that newer ones replace.",
             )
         return stored
+
+    def outlasts(self, path: str) -> bool:
+        """See the port."""
+
+        def gone() -> bool | None:
+            try:
+                self.read(path)
+            except NotThere:
+                return True
+            return None
+
+        return polled(gone, self._deleted_within_s, _EVERY_S) is None
 
     def _retained(self, root: str, runs: Sequence[JobId], job: str) -> Iterator[StoredCheckpoint]:
         try:

@@ -8,7 +8,15 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_http import FlinkHttp, reason
-from bot.adapters.flink_starting import IGNORE_UNCLAIMED, JOB_ID, RECOVERY_PATH, UID_SUFFIX, is_started
+from bot.adapters.flink_starting import (
+    CLAIM_MODE,
+    IGNORE_UNCLAIMED,
+    JOB_ID,
+    NO_CLAIM,
+    RECOVERY_PATH,
+    UID_SUFFIX,
+    is_started,
+)
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
@@ -71,6 +79,7 @@ class SqlGatewayStart:
         """One session, closed again. Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown."""
         pinned = {
             RECOVERY_PATH: path,
+            CLAIM_MODE: NO_CLAIM,
             JOB_ID: job_id,
             IGNORE_UNCLAIMED: str(allow_non_restored).lower(),
             "table.dml-sync": "false",

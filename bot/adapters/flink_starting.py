@@ -14,6 +14,10 @@ from bot.domain.ids import JobId, short_job
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
 """Flink's words when a run with this id exists: then it is started, by an earlier try."""
 RECOVERY_PATH = "execution.state-recovery.path"
+CLAIM_MODE = "execution.state-recovery.claim-mode"
+NO_CLAIM = "NO_CLAIM"
+"""A start never takes its restore point over: Flink would delete it with the run, or once newer checkpoints replace it,
+and with it the way back. Whatever the cluster or the declared properties say."""
 UID_SUFFIX = "{uid_suffix}"
 """Stands in statements or arguments for the suffix of the sink's uid."""
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
@@ -99,6 +103,7 @@ class JarStart:
             "jobId": job_id,
             "savepointPath": path,
             "allowNonRestoredState": allow_non_restored,
+            "claimMode": NO_CLAIM,
         }
         body = {key: value for key, value in asked.items() if value is not None}
         doing = f"the start of run {short_job(job_id)}"

@@ -25,6 +25,9 @@ class StopJob(Record):
     keeps_checkpoints: bool = Field(default=False, exclude_if=lambda keeps: not keeps)
     """Whether what follows starts from a retained checkpoint of this run. Where Flink retains them it does so when the
     run is cancelled, and deletes them when it ends with a savepoint; where they would go, the run goes on."""
+    may_delete: str | None = Field(default=None, exclude_if=lambda path: path is None)
+    """The restore point of what follows, where the run may own it (`JobRun.may_own`): it is looked at again once Flink
+    has had the time to delete it."""
 
 
 class StopFork(Record):

@@ -133,6 +133,16 @@ class JobRun(Record):
         """Whether it runs with every operator running, so that nothing is being recovered now."""
         return self.state == "RUNNING" and all(v.status == "RUNNING" for v in self.vertices)
 
+    def may_own(self, path: str) -> bool:
+        """Whether Flink may delete restore point `path` when this run ends, as it does with what a run was restored
+        from in CLAIM mode. The mode is not told by Flink; a run that has dropped a checkpoint of its own owns nothing
+        older, for the oldest goes first."""
+        if self.restored is None or any(each.discarded for each in self.checkpoints):
+            return False
+        told = self.restored.path
+        is_failover = told is None or f"/{self.job_id}/chk-" in plain(told)
+        return is_failover or plain(told or "") == plain(path)
+
 
 class SourcePosition(Record):
     """Where a restore would go on in one partition of a Kafka topic, as the state of the source says."""

@@ -89,6 +89,10 @@ class CheckpointStore(Protocol):
     def read(self, path: str) -> StoredCheckpoint:
         """One restore point. Raises NotThere if there is none, CouldNotLook if nobody can tell."""
 
+    def outlasts(self, path: str) -> bool:
+        """Whether this restore point is still there some seconds after its owner may have ended: Flink tells that a run
+        has ended before it deletes. Returns as soon as it is gone. Raises CouldNotLook."""
+
 
 @dataclass(frozen=True)
 class JobPorts:

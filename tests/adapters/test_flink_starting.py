@@ -37,6 +37,7 @@ def test_the_gateway_gets_the_path_and_the_id(wire: Wire, by_gateway: FlinkRest)
                 "properties": {
                     "pipeline.name": JOB,
                     "execution.state-recovery.path": PATH,
+                    "execution.state-recovery.claim-mode": "NO_CLAIM",
                     "$internal.pipeline.job-id": RUN_21,
                     "execution.state-recovery.ignore-unclaimed-state": "false",
                     "table.dml-sync": "false",
@@ -63,6 +64,7 @@ def test_the_jar_gets_the_path_and_the_id(wire: Wire, by_jar: FlinkRest) -> None
                 "jobId": RUN_21,
                 "savepointPath": PATH,
                 "allowNonRestoredState": False,
+                "claimMode": "NO_CLAIM",
             },
         )
     ]

@@ -1,9 +1,12 @@
 """Stop a run for good, keeping its last state."""
 
+from contextlib import suppress
+
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.domain.clock_time import clock_time
 from bot.domain.effects import StopJob
 from bot.domain.entries import EffectStarted
+from bot.domain.errors import CouldNotLook
 from bot.domain.ids import short_job
 from bot.domain.requirements import NobodyWrites, Requirement
 from bot.domain.table import TableState
@@ -25,10 +28,15 @@ class StoppingJob(Kind[StopJob]):
         return f"Stop run {short_job(effect.job_id)}"
 
     def perform(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
-        """`result`: `savepoint`, if one was taken."""
-        stopped = hands.jobs[effect.job].flink.stop(
+        """`result`: `savepoint`, if one was taken. What the run may have owned is left the time to go, so that the
+        requirements of what follows find it gone."""
+        ports = hands.jobs[effect.job]
+        stopped = ports.flink.stop(
             effect.job, effect.job_id, needs_state=effect.needs_state, keeps_checkpoints=effect.keeps_checkpoints
         )
+        if effect.may_delete is not None:
+            with suppress(CouldNotLook):  # the requirement is looked at once more, and says so
+                ports.checkpoints.outlasts(effect.may_delete)
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
     def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
