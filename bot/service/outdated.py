@@ -6,7 +6,7 @@ from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT, Notice
-from bot.domain.savepoint_told import ENDS
+from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.overtaking import overtakes
@@ -33,17 +33,28 @@ def tried_or_ended(incident: Incident, key: str, to: str, number: int, around: B
 
 
 def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: Beside) -> NoticeEnded | None:
-    """The end of one way of a notice that holds no more, or not while somebody else has the table in doubt; None: it
-    still holds."""
-    why, later = None, ""
+    """The end of one way of a notice that holds no more, or not while the table is in doubt; None: it still holds.
+
+    What something newer overtakes needs nobody. An all-clear that falls into a doubt does: the responder is asked."""
     try:
-        refuse_outdated(incident, view)
-        later = f" Once that is over, to send it all the same: /waterline tell again {view.notice.consumer}."
+        _refuse_said_since(incident, view)
+    except Refused as newer:
+        return _given_up(view, way, newer)
+    kind = view.notice.kind
+    command = f"/waterline tell {'recovered' if kind in PLANNED_WORK else kind}"
+    try:
+        _refuse_untrue_comfort(incident, view)
+        command = "/waterline tell again"
         refuse_comfort_in_doubt(view.notice, around)
-    except Refused as refused:
-        why = refused
-    if why is None:
-        return None
+    except Refused as doubt:
+        only_this = f" {view.notice.consumer}" if command.endswith("again") else ""
+        end = _given_up(view, way, doubt, f" Once that is over: {command}{only_this}.")
+        told = {"doubt": f"{doubt.happened} {doubt.found}", "command": command, "asks": incident.responder}
+        return end.model_copy(update=told)
+    return None
+
+
+def _given_up(view: NoticeView, way: DeliveryView, why: Refused, later: str = "") -> NoticeEnded:
     there = way.may_be_there
     detail = f"{why.happened} {why.found}{' It may be there all the same.' if there else ''}{later}"
     return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
@@ -57,6 +68,11 @@ def refuse_now(incident: Incident, view: NoticeView, around: Beside) -> None:
 
 def refuse_outdated(incident: Incident, view: NoticeView) -> None:
     """Raises Refused where something newer was said, the incident has ended, or an all-clear was taken back."""
+    _refuse_said_since(incident, view)
+    _refuse_untrue_comfort(incident, view)
+
+
+def _refuse_said_since(incident: Incident, view: NoticeView) -> None:
     notice = view.notice
     newer = [
         each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
@@ -74,7 +90,6 @@ def refuse_outdated(incident: Incident, view: NoticeView) -> None:
             "This notice says how it stood while it was open.",
             f"If there is something to be said: {HOW_TO_CORRECT}. Nothing was sent.",
         )
-    _refuse_untrue_comfort(incident, view)
 
 
 def said_better(incident: Incident, notice: Notice, after: int | None) -> Notice | None:

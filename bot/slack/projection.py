@@ -6,6 +6,7 @@ Messages are views over the record. The projection may run twice over the same e
 import threading
 
 from bot.domain import entries as e
+from bot.domain.given_up import first_given_up
 from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
@@ -94,29 +95,28 @@ class Projection:
                 if notice.channel:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
             case e.NoticesHeld():
-                key = f"{incident.id}/held/{body.name}"
-                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+                self._in_channel(incident, f"held/{body.name}")
             case e.NoticesReminded():
                 self._in_thread(
                     incident, f"held-reminder/{body.name}/{body.number}", of=f"{incident.id}/held/{body.name}"
                 )
             case e.NoticesExpired():
                 self._touch_held(incident, body.name)
-                key = f"{incident.id}/held-expired/{body.name}"
-                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+                self._in_channel(incident, f"held-expired/{body.name}")
             case e.NoticesDecided():
                 self._touch_held(incident, body.name)
                 self._in_thread(incident, f"line/{entry.seq}", of=f"{incident.id}/held/{body.name}")
-            case e.NoticeAnswered():
+            case e.NoticeAnswered() | e.RerunChecked():
                 self._outbox.touch(notice_post(incident.id, body.key))
-                self._said(incident, entry.seq, aloud=body.answer == "needs-help")
-            case e.RerunChecked():
-                self._outbox.touch(notice_post(incident.id, body.key))
-                self._said(incident, entry.seq, aloud=False)
+                needs_help = isinstance(body, e.NoticeAnswered) and body.answer == "needs-help"
+                self._said(incident, entry.seq, aloud=needs_help)
             case e.NoticeEnded():
-                self._said(
-                    incident, entry.seq, aloud=body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
-                )
+                is_first = body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
+                self._said(incident, entry.seq, aloud=is_first)
+                if body.doubt:
+                    name = f"given-up/{first_given_up(incident, entry.seq, body)}"
+                    self._in_channel(incident, name)
+                    self._outbox.touch(f"{incident.id}/{name}")
             case e.NoticeRetried():
                 self._take_up(incident, body)
                 self._said(incident, entry.seq, aloud=False)

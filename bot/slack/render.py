@@ -20,6 +20,7 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
+from bot.slack.blocks.given_up import given_up_message
 from bot.slack.blocks.handovers import handover_message
 from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
 from bot.slack.blocks.lost_room import lost_room_message
@@ -145,6 +146,10 @@ def _held_expired(incident: Incident, services: Services, name: str) -> tuple[st
     return held_expired_message(incident, incident.held[name], template is None or template.needs_words)
 
 
+def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return given_up_message(incident, int(name))
+
+
 def _lost_room(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
     body = incident.entries[int(name) - 1].body
     assert isinstance(body, RoomLost)
@@ -153,6 +158,7 @@ def _lost_room(incident: Incident, _services: Services, name: str) -> tuple[str,
 
 _RENDERERS = {
     "room-lost": _lost_room,
+    "given-up": _given_up,
     "held": _held,
     "held-reminder": _held_reminder,
     "held-expired": _held_expired,
