@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from slack_bolt import Ack, App, BoltResponse
+from slack_bolt import Ack, App, BoltRequest, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
@@ -21,7 +21,7 @@ from bot.ports import Clock, Delivery, Inbox
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.requests import delivery_key
+from bot.slack.requests import SENT_AT, delivery_key
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
@@ -55,13 +55,18 @@ def build_app(
     )
 
     @app.middleware
-    def store(body: dict[str, Any], next: Callable[[], BoltResponse]) -> BoltResponse:  # noqa: A002 - Bolt's name
+    def store(
+        request: BoltRequest,
+        body: dict[str, Any],
+        next: Callable[[], BoltResponse],  # noqa: A002 - Bolt's name
+    ) -> BoltResponse:
         wanted = is_for_us(body)
         if wanted is None:
             return BoltResponse(status=503, body="")
         if not wanted:
             return next()
-        delivery = _delivery(body, clock.now())
+        stamps = request.headers.get(SENT_AT) if signing_secret is not None else None
+        delivery = _delivery({**body, SENT_AT: stamps[0]} if stamps else body, clock.now())
         forms.takes(delivery)
         try:
             inbox.put(delivery)

@@ -15,6 +15,7 @@ from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 from bot.slack.blocks.watch import MUTE_HOURS
+from bot.slack.here import open_here
 from bot.slack.ids import COMMAND
 from bot.slack.requests import Clicked, Command
 
@@ -126,7 +127,7 @@ def _sightings(services: Services) -> Sightings:
 
 def hand_over(services: Services, command: Command) -> str:
     """`@PERSON [NOTE]`: they are told in the channel where the incident stands."""
-    incident = services.store.in_channel(command.channel)
+    incident = open_here(services, command)
     person, _, note = command.rest.partition(" ")
     named = mentioned(person)
     if named is None:
