@@ -19,12 +19,9 @@ from bot.adapters.journal_sql.store import Store
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
-from bot.service.alerts import AlertDesk
 from bot.settings import Settings, SlackSecrets, masking
-from bot.slack.directory import SlackDirectory
 from bot.slack.front_door import FrontDoor
-from bot.slack.names import NamesInSlack
-from bot.slack.surface import SlackSurface, check_identity
+from bot.slack.identity import check_identity
 
 if TYPE_CHECKING:
     from bot.bootstrap import Built
@@ -60,8 +57,11 @@ def serve(
     with ExitStack() as stack:
         door, store = _opened(settings, secrets, client, stack)
 
+        # Behind the door: all that is not needed for taking deliveries takes longer to import than the door to open.
         from bot.bootstrap import build
         from bot.bootstrap.ways import bring_notices
+        from bot.slack.directory import SlackDirectory
+        from bot.slack.surface import SlackSurface
 
         built = stack.enter_context(build(settings, SlackDirectory(client), record=store))
         surface = SlackSurface(
@@ -84,6 +84,8 @@ def serve(
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         if settings.web is not None:
             from bot.cli.web import serving_pages
+            from bot.service.alerts import AlertDesk
+            from bot.slack.names import NamesInSlack
 
             names = NamesInSlack(client)
             services = built.services

@@ -1,6 +1,7 @@
 """Modals. Those that need a look at the world open at once as a placeholder, and are filled by the worker."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from slack_sdk.models.blocks import (
     CheckboxesElement,
@@ -19,11 +20,13 @@ from bot.domain.ids import short
 from bot.domain.inert import visible
 from bot.domain.runbook import Runbook
 from bot.domain.watch import Sign
-from bot.service.opening import Offer
 from bot.slack.ids import Click, Form
 from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
 from bot.slack.requests import AGAIN, Clicked, Command, Request
 from bot.slack.text import addressed, clipped, code, mrkdwn, plain, written
+
+if TYPE_CHECKING:
+    from bot.service.opening import Offer  # behind the front door: what is asked of catalogs takes long to import
 
 PREVIEW_TITLE = "Preview the notices"
 _REASONS: dict[str, tuple[Form, str, str, str]] = {
@@ -145,7 +148,7 @@ def opened_form(sentence: str, icon: str = ":lock:") -> View:
     )
 
 
-def open_form(offer: Offer, runbooks: Sequence[Runbook], channel: str, sign: Sign | None = None) -> View:
+def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: Sign | None = None) -> View:
     """Symptom, severity and the proposed window of a table; `sign`: what was seen, where it is opened from that."""
     symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
     severities = [

@@ -1,14 +1,12 @@
 """What one process does behind its front door: inbox workers, projection, sender. Started and closed as one."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Literal
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.domain.errors import BadConfiguration, UnknownIncident
+from bot.domain.errors import UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
@@ -162,20 +160,3 @@ class SlackSurface:
         key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
             self._services.posting.ended(post.incident, key, how=how, detail=detail, may_mend=may_mend)
-
-
-def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:
-    """The bot's user name, from auth.test. Raises BadConfiguration if the token is not good."""
-    try:
-        answer = client.auth_test()
-    except SlackApiError as error:
-        raise BadConfiguration(
-            "Slack does not accept the bot token.",
-            f"auth.test answered: {error.response.get('error')}.",
-            explain("SLACK_BOT_TOKEN"),
-        ) from error
-    except (SlackClientError, OSError) as error:
-        raise BadConfiguration(
-            "Slack cannot be reached.", f"auth.test failed: {error}.", explain("slack.base_url")
-        ) from error
-    return str(answer["user"])
