@@ -28,6 +28,7 @@ from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
+from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient
 from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
@@ -41,7 +42,6 @@ from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
 T = TypeVar("T")
-_SQLITE_PATIENCE_S = 15
 _Purpose = Literal["read", "point", "commit"]
 _AWS_TRIES: dict[_Purpose, int] = {"read": 3, "point": 3, "commit": 0}
 """How often AWS's client repeats a request by itself."""
@@ -55,10 +55,14 @@ class PyIcebergCatalog:
     Safe to use from several threads: every call works on a table object of its own.
     """
 
-    def __init__(self, name: str, properties: Mapping[str, str], clock: Clock) -> None:
-        """`name` and `properties` go to PyIceberg as they are; a SQLite catalog is given a busy timeout."""
+    def __init__(
+        self, name: str, properties: Mapping[str, str], clock: Clock, *, answer_within_s: float = ANSWER_WITHIN_S
+    ) -> None:
+        """`name` and `properties` go to PyIceberg; a SQLite catalog is given a busy timeout, REST and Glue a limit of
+        `answer_within_s` seconds a request."""
         self.name = name
-        self._properties = _with_patience(properties)
+        self._properties = patient(properties)
+        self._answer_within_s = answer_within_s
         self.storage = TableStorage(self._properties)
         self._clock = clock
         self._made: dict[str, Catalog] = {}
@@ -207,7 +211,8 @@ class PyIcebergCatalog:
     def _lost(self, table: TableName, error: Exception) -> str | None:
         """Where the catalog points, if `error` comes from that file; None if the catalog itself is the trouble."""
         try:
-            return lost_location(self.name, self._properties, table, error)
+            properties = limited(self._properties, self._answer_within_s)
+            return lost_location(self.name, properties, table, error)
         except UNREAD:
             return None
 
@@ -220,7 +225,7 @@ class PyIcebergCatalog:
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
                 properties = {**properties, **_tries_of_aws(self._properties, _AWS_TRIES[purpose])}
                 try:
-                    self._made[purpose] = load_catalog(self.name, **properties)
+                    self._made[purpose] = load_catalog(self.name, **limited(properties, self._answer_within_s))
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
@@ -234,12 +239,3 @@ def _tries_of_aws(properties: Mapping[str, str], again: int) -> dict[str, str]:
     """AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a yes
     would read as a no. The value is a number on purpose: that client takes no text."""
     return {"glue.max-retries": cast(str, again)} if properties.get("type") == "glue" else {}
-
-
-def _with_patience(properties: Mapping[str, str]) -> dict[str, str]:
-    """SQLite waits for another engine's write lock instead of failing at once."""
-    uri = properties.get("uri", "")
-    if not uri.startswith("sqlite") or "timeout=" in uri:
-        return dict(properties)
-    joint = "&" if "?" in uri else "?"
-    return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}

@@ -1,0 +1,65 @@
+"""Time limits of catalogs: PyIceberg's REST client (0.12) waits for ever, AWS's a minute for each of its tries.
+
+PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a session for AWS's client.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI
+from pyiceberg.catalog.rest import RestCatalog
+from requests import Session
+
+ANSWER_WITHIN_S = 30.0
+"""How long one request to a catalog may take. A commit that takes longer is not known, and looked for in the table."""
+_CONNECT_WITHIN_S = 5.0
+_LIMIT = "waterline.answer-within-s"
+_SQLITE_PATIENCE_S = 15
+
+
+class LimitedRest(RestCatalog):
+    """A REST catalog each of whose requests ends, the first ones for its configuration and a token included."""
+
+    def __init__(self, name: str, **properties: str) -> None:
+        self._limit_s = float(properties.pop(_LIMIT, ANSWER_WITHIN_S))
+        super().__init__(name, **properties)
+
+    def _config_headers(self, session: Session) -> None:
+        """Called first with each new session."""
+        limit = (min(_CONNECT_WITHIN_S, self._limit_s), self._limit_s)
+        session.request = partial(session.request, timeout=limit)  # type: ignore[method-assign]
+        super()._config_headers(session)
+
+
+def limited(properties: Mapping[str, str], answer_within_s: float) -> dict[str, Any]:
+    """What to make the catalog of, so that no request of it takes longer; unchanged where it is of another kind."""
+    kind = properties.get(TYPE, "")
+    is_by_address = not kind and PY_CATALOG_IMPL not in properties
+    if kind == "rest" or (is_by_address and properties.get(URI, "").startswith("http")):
+        named = f"{LimitedRest.__module__}.{LimitedRest.__name__}"
+        others = {name: value for name, value in properties.items() if name != TYPE}
+        return {**others, PY_CATALOG_IMPL: named, _LIMIT: str(answer_within_s)}
+    if kind == "glue":
+        return {**properties, BOTOCORE_SESSION: _aws_session(answer_within_s)}
+    return dict(properties)
+
+
+def patient(properties: Mapping[str, str]) -> dict[str, str]:
+    """SQLite waits for another engine's write lock instead of failing at once."""
+    uri = properties.get("uri", "")
+    if not uri.startswith("sqlite") or "timeout=" in uri:
+        return dict(properties)
+    joint = "&" if "?" in uri else "?"
+    return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}
+
+
+def _aws_session(answer_within_s: float) -> object:
+    """Imported only for a catalog of AWS's: it is large."""
+    from botocore.config import Config
+    from botocore.session import Session as AwsSession
+
+    session = AwsSession()
+    connect = min(_CONNECT_WITHIN_S, answer_within_s)
+    session.set_default_client_config(Config(connect_timeout=connect, read_timeout=answer_within_s))
+    return session
