@@ -115,9 +115,13 @@ class FlinkOperator:
         return None
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
-        """See the port: that the resource can be read. Raises CouldNotLook."""
-        self._resource.read()
-        return None
+        """See the port: the resource can be read, and keeps what it is started from. Raises CouldNotLook."""
+        claims = self._resource.read().claims
+        return (
+            f"`{claims}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
+            if claims
+            else None
+        )
 
     def declaration(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
         """See the port: the resource's spec but for what stops and starts of ours change. Raises CouldNotLook."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import JobId
 
@@ -20,6 +21,7 @@ SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
 _HIGH_AVAILABILITY = ("high-availability.type", "high-availability")
 _CHECKPOINT_AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
+_CLAIM_MODES = (CLAIM_MODE, "execution.savepoint-restore-mode")
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRedeployNonce", "allowNonRestoredState"})
 """Of `spec.job`: what `to_suspend` and `to_restore` change."""
@@ -159,6 +161,12 @@ class FlinkResource(BaseModel):
         if _CHECKPOINT_AGE in settings:
             return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
         return None
+
+    @property
+    def claims(self) -> str | None:
+        """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
+        settings = self.spec.settings or {}
+        return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
 
     def to_suspend(self, *, keeps_checkpoints: bool) -> dict[str, object]:
         """The change that stops the job: with a savepoint where it leaves one, else, and where its checkpoints are to

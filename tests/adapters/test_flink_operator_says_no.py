@@ -54,6 +54,19 @@ def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
         yield made
 
 
+@pytest.mark.parametrize("key", ["execution.state-recovery.claim-mode", "execution.savepoint-restore-mode"])
+def test_a_start_that_would_claim_its_restore_point_is_refused_before_the_stop(
+    wire: Wire, operator: FlinkOperator, key: str
+) -> None:
+    """Flink would delete the way back together with the run."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **{key: "claim"}))
+    found = operator.obstacle(JOB)
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **{key: "NO_CLAIM"}))
+
+    assert found == f"`{key}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
+    assert operator.obstacle(JOB) is None
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 422])
 def test_a_change_that_the_api_server_refuses_is_a_no(wire: Wire, operator: FlinkOperator, status: int) -> None:
     """No right, no such field: asking again would change nothing."""
