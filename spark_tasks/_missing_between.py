@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.evidence import Observation
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
 from bot.domain.ledger import Sink, SkippedCheckpoint
-from bot.domain.listed_views import marks_of
+from bot.domain.listed_views import Writer, highest_of, marks_of
 from bot.domain.table import Snapshot
 from spark_tasks._sinks import Sinks
 from spark_tasks._why_missing import PER_CHECKPOINT, Stretch, explained, known_of
 
-_Writer = tuple[JobId, OperatorId | None]
+_NEAR = 100
+"""Commits below the last one asked about, among which the one before it nearly always is."""
 
 
 def missing_before(
@@ -45,14 +46,14 @@ class _Below:
     """A commit, and what main has below it down to the one before it of the same run."""
 
     commit: Snapshot
-    writer: _Writer
+    writer: Writer
     before: CheckpointId | None = None
     """The id of that one; None: there is none."""
     has_other_runs: bool = False
     carried: CheckpointId | None = None
     """The highest id of its operator, by whatever run."""
 
-    def look_at(self, writer: _Writer, checkpoint: CheckpointId) -> None:
+    def look_at(self, writer: Writer, checkpoint: CheckpointId) -> None:
         """One commit further down."""
         job, operator = writer
         if writer == self.writer:
@@ -61,15 +62,27 @@ class _Below:
         if operator == self.writer[1]:
             self.carried = checkpoint if self.carried is None else max(checkpoint, self.carried)
 
+    def look_at_all(self, below: Mapping[Writer, CheckpointId]) -> None:
+        """Everything further down, where this one's run has nothing."""
+        for writer, highest in below.items():
+            self.look_at(writer, highest)
+
 
 def _walked(chain: Sequence[Snapshot], ahead: Mapping[SnapshotId, Snapshot]) -> list[_Below]:
-    """Those commits of `chain` (newest first). It is walked until each has found the one before it: to its end only
-    where a run began among them."""
+    """Those commits of `chain` (newest first). It is walked until each has found the one before it: far only where
+    that one lies far below. For a run that began among them there is none, and what lies below is told at once."""
     seen: list[_Below] = []
-    waiting: dict[_Writer, _Below] = {}
-    for snapshot_id, job, operator, checkpoint in marks_of(chain):
-        if len(seen) == len(ahead) and not waiting:
-            break
+    waiting: dict[Writer, _Below] = {}
+    near = _NEAR
+    for place, (snapshot_id, job, operator, checkpoint) in enumerate(marks_of(chain)):
+        if len(seen) == len(ahead):
+            if near == 0:
+                below = highest_of(chain[place:])
+                for began in waiting.keys() - below.keys():
+                    waiting.pop(began).look_at_all(below)
+            if not waiting:
+                break
+            near -= 1
         if job is None or checkpoint is None or checkpoint == DRAINED:
             continue
         writer = job, operator
@@ -82,7 +95,7 @@ def _walked(chain: Sequence[Snapshot], ahead: Mapping[SnapshotId, Snapshot]) -> 
     return seen
 
 
-def _writer_of(commit: Snapshot) -> _Writer | None:
+def _writer_of(commit: Snapshot) -> Writer | None:
     """None where it carries no run, or no checkpoint id that counts."""
     job, checkpoint = commit.job_id, commit.checkpoint_id
     return None if job is None or checkpoint is None or checkpoint == DRAINED else (job, commit.operator_id)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from bot.domain.columns import LOOK, NONE
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.lazy import Lazy
 from bot.domain.listed import Listed
 from bot.domain.snapshot import Snapshot
@@ -14,6 +14,7 @@ from bot.domain.snapshot import Snapshot
 T = TypeVar("T")
 Mark = tuple[SnapshotId, JobId | None, OperatorId | None, CheckpointId | None]
 """What tells whose commit a snapshot is."""
+Writer = tuple[JobId, OperatorId | None]
 
 
 class Picked(Lazy[Snapshot]):
@@ -60,6 +61,19 @@ class Picked(Lazy[Snapshot]):
                 operator,
                 checkpoint if checkpoint is None else CheckpointId(checkpoint),
             )
+
+    def highest(self) -> dict[Writer, CheckpointId]:
+        """See `highest_of`. Twenty times as fast as `marks`."""
+        columns = self._of.columns
+        found = [NONE] * len(self._of.writers)
+        writers, checkpoints = (map(each.__getitem__, self._places) for each in (columns.writers, columns.checkpoints))
+        for number, (writer, checkpoint) in enumerate(zip(writers, checkpoints, strict=True)):
+            if checkpoint == LOOK:
+                checkpoint = NONE if (told := self[number].checkpoint_id) is None else told
+            if found[writer] < checkpoint != DRAINED:
+                found[writer] = checkpoint
+        told_of = zip(self._of.writers, found, strict=True)
+        return {(job, of): CheckpointId(most) for (job, of), most in told_of if job is not None and most != NONE}
 
     @cached_property
     def ids(self) -> "PickedIds":
@@ -131,3 +145,14 @@ def marks_of(snapshots: Sequence[Snapshot]) -> Iterator[Mark]:
     if isinstance(snapshots, Picked):
         return snapshots.marks()
     return ((each.snapshot_id, each.job_id, each.operator_id, each.checkpoint_id) for each in snapshots)
+
+
+def highest_of(snapshots: Sequence[Snapshot]) -> dict[Writer, CheckpointId]:
+    """Writer -> the highest checkpoint id among its commits here, `DRAINED` left out; writers without one are too."""
+    if isinstance(snapshots, Picked):
+        return snapshots.highest()
+    found: dict[Writer, CheckpointId] = {}
+    for _, job, operator, checkpoint in marks_of(snapshots):
+        if job is not None and checkpoint is not None and checkpoint != DRAINED:
+            found[job, operator] = max(checkpoint, found.get((job, operator), checkpoint))
+    return found
