@@ -1,5 +1,9 @@
-"""`python -m tests.bench.scale [--short]`: does cost follow the window? Prints ours and theirs side by side."""
+"""`python -m tests.bench.scale [--short | ENTRIES…]`: does cost follow the window? Prints ours and theirs side by side.
 
+With numbers of entries only the questions of the window are asked, of the tables of these sizes.
+"""
+
+import os
 import shutil
 import sys
 import time
@@ -13,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_session import open_session
 from bot.lab.jars import spark_jars
 from tests.bench.entries_table import Size, entries_table
 from tests.bench.look_cost import LookCosts, look_costs
@@ -23,8 +28,11 @@ from tests.bench.window_cost import (
     ALL_BY_PATH,
     BY_COMMIT,
     BY_PATH,
+    BY_SHARED,
     ENTRIES,
     FILES,
+    KEPT_BY_COMMIT,
+    KEPT_BY_PATH,
     LOAD,
     TASKS,
     Costs,
@@ -33,29 +41,41 @@ from tests.bench.window_cost import (
 
 SIZES = (Size(1_000, 500), Size(10_000, 2_000), Size(100_000, 10_000), Size(1_000_000, 50_000))
 ROWS, MOST_ROWS = 10_000_000, 100_000_000
-PAIRS = {"ledger": (ENTRIES, BY_COMMIT), "duplicate_files": (FILES, BY_PATH)}
+PAIRS = {
+    "ledger": (ENTRIES, BY_COMMIT, KEPT_BY_COMMIT),
+    "duplicate_files": (FILES, BY_PATH, KEPT_BY_PATH),
+    "duplicate_commits": (BY_SHARED,),
+}
 """Task -> what a PyIceberg user and a Spark user would ask instead."""
+THEIRS = (BY_COMMIT, BY_PATH, BY_SHARED, KEPT_BY_COMMIT, KEPT_BY_PATH, ALL_BY_PATH, ENTRIES, FILES)
 MEMORY_AIM_MB = 250
 _KEEP_BYTES = 3 * 1024**3
 _console = Console(highlight=False, width=118)
 
 
-def main(*, short: bool) -> None:
+def main(*, short: bool, only: Sequence[int] = ()) -> None:
     """Measure, and print each table as soon as it is known."""
     began = time.monotonic()
-    sizes = SIZES[:-1] if short else SIZES
+    sizes = [size for size in (SIZES[:-1] if short else SIZES) if not only or size.entries in only]
     with _spark() as (spark, url):
-        costs = [window_costs(spark, size) for size in sizes]
+        costs = window_costs(url, sizes)
         _print_costs(costs)
         _print_ratios(costs)
-        with TemporaryDirectory(prefix="waterline-bench-") as folder:
-            _print_looks([look_costs(size, Path(folder)) for size in sizes])
-        _print_memory([(size, held(entries_table(size), url)) for size in sizes])
-        spread = row_costs(spark, ROWS, text_key=True)
-        _print_rows([*(row_costs(spark, many) for many in ((ROWS,) if short else (ROWS, MOST_ROWS))), spread])
-    if not short and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
+        if not only:
+            _rest(spark, url, sizes, (ROWS,) if short else (ROWS, MOST_ROWS))
+    if not only and not short and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
         shutil.rmtree(rows_table(MOST_ROWS))
     _console.print(f"Measured in {time.monotonic() - began:.0f} s; every answer was the same on both sides.")
+    _console.print(f"Load of the last minutes: {', '.join(f'{each:.1f}' for each in os.getloadavg())}.")
+
+
+def _rest(spark: SparkSession, url: str, sizes: Sequence[Size], rows: Sequence[int]) -> None:
+    """What is not about the window's metadata."""
+    with TemporaryDirectory(prefix="waterline-bench-") as folder:
+        _print_looks([look_costs(size, Path(folder)) for size in sizes])
+    _print_memory([(size, held(entries_table(size), url)) for size in sizes])
+    spread = row_costs(spark, ROWS, text_key=True)
+    _print_rows([*(row_costs(spark, many) for many in rows), spread])
 
 
 @contextmanager
@@ -63,7 +83,7 @@ def _spark() -> Iterator[tuple[SparkSession, str]]:
     """The embedded server as Waterline starts it, and its address."""
     server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars())))
     try:
-        session = SparkSession.builder.remote(server.url).getOrCreate()
+        session = open_session(server.url, listing_tasks=EmbeddedSpark().cores)
         yield session, server.url
         session.stop()
     finally:
@@ -87,11 +107,13 @@ def _name(size: Size) -> str:
 
 
 def _print_costs(costs: Sequence[Costs]) -> None:
-    grid = Table(title="Seconds for one window of 20 commits, best of several (—: not asked, it would take too long)")
+    grid = Table(
+        title="Seconds for one window of 20 commits, in the middle of five (—: not asked, it would take too long)"
+    )
     grid.add_column("question")
     for cost in costs:
         grid.add_column(_name(cost.size), justify="right")
-    for question in (LOAD, *TASKS, BY_COMMIT, BY_PATH, ALL_BY_PATH, ENTRIES, FILES):
+    for question in (LOAD, *TASKS, *THEIRS):
         times = (cost.seconds.get(question) for cost in costs)
         grid.add_row(question, *("—" if seconds is None else f"{seconds:.2f}" for seconds in times))
     _console.print(grid)
@@ -142,4 +164,4 @@ def _print_memory(found: Sequence[tuple[Size, Held]]) -> None:
 
 
 if __name__ == "__main__":
-    main(short="--short" in sys.argv[1:])
+    main(short="--short" in sys.argv[1:], only=[int(each) for each in sys.argv[1:] if each.isdecimal()])

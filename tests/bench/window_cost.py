@@ -1,15 +1,17 @@
 """The same window of twenty commits on tables of any size: Waterline's tasks beside what anyone would write first.
 
-Every answer is compared before its time counts: the files and rows of each commit of the window, and the paths that
-are live more than once.
+Every answer is compared: the files and rows of each commit of the window, the paths that are live more than once, and
+the commits that share one. `#entries` of a metadata file is read at the very state that Waterline looks at, and has
+that file read with it; a table that Spark keeps in its catalog was loaded before, as Waterline's was.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -22,6 +24,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_server import EmbeddedSpark
+from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask, Observation
 from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding, LedgerFinding
 from bot.domain.ids import SnapshotId
@@ -34,14 +39,19 @@ from tests.tables import CONTRACT, ORDERS
 
 TASKS = ("ledger", "duplicate_files", "duplicate_commits")
 BY_COMMIT, BY_PATH, ALL_BY_PATH = "Spark #entries by commit", "Spark #entries by path", "Spark #all_entries by path"
+BY_SHARED = "Spark #entries, commits that share a path"
+KEPT_BY_COMMIT, KEPT_BY_PATH = "the same by commit, table kept by Spark", "the same by path, table kept by Spark"
 ENTRIES, FILES = "PyIceberg inspect.entries", "PyIceberg inspect.files"
 T = TypeVar("T")
 LOAD = "load the table (bot)"
-_TURNS = 3
+_TURNS = 5
 _MOST_FOR_ALL = 10_000
 """Entries above which reading those of every snapshot takes many minutes."""
 Counts = Mapping[SnapshotId, tuple[int, int]]
 """Commit -> (files added, rows added)."""
+Shared = frozenset[tuple[SnapshotId, ...]]
+"""Commits that added the same file; their ids rise."""
+Question = tuple[Size, str]
 
 
 @dataclass(frozen=True)
@@ -52,43 +62,40 @@ class Costs:
     seconds: dict[str, float]
 
 
-def window_costs(spark: SparkSession, size: Size) -> Costs:
-    """Ours and theirs on one table, asked in turns so that a busy machine slows all alike; the first turn warms up
-    and is not counted. Raises AssertionError where two answers differ."""
-    home = entries_table(size)
-    ask, loading = _ask(home)
-    table = ask.observation.table
-    window = [int(commit.snapshot_id) for commit in ask.window.of(table)]
-    read = partial(_entries, spark, table.metadata_location)
-    tasks = find_tasks(spark_tasks)
-    often: dict[str, Callable[[], object]] = {name: partial(tasks[name].answer, spark, ask) for name in TASKS}
-    often |= {BY_COMMIT: lambda: _by_commit(read("entries"), window), BY_PATH: lambda: _by_path(read("entries"))}
-    found, seconds = in_turns(_TURNS, often)
-    whole = _table(home)
-    once: dict[str, Callable[[], object]] = {
-        ENTRIES: lambda: _inspected(whole, window),
-        FILES: lambda: _repeated_files(whole),
-    }
-    if size.entries <= _MOST_FOR_ALL:
-        once[ALL_BY_PATH] = lambda: _by_path(read("all_entries"))
-    for question, ask_once in once.items():
-        found[question], seconds[question] = best_of(1, ask_once)
-    counts, repeated = _told({name: found[name] for name in TASKS})
-    assert all(found[question] == counts for question in (BY_COMMIT, ENTRIES) if question in found)
-    assert all(found[question] == repeated for question in (BY_PATH, ALL_BY_PATH, FILES) if question in found)
-    return Costs(size, {LOAD: loading, **seconds})
+def window_costs(url: str, sizes: Sequence[Size]) -> list[Costs]:
+    """Ours and theirs on each table, all asked in turns so that a busy machine slows all alike: the median of five
+    turns, after one that warms up; what takes minutes is asked once. Raises AssertionError where two answers differ."""
+    often: dict[Question, Callable[[], object]] = {}
+    once: dict[Question, Callable[[], object]] = {}
+    seconds: dict[Question, float] = {}
+    sessions = []
+    for size in sizes:
+        home = entries_table(size)
+        sessions.append(spark := _session(url, home))
+        ask, seconds[size, LOAD] = _ask(home)
+        often |= {(size, name): each for name, each in _often(spark, ask).items()}
+        once |= {(size, name): each for name, each in _once(spark, home, ask, size).items()}
+    found, medians = in_turns(_TURNS, often)
+    for question, asked in once.items():
+        found[question], seconds[question] = best_of(1, asked)
+    for spark in sessions:
+        spark.stop()
+    for size in sizes:
+        _compare({name: answer for (of, name), answer in found.items() if of == size})
+    seconds |= medians
+    return [Costs(size, {name: took for (of, name), took in seconds.items() if of == size}) for size in sizes]
 
 
-def in_turns(turns: int, questions: Mapping[str, Callable[[], object]]) -> tuple[dict[str, object], dict[str, float]]:
-    """(Last answers, shortest times in seconds) of questions that are asked one after the other, again and again."""
-    answers: dict[str, object] = {}
-    shortest: dict[str, float] = {}
+def in_turns(turns: int, questions: Mapping[T, Callable[[], object]]) -> tuple[dict[T, object], dict[T, float]]:
+    """(Last answers, median times in seconds) of questions that are asked one after the other, again and again."""
+    answers: dict[T, object] = {}
+    times: dict[T, list[float]] = {question: [] for question in questions}
     for turn in range(turns + 1):
         for question, ask in questions.items():
             answers[question], took = best_of(1, ask)
             if turn:
-                shortest[question] = min(took, shortest.get(question, took))
-    return answers, shortest
+                times[question].append(took)
+    return answers, {question: median(took) for question, took in times.items()}
 
 
 def best_of(runs: int, ask: Callable[[], T]) -> tuple[T, float]:
@@ -99,6 +106,50 @@ def best_of(runs: int, ask: Callable[[], T]) -> tuple[T, float]:
         answer = ask()
         times.append(time.perf_counter() - began)
     return answer, min(times)
+
+
+def _session(url: str, home: Path) -> SparkSession:
+    """As Waterline opens it; it also knows the catalog, and keeps a table that it loaded once."""
+    spark = open_session(url, listing_tasks=EmbeddedSpark().cores)
+    told = {"type": "sql", "uri": f"sqlite:///{home}/catalog.db", "warehouse": f"file://{home}/lake"}
+    kept = {"cache-enabled": "true", "cache.expiration-interval-ms": "-1"}
+    for key, value in spark_catalog("lake", told, kept).conf.items():
+        spark.conf.set(key, value)
+    return spark
+
+
+def _often(spark: SparkSession, ask: Ask) -> dict[str, Callable[[], object]]:
+    table, tasks = ask.observation.table, find_tasks(spark_tasks)
+    window = [int(commit.snapshot_id) for commit in ask.window.of(table)]
+    read = partial(_entries, spark, table.metadata_location)
+    return {
+        **{name: partial(tasks[name].answer, spark, ask) for name in TASKS},
+        BY_COMMIT: lambda: _by_commit(read("entries"), window),
+        BY_PATH: lambda: _by_path(read("entries")),
+        BY_SHARED: lambda: _by_shared(read("entries")),
+        KEPT_BY_COMMIT: lambda: _by_commit(_kept(spark), window),
+        KEPT_BY_PATH: lambda: _by_path(_kept(spark)),
+    }
+
+
+def _once(spark: SparkSession, home: Path, ask: Ask, size: Size) -> dict[str, Callable[[], object]]:
+    table, whole = ask.observation.table, _table(home)
+    window = [int(commit.snapshot_id) for commit in ask.window.of(table)]
+    asked: dict[str, Callable[[], object]] = {
+        ENTRIES: lambda: _inspected(whole, window),
+        FILES: lambda: _repeated_files(whole),
+    }
+    if size.entries <= _MOST_FOR_ALL:
+        asked[ALL_BY_PATH] = lambda: _by_path(_entries(spark, table.metadata_location, "all_entries"))
+    return asked
+
+
+def _compare(found: Mapping[str, object]) -> None:
+    counts, repeated, shared = _told(found)
+    assert all(found[question] == counts for question in (BY_COMMIT, KEPT_BY_COMMIT, ENTRIES))
+    by_path = (BY_PATH, KEPT_BY_PATH, ALL_BY_PATH, FILES)
+    assert all(found[question] == repeated for question in by_path if question in found)
+    assert found[BY_SHARED] == shared
 
 
 def _ask(home: Path) -> tuple[Ask, float]:
@@ -117,20 +168,25 @@ def ask_of(table: TableState) -> Ask:
     return Ask(observation=world, window=window, contract=CONTRACT)
 
 
-def _told(found: Mapping[str, object]) -> tuple[Counts, frozenset[str]]:
-    """(Counts by commit, paths that are live more than once), as Waterline says."""
-    answers = [answer for answer in found.values() if isinstance(answer, Answer)]
-    ledger, files, commits = (answer.finding for answer in answers)
+def _told(found: Mapping[str, object]) -> tuple[Counts, frozenset[str], Shared]:
+    """(Counts by commit, paths that are live more than once, commits that share one), as Waterline says."""
+    answers = [found[name] for name in TASKS]
+    ledger, files, commits = (answer.finding for answer in answers if isinstance(answer, Answer))
     assert isinstance(ledger, LedgerFinding)
     assert isinstance(files, DuplicateFilesFinding)
     assert isinstance(commits, DuplicateCommitsFinding)
     assert len(commits.repeated) == REPLAYED
     rows = {row.snapshot_id: (row.added_files, row.added_rows) for row in ledger.ledger.rows}
-    return rows, frozenset(file.path for file in files.files)
+    shared = frozenset(tuple(sorted((each.first, each.again))) for each in commits.repeated)
+    return rows, frozenset(file.path for file in files.files), shared
 
 
 def _entries(spark: SparkSession, metadata: str, kind: str) -> DataFrame:
     return spark.read.format("iceberg").load(f"{metadata}#{kind}").where("status < 2")
+
+
+def _kept(spark: SparkSession) -> DataFrame:
+    return spark.read.table(f"lake.{ORDERS}.entries").where("status < 2")
 
 
 def _by_commit(entries: DataFrame, window: list[int]) -> Counts:
@@ -144,6 +200,12 @@ def _by_path(entries: DataFrame) -> frozenset[str]:
     each = entries.select("snapshot_id", "data_file.file_path").distinct()
     rows = each.groupBy("file_path").agg(F.count("*").alias("times")).where("times > 1").collect()
     return frozenset(row["file_path"] for row in rows)
+
+
+def _by_shared(entries: DataFrame) -> Shared:
+    sets = entries.groupBy("data_file.file_path").agg(F.array_sort(F.collect_set("snapshot_id")).alias("commits"))
+    rows = sets.where("size(commits) > 1").select("commits").distinct().collect()
+    return frozenset(tuple(SnapshotId(each) for each in row["commits"]) for row in rows)
 
 
 def _table(home: Path) -> Table:
