@@ -24,8 +24,18 @@ _BOUND_BYTES = frozenset({4, 8})
 class Edges(NamedTuple):
     """Bounds of one column in one file, as Iceberg stores them; None where they are not stated."""
 
-    low: int | None
-    high: int | None
+    stored_low: bytes | None
+    stored_high: bytes | None
+
+    @property
+    def low(self) -> int | None:
+        """As a whole number."""
+        return _number(self.stored_low)
+
+    @property
+    def high(self) -> int | None:
+        """As a whole number."""
+        return _number(self.stored_high)
 
 
 class Entry(NamedTuple):
@@ -86,7 +96,7 @@ def _edge(edge: str, column: TableColumn | None) -> Column:
 
 def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
     _, status, snapshot_id, content, path, count, *more = row
-    numbers = [_number(bound) for bound in more[fields:]]
+    bounds = more[fields:]
     return Entry(
         snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
         status=status,
@@ -94,7 +104,7 @@ def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
         path=path,
         rows=count,
         spec_id=manifest.spec_id,
-        edges=tuple(map(Edges, numbers[::2], numbers[1::2])),
+        edges=tuple(map(Edges, bounds[::2], bounds[1::2])),
         partition=tuple(map(stored_text, more[:fields])),
     )
 

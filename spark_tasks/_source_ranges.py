@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
+from bot.domain.table import Column as TableColumn
 from bot.domain.table import TableState
 from spark_tasks._bounds import range_columns, stored, with_bounds
+from spark_tasks._few_entries import Edges, Entry
 
 MAX_RANGES = 50_000
 
@@ -60,12 +63,48 @@ class Covered:
                 yield overlap
 
 
+class _Alike(NamedTuple):
+    """Files of one commit and one source partition."""
+
+    snapshot_id: int
+    partition: str | None
+    """Empty where the contract names no column; None where a file holds several, or does not say."""
+    position_from: int | None
+    position_until: int | None
+    event_from: int | None
+    event_until: int | None
+    unplaced: int
+    """Files without a bound of the position."""
+    untimed: int
+
+
+def source_columns(
+    table: TableState, contract: TableContract
+) -> tuple[TableColumn | None, TableColumn | None, TableColumn | None]:
+    """(position, event time, source partition): columns whose bounds tell what part of the source a file covers."""
+    event, position = range_columns(table, contract)
+    named = (column for column in table.columns if column.name == contract.position_partition)
+    return position, event, next(named, None)
+
+
+def ranges_here(added: Iterable[Entry], contract: TableContract) -> Covered:
+    """`added`: entries with status 1 and the edges of `source_columns`."""
+    has_partitions = contract.position_partition is not None
+    alike: dict[tuple[int, str | None], list[Entry]] = {}
+    for entry in added:
+        if entry.content == 0:
+            partition = _single(entry.edges[2]) if has_partitions else ""
+            alike.setdefault((entry.snapshot_id, partition), []).append(entry)
+    return _covered(
+        _alike(*key, [entry.edges[0] for entry in some], [entry.edges[1] for entry in some])
+        for key, some in alike.items()
+    )
+
+
 def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered:
     """Reads. `added`: entries with bounds, those with status 1. At most `MAX_RANGES` ranges are compared."""
-    event, position = range_columns(table, contract)
-    by_name = {column.name: column.field_id for column in table.columns}
-    of = by_name.get(contract.position_partition) if contract.position_partition else None
-    partition = F.lit("") if contract.position_partition is None else _single_value(of)
+    position, event, of = source_columns(table, contract)
+    partition = F.lit("") if contract.position_partition is None else _single_value(of.field_id if of else None)
     bounded = with_bounds(added.where("content = 0"), {"position": position, "event": event})
     placed = bounded.withColumn("partition", partition)
     grouped = placed.groupBy("snapshot_id", "partition").agg(
@@ -76,22 +115,49 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
         F.count_if(F.col("position_from").isNull()).alias("unplaced"),
         F.count_if(F.col("event_from").isNull()).alias("untimed"),
     )
-    rows = grouped.limit(MAX_RANGES).collect()
-    mixed = {row["snapshot_id"] for row in rows if row["partition"] is None or row["unplaced"]}
-    untimed = {row["snapshot_id"] for row in rows if row["untimed"]}
+    return _covered(_Alike(*row) for row in grouped.limit(MAX_RANGES).collect())
+
+
+def _covered(alike: Iterable[_Alike]) -> Covered:
+    """A commit with a file that does not tell is left out."""
+    found = tuple(alike)
+    mixed = {each.snapshot_id for each in found if each.partition is None or each.unplaced}
+    untimed = {each.snapshot_id for each in found if each.untimed}
+    placed = (_range(each, each.partition, each.position_from, each.position_until) for each in found)
+    timed = (_range(each, "", each.event_from, each.event_until) for each in found)
     return Covered(
-        positions=tuple(
-            Range(SnapshotId(row["snapshot_id"]), row["partition"], row["position_from"], row["position_until"])
-            for row in rows
-            if row["snapshot_id"] not in mixed
-        ),
-        times=tuple(
-            Range(SnapshotId(row["snapshot_id"]), "", row["event_from"], row["event_until"])
-            for row in rows
-            if row["snapshot_id"] not in untimed
-        ),
-        commits=frozenset(SnapshotId(row["snapshot_id"]) for row in rows),
+        positions=tuple(each for each in placed if each is not None and each.snapshot_id not in mixed),
+        times=tuple(each for each in timed if each is not None and each.snapshot_id not in untimed),
+        commits=frozenset(SnapshotId(each.snapshot_id) for each in found),
     )
+
+
+def _range(alike: _Alike, partition: str | None, low: int | None, high: int | None) -> Range | None:
+    if partition is None or low is None or high is None:
+        return None
+    return Range(SnapshotId(alike.snapshot_id), partition, low, high)
+
+
+def _alike(snapshot_id: int, partition: str | None, positions: Sequence[Edges], events: Sequence[Edges]) -> _Alike:
+    return _Alike(
+        snapshot_id,
+        partition,
+        *_ends(positions),
+        *_ends(events),
+        unplaced=sum(edge.low is None for edge in positions),
+        untimed=sum(edge.low is None for edge in events),
+    )
+
+
+def _ends(edges: Sequence[Edges]) -> tuple[int | None, int | None]:
+    low = min((edge.low for edge in edges if edge.low is not None), default=None)
+    return low, max((edge.high for edge in edges if edge.high is not None), default=None)
+
+
+def _single(edges: Edges) -> str | None:
+    """As `_single_value` has it."""
+    low, high = edges.stored_low, edges.stored_high
+    return low.hex().upper() if low is not None and low == high else None
 
 
 def _single_value(field_id: int | None) -> Column:

@@ -1,11 +1,10 @@
 """Does any commit of the window bring what another had brought before?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
@@ -13,9 +12,9 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._reading import entries
+from spark_tasks._brought import brought_by
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
-from spark_tasks._source_ranges import Covered, ranges_of
+from spark_tasks._source_ranges import Covered
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -33,7 +32,6 @@ _How = Literal["same-files", "same-checkpoint", "same-source-range"]
 _STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
 _Proof = tuple[int, int, int]
 """Place in `_STRENGTH`, minus the size of what is repeated, place of the earlier commit: the least is the best."""
-_MAX_GROUPS = 500
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
@@ -50,12 +48,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if not reach.main:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)
-    added = entries(spark, commits, bounds=True).where("status = 1").persist()
-    try:
-        covered = ranges_of(added, ask.observation.table, ask.contract)
-        shared = _shared_files(added)
-    finally:
-        added.unpersist()
+    covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
     repeated = _repeated(commits, reach, covered, shared)
     if repeated:
         return _some(reach, repeated, len(commits))
@@ -89,16 +82,8 @@ def _or_below(ask: Ask, reach: Reach) -> str:
     return f", nor {below}{older}"
 
 
-def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:
-    """Commits that added the same paths -> how many; reads."""
-    by_path = added.groupBy("file_path").agg(F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"))
-    groups = by_path.where(F.size("snapshots") > 1).groupBy("snapshots").agg(F.count("*").alias("files"))
-    rows = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
-    return {tuple(SnapshotId(each) for each in row["snapshots"]): int(row["files"]) for row in rows}
-
-
 def _repeated(
-    commits: Sequence[Snapshot], reach: Reach, covered: Covered, shared: dict[tuple[SnapshotId, ...], int]
+    commits: Sequence[Snapshot], reach: Reach, covered: Covered, shared: Mapping[tuple[SnapshotId, ...], int]
 ) -> tuple[RepeatedCommit, ...]:
     place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
     by_id = {commit.snapshot_id: commit for commit in commits}

@@ -19,13 +19,16 @@ from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.evidence import Ask
+from bot.domain.ids import SnapshotId
 from bot.domain.table import Column, Window
 from spark_tasks import _few_entries, _reading
 from spark_tasks._bounds import range_columns
+from spark_tasks._brought import brought_by
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._few_entries import Edges, Entry, few_entries
 from spark_tasks._manifests import Manifest, own_manifests
 from spark_tasks._repeated_files import Repeats, repeats_in
+from spark_tasks._source_ranges import Range
 from spark_tasks._window import reach_of
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable
@@ -107,7 +110,7 @@ def test_repeated_files_are_told_alike_by_both(
     assert [each.extra for each in found.sample] == sorted((each.extra for each in found.sample), reverse=True)
 
 
-@pytest.mark.parametrize("task", ["ledger", "duplicate_files"])
+@pytest.mark.parametrize("task", ["ledger", "duplicate_files", "duplicate_commits"])
 def test_an_answer_is_the_same_on_both_ways(
     eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
@@ -118,6 +121,27 @@ def test_an_answer_is_the_same_on_both_ways(
     by_spark = asks(task, eventful)
 
     assert here == by_spark
+
+
+@pytest.mark.parametrize("partition", [None, "source_partition", "no_such_column"])
+def test_what_commits_brought_is_told_alike_by_both(
+    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, partition: str | None
+) -> None:
+    """Ranges by position and by event time, and the files that commits share."""
+    table = eventful.observation.table
+    contract = eventful.contract.model_copy(update={"position_partition": partition})
+    commits = eventful.window.of(table)
+
+    def brought() -> tuple[set[Range], set[Range], frozenset[SnapshotId], dict[tuple[SnapshotId, ...], int]]:
+        covered, shared = brought_by(spark, table, contract, commits)
+        return set(covered.positions), set(covered.times), covered.commits, dict(shared)
+
+    here = brought()
+    ways(monkeypatch, few=False)
+
+    assert here == brought()
+    assert len(here[0]) >= 3 or partition == "no_such_column"
+    assert here[3]
 
 
 def test_few_entries_of_many_manifests_are_read_side_by_side(

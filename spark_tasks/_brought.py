@@ -1,0 +1,60 @@
+"""What commits brought, to be compared: the part of the source each covers, and the files that several added.
+
+Told here where their manifests have few entries, by Spark where they have many.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.contract import TableContract
+from bot.domain.ids import SnapshotId
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._manifests import own_manifests
+from spark_tasks._reading import entries_of, own_entries
+from spark_tasks._source_ranges import Covered, ranges_here, ranges_of, source_columns
+
+_MAX_GROUPS = 500
+
+
+class Brought(NamedTuple):
+    """Of some commits together."""
+
+    covered: Covered
+    shared: Mapping[tuple[SnapshotId, ...], int]
+    """Commits that added the same paths, their ids rising -> how many paths; the `_MAX_GROUPS` that share most."""
+
+
+def brought_by(spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]) -> Brought:
+    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote."""
+    manifests = own_manifests(spark, commits)
+    few = few_entries(spark, manifests, source_columns(table, contract))
+    if few is not None:
+        wanted = {int(commit.snapshot_id) for commit in commits}
+        brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]
+        return Brought(ranges_here(brought, contract), _shared_here(brought))
+    added = own_entries(entries_of(spark, manifests, bounds=True), commits).where("status = 1").persist()
+    try:
+        return Brought(ranges_of(added, table, contract), _shared_files(added))
+    finally:
+        added.unpersist()
+
+
+def _shared_here(added: Iterable[Entry]) -> dict[tuple[SnapshotId, ...], int]:
+    by_path: dict[str, set[SnapshotId]] = {}
+    for entry in added:
+        by_path.setdefault(entry.path, set()).add(SnapshotId(entry.snapshot_id))
+    shared = Counter(tuple(sorted(commits)) for commits in by_path.values() if len(commits) > 1)
+    return dict(shared.most_common(_MAX_GROUPS))
+
+
+def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:
+    """The same of a frame of entries; reads."""
+    by_path = added.groupBy("file_path").agg(F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"))
+    groups = by_path.where(F.size("snapshots") > 1).groupBy("snapshots").agg(F.count("*").alias("files"))
+    rows = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
+    return {tuple(SnapshotId(each) for each in row["snapshots"]): int(row["files"]) for row in rows}
