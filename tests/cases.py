@@ -59,9 +59,9 @@ class Tale(JobTale):
             self.moves.append(HeadMove(at=self.now, snapshot_id=self.head))
         return self
 
-    def stages(self, run: str | None, checkpoint: int) -> Self:
+    def stages(self, run: str | None, checkpoint: int, *, operation: str = "append") -> Self:
         """A snapshot that never becomes head of main (write-audit-publish, a branch)."""
-        self._add(self.head, run, checkpoint, 10, "append")
+        self._add(self.head, run, checkpoint, 10, operation)
         return self
 
     def rolls_back_to(self, run: str, checkpoint: int) -> Self:

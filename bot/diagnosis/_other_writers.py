@@ -1,13 +1,36 @@
-"""What anybody but the job committed to main in the window."""
+"""What anybody but the job committed to main in the window.
+
+A cherry-pick keeps no Flink ids. One of a commit of the job puts the job's rows back; one of what another writer had
+staged (write-audit-publish) brings that writer's change.
+"""
 
 from bot.diagnosis._case import in_window
 from bot.domain.diagnosis import Case
-from bot.domain.other_writers import changes_rows_without_flink
+from bot.domain.ids import short
+from bot.domain.other_writers import changes_rows_without_flink, origin_of, picked_from
 from bot.domain.table import Snapshot
 
 
-def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
-    """Commits without a Flink job id that changed which rows are live, oldest first. What an approved repair of ours
-    led to is looked at elsewhere."""
+def changes_without_job(case: Case) -> tuple[Snapshot, ...]:
+    """Commits without a Flink job id that changed which rows are live, oldest first, whatever they were picked from.
+    What an approved repair of ours led to is looked at elsewhere."""
     table = case.observation.table
     return tuple(s for s in in_window(case) if changes_rows_without_flink(table, s))
+
+
+def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
+    """Those of them that are known to be no commit of the job put back."""
+    origins = ((s, origin_of(case.observation.table, s)) for s in changes_without_job(case))
+    return tuple(s for s, origin in origins if origin is not None and origin.job_id is None)
+
+
+def unknown_pick(case: Case) -> str | None:
+    """What is missing to know whose change a cherry-pick brought: its source is not listed. None: nothing is."""
+    table = case.observation.table
+    found = next((s for s in changes_without_job(case) if origin_of(table, s) is None), None)
+    if found is None:
+        return None
+    return (
+        f"whose change {short(found.snapshot_id)} ({found.operation}) brought: it is a cherry-pick of "
+        f"{short(picked_from(found))}, whose writer the metadata does not list any more"
+    )

@@ -9,7 +9,7 @@ from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.other_writers import name_of, picked_from
+from bot.domain.other_writers import name_of
 from bot.domain.rewinds import flink_commits
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.suspicion import is_unexplained
@@ -35,7 +35,7 @@ def break_in_chain(case: Case) -> str | None:
             return f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits."
     for start in empty_starts(case):
         return f"Run {short_job(start.run)} was started without state after checkpoint {start.reached} (F4, F15)."
-    foreign = next((s for s in changes_by_others(case) if picked_from(s) is None), None)
+    foreign = next(iter(changes_by_others(case)), None)
     if foreign is not None:
         return (
             f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."

@@ -5,10 +5,10 @@ rows; one that loses rows is.
 """
 
 from bot.diagnosis._case import in_window, not_asked
-from bot.diagnosis._other_writers import changes_by_others
+from bot.diagnosis._other_writers import changes_by_others, unknown_pick
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import short
-from bot.domain.other_writers import name_of, picked_from, rows_lost_by_replacing
+from bot.domain.other_writers import name_of, origin_of, picked_from, rows_lost_by_replacing
 from bot.domain.table import Snapshot
 
 MODE = Mode(
@@ -19,7 +19,7 @@ MODE = Mode(
     false_positives=(
         "A deletion or backfill that was announced (privacy requests, corrections).",
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
-        "Rows that a responder put back: a cherry-pick names its source and keeps no job id.",
+        "A commit of the job that a responder put back: a cherry-pick keeps no job id, but names its source.",
     ),
     neighbours={
         "F1": "There a checkpoint or file that was on main already is there a second time; here a commit "
@@ -37,13 +37,14 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches on commits on main without a Flink job id, compactions that keep their rows apart."""
+    """Matches on commits on main without a Flink job id, compactions that keep their rows apart, and what
+    puts a commit of the job back."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
-    commits = in_window(case)
-    foreign = [s for s in changes_by_others(case) if picked_from(s) is None]
+    foreign = changes_by_others(case)
     if not foreign:
-        return Excluded(reason=_why_not(commits))
+        unknown = unknown_pick(case)
+        return Excluded(reason=_why_not(case)) if unknown is None else CannotTell(missing=(unknown,))
     if not any(s.job_id for s in case.observation.table.chain):
         return CannotTell(
             missing=(
@@ -54,9 +55,9 @@ def examine(case: Case) -> Examined:
     return _matches(case, foreign)
 
 
-def _matches(case: Case, foreign: list[Snapshot]) -> Matches:
+def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
     first = foreign[0]
-    writers = list(dict.fromkeys(name_of(s) for s in foreign))
+    writers = list(dict.fromkeys(_writer(case, s) for s in foreign))
     reasons = [_said(case, s) for s in foreign[:3]]
     if len(foreign) > 3:
         reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
@@ -78,6 +79,8 @@ def _matches(case: Case, foreign: list[Snapshot]) -> Matches:
 
 def _said(case: Case, snapshot: Snapshot) -> str:
     lost = rows_lost_by_replacing(case.observation.table, snapshot)
+    source = picked_from(snapshot)
+    picked = f" (a cherry-pick of {short(source)})" if source is not None else ""
     counts = [
         f"{snapshot.counted(key)} {word}"
         for key, word in (
@@ -90,17 +93,28 @@ def _said(case: Case, snapshot: Snapshot) -> str:
     ]
     what = f"a compaction that lost {lost} rows" if lost else f"operation {snapshot.operation}"
     return (
-        f"{short(snapshot.snapshot_id)} at {snapshot.committed_at:%Y-%m-%d %H:%M:%S} UTC by {name_of(snapshot)}: "
-        f"{what}, {', '.join(counts) or 'no counter tells how many rows'}."
+        f"{short(snapshot.snapshot_id)} at {snapshot.committed_at:%Y-%m-%d %H:%M:%S} UTC by {_writer(case, snapshot)}"
+        f"{picked}: {what}, {', '.join(counts) or 'no counter tells how many rows'}."
     )
 
 
-def _why_not(commits: tuple[Snapshot, ...]) -> str:
-    picked = [s for s in commits if s.job_id is None and picked_from(s)]
+def _is_of_job(case: Case, snapshot: Snapshot) -> bool:
+    origin = origin_of(case.observation.table, snapshot)
+    return origin is not None and origin.job_id is not None
+
+
+def _writer(case: Case, snapshot: Snapshot) -> str:
+    """Who wrote the change; of a cherry-pick, who had staged it."""
+    return name_of(origin_of(case.observation.table, snapshot) or snapshot)
+
+
+def _why_not(case: Case) -> str:
+    commits = in_window(case)
+    picked = [s for s in commits if s.job_id is None and picked_from(s) and _is_of_job(case, s)]
     if picked:
         return (
             f"{short(picked[0].snapshot_id)} is no change of its own: it is a cherry-pick of "
-            f"{short(int(picked[0].summary['source-snapshot-id']))}."
+            f"{short(picked_from(picked[0]))}, a commit of the job."
         )
     compactions = [s for s in commits if s.operation == "replace"]
     if compactions:

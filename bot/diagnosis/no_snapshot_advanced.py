@@ -3,6 +3,7 @@
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import living, runs_of, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._upsert import may_be_replaced
@@ -55,6 +56,8 @@ def examine(case: Case) -> Examined:
     wrong = _wrong(case)
     if wrong is not None:
         return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
+    if (picked := unknown_pick(case)) is not None:
+        missing = (*missing, picked)
     if missing:
         return CannotTell(missing=missing)
     return _matches(case, why)

@@ -14,6 +14,7 @@ from bot.diagnosis._asked import answers, checked_until, lacking, rows_were_read
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
+from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
@@ -79,6 +80,8 @@ def examine(case: Case) -> Examined:
         missing.append(unseen(case.observation.jobs))
     if (written := writes_unknown(case)) is not None:
         missing.append(unseen(written))
+    if (picked := unknown_pick(case)) is not None:
+        missing.append(picked)
     alive = living(case)
     until = checked_until(case, *MODE.needs)
     asks: tuple[str, ...] = ()

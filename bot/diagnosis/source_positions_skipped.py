@@ -9,7 +9,7 @@ from itertools import pairwise
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position
 from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._other_writers import changes_by_others
+from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -94,7 +94,7 @@ def _taken_off_main(case: Case) -> str | None:
                 f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits, which held rows that "
                 "are missing now (F6)."
             )
-    removed = next((s for s in changes_by_others(case) if s.operation != "append"), None)
+    removed = next((s for s in changes_without_job(case) if s.operation != "append"), None)
     if removed is not None:
         return (
             f"{short(removed.snapshot_id)} ({removed.operation} by {name_of(removed)}) took rows off the table: they "

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.paths import ByPath
+from bot.domain.paths import ByPath, may_be_same
 from bot.domain.record import Record, Utc
 
 V1_COMMITTER = "IcebergFilesCommitter"
@@ -140,8 +140,7 @@ class JobRun(Record):
         if self.restored is None or any(each.discarded for each in self.checkpoints):
             return False
         told = self.restored.path
-        is_failover = told is None or f"/{self.job_id}/chk-" in plain(told)
-        return is_failover or plain(told or "") == plain(path)
+        return told is None or f"/{self.job_id}/chk-" in told or may_be_same(told, path)
 
 
 class SourcePosition(Record):

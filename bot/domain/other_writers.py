@@ -1,5 +1,6 @@
 """Whether a commit is a change by anybody but Flink, told by its operation and counters; and who wrote it."""
 
+from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
@@ -48,9 +49,22 @@ def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
     return 0
 
 
-def picked_from(snapshot: Snapshot) -> str | None:
-    """The snapshot that a cherry-pick copied, in full; None for any other commit."""
-    return snapshot.summary.get("source-snapshot-id")
+def picked_from(snapshot: Snapshot) -> SnapshotId | None:
+    """The snapshot that a cherry-pick copied; None for any other commit. A pick keeps no Flink ids, whoever wrote what
+    it copied (facts 1.5)."""
+    told = snapshot.summary.get("source-snapshot-id", "")
+    return SnapshotId(int(told)) if told.isdecimal() else None
+
+
+def origin_of(table: TableState, snapshot: Snapshot) -> Snapshot | None:
+    """The commit that first held its changes: itself, or for a cherry-pick the source, through picks of picks. None
+    where that source is no longer listed."""
+    found: Snapshot | None = snapshot
+    passed: set[SnapshotId] = set()
+    while found is not None and (source := picked_from(found)) is not None:
+        passed.add(found.snapshot_id)
+        found = table.by_id.get(source) if source not in passed else None
+    return found
 
 
 def name_of(snapshot: Snapshot) -> str:
