@@ -53,9 +53,10 @@ def rows_were_put_back(case: Case) -> bool:
 
 def _is_hole(case: Case, lost: Rollback) -> bool:
     """Whether it is known to be one: before anybody looked for the rows, or asked Flink whether it goes on, it is
-    not."""
+    not. Where the contract names no position by which rows could be looked for, it is."""
     if lost.sequel is Sequel.WENT_ON:
-        return answers(case, "missing_positions") and not rows_were_put_back(case)
+        unnamed = case.contract.position is None
+        return unnamed or (answers(case, "missing_positions") and not rows_were_put_back(case))
     if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
         return False
     return is_unexplained(lost, case.observation.jobs)

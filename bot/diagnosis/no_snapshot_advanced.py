@@ -1,28 +1,27 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, runs_of, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
-from bot.diagnosis._unbroken import break_in_chain
-from bot.diagnosis._upsert import may_be_replaced
-from bot.diagnosis._wrong_rows import wrong_files, wrong_rows
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis.flink_is_recovering import LOOP
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import Failure, JobRun
-from bot.domain.ids import DRAINED, short, short_job
+from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_writers import keeps_its_rows
 from bot.domain.rewinds import flink_commits
-from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="no-advance",
     name="no_snapshot_advanced",
     title="the job stands still, and the table is as it should be",
-    needs=("duplicate_rows", "missing_positions", "leaked_manifests", "unreadable_files", "checkpoint_pairing"),
+    needs=(*RESTS_ON, "checkpoint_pairing"),
+    asks_for=ASKS_FOR,
     false_positives=(
         "A job that was stopped on purpose, before an upgrade for example.",
         "A bounded job that has finished.",
@@ -47,23 +46,29 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches when no run commits any more, or one only fails, and all that was looked at says the table is right."""
-    missing = lacking(case, *_LOOKED, *(("missing_positions",) if case.contract.position else ()), whole=True)
     if isinstance(case.observation.jobs, NotSeen):
-        return CannotTell(missing=(*missing, unseen(case.observation.jobs)))
+        return CannotTell(missing=(*not_looked_at(case, *RESTS_ON), unseen(case.observation.jobs)))
     why = standstill(case)
     if why is None:
         return Excluded(reason=_who_runs(case))
     wrong = _wrong(case)
     if wrong is not None:
         return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
-    if (picked := unknown_pick(case)) is not None:
-        missing = (*missing, picked)
-    if missing:
+    until = checked_until(case, *RESTS_ON)
+    if missing := (*not_looked_at(case, *RESTS_ON), *_came_after(case, until)):
         return CannotTell(missing=missing)
-    return _matches(case, why)
+    return doubt(case, until) or _matches(case, why)
 
 
-_LOOKED = ("duplicate_rows", "leaked_manifests", "unreadable_files")
+def _came_after(case: Case, until: SnapshotId | None) -> tuple[str, ...]:
+    """What is to be collected once more, because the newest commits came after it: here the head itself is called
+    right."""
+    table = case.observation.table
+    covered = {s.snapshot_id for s in table.ancestors(until)}
+    newer = [s for s in table.chain if s.snapshot_id not in covered and not keeps_its_rows(table, s)]
+    if not newer:
+        return ()
+    return (f"{', '.join(RESTS_ON)}, once more: {counted(len(newer), 'commit')} came after the evidence",)
 
 
 def standstill(case: Case) -> str | None:
@@ -105,15 +110,7 @@ def _wrong(case: Case) -> str | None:
         return "The table lists no commit of the job."
     if newest.checkpoint_id == DRAINED:
         return f"{short(newest.snapshot_id)} is the last commit of a drained or finished job (F5)."
-    return break_in_chain(case) or _uncounted_hole(case) or wrong_rows(case) or wrong_files(case)
-
-
-def _uncounted_hole(case: Case) -> str | None:
-    """A rollback under the running job, where the contract names no position by which its rows could be counted."""
-    table = case.observation.table
-    went_on = (r for r in rollbacks(table) if r.sequel is Sequel.WENT_ON and r.is_within(case.window, table))
-    found = next(went_on, None) if case.contract.position is None else None
-    return None if found is None else f"Main was rolled back to {short(found.target)} under the running job (F6)."
+    return speaks_against(case)
 
 
 def _matches(case: Case, standstill: str) -> Matches:
@@ -124,7 +121,7 @@ def _matches(case: Case, standstill: str) -> Matches:
         standstill,
         f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
         f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
-        f"No key lives twice, {_gaps_said(case)}, no file is missing, and no Flink manifest was dropped.",
+        "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",
     ]
     if pair is not None:
         reasons.append(f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with it: restore the job from there.")
@@ -143,12 +140,6 @@ def _matches(case: Case, standstill: str) -> Matches:
         wrong_run=newest.job_id if together else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
     )
-
-
-def _gaps_said(case: Case) -> str:
-    if may_be_replaced(case) is not None:
-        return "source positions could not be counted where newer rows replaced older ones"
-    return "no source position is missing" if case.gaps is not None else "source positions were not counted"
 
 
 def _ahead(case: Case) -> list[Pairing]:

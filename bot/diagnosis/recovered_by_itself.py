@@ -8,18 +8,12 @@ of source positions nobody can show that no row is missing: then it cannot tell.
 beside it, or checkpoints that failed and were followed by one that completed, change nothing (F19, F20).
 """
 
-from bot.diagnosis import _unbroken
-from bot.diagnosis._arrivals import silence, unaccounted
-from bot.diagnosis._asked import answers, checked_until, lacking, rows_were_read_again
+from bot.diagnosis._arrivals import silence
+from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
-from bot.diagnosis._lost_files import ALL_FILES, missing_now
-from bot.diagnosis._origins import unknown_origin
-from bot.diagnosis._other_writers import unknown_pick
-from bot.diagnosis._upsert import may_be_replaced
-from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
-from bot.diagnosis.schema_changed_under_the_job import writes_unknown
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
@@ -30,15 +24,8 @@ MODE = Mode(
     code=HEALTHY,
     name="recovered_by_itself",
     title="nothing is wrong with the table",
-    needs=(
-        "ledger",
-        "duplicate_rows",
-        "missing_positions",
-        "duplicate_commits",
-        "leaked_manifests",
-        "unreadable_files",
-    ),
-    asks_for=("replayed_rows", ALL_FILES),
+    needs=("ledger", *RESTS_ON),
+    asks_for=ASKS_FOR,
     false_positives=(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
         "A fault below the window: widen it and ask again.",
@@ -66,36 +53,23 @@ _TOLD = 5
 
 def examine(case: Case) -> Examined:
     """Excluded by the first thing that is wrong; matches only when every source was looked at."""
-    wrong = wrong_rows(case) or wrong_files(case) or _unbroken.break_in_chain(case) or _wrong_run(case)
+    wrong = speaks_against(case) or _wrong_run(case)
     if wrong is not None:
         return Excluded(reason=wrong)
-    missing = list(lacking(case, *MODE.needs, whole=True))
-    if case.contract.position is None:
-        missing.append(
-            "contract.position: without a column of source positions nobody can show that no row is missing; name one"
-        )
-    if (unknown := may_be_replaced(case)) is not None:
-        missing.append(unknown)
+    missing = not_looked_at(case, *MODE.needs)
     if isinstance(case.observation.jobs, NotSeen):
-        missing.append(unseen(case.observation.jobs))
-    if (written := writes_unknown(case)) is not None:
-        missing.append(unseen(written))
-    if (picked := unknown_pick(case)) is not None:
-        missing.append(picked)
-    alive = living(case)
+        missing = (*missing, unseen(case.observation.jobs))
+    if missing:
+        return CannotTell(missing=missing)
     until = checked_until(case, *MODE.needs)
-    asks: tuple[str, ...] = ()
-    if not missing and alive:
-        for doubt in (repeats_unexplained(case), missing_now(case)):
-            if isinstance(doubt, CannotTell):
-                missing, asks = [*missing, *doubt.missing], (*asks, *doubt.asks)
-        missing += [what for what in (unaccounted(case, until), unknown_origin(case)) if what is not None]
-    if missing or not alive:
-        return CannotTell(missing=tuple(missing), asks=asks)
+    return doubt(case, until) or _matches(case, living(case)[-1], until)
+
+
+def _matches(case: Case, run: JobRun, until: SnapshotId | None) -> Matches:
     return Matches(
-        headline=f"Nothing is wrong: run {short_job(alive[-1].job_id)} goes on, and the table is complete "
+        headline=f"Nothing is wrong: run {short_job(run.job_id)} goes on, and the table is complete "
         f"{_from(case)}up to {short(until)}.",
-        reasons=_reasons(case, alive[-1], until),
+        reasons=_reasons(case, run, until),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
         last_good=until,
         wrong_run=None,

@@ -1,0 +1,53 @@
+"""Whether the table itself is right: what speaks against it, and what is missing to say that nothing does.
+
+Who calls the table healthy and who leaves it as a dead job left it rest on the same; without a column of source
+positions nobody can show that no row is missing, and then neither can tell.
+"""
+
+from bot.diagnosis._arrivals import unaccounted
+from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._case import unseen
+from bot.diagnosis._lost_files import ALL_FILES, missing_now
+from bot.diagnosis._origins import unknown_origin
+from bot.diagnosis._other_writers import unknown_pick
+from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._upsert import may_be_replaced
+from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
+from bot.diagnosis.schema_changed_under_the_job import writes_unknown
+from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.ids import SnapshotId
+
+RESTS_ON = ("duplicate_rows", "missing_positions", "duplicate_commits", "leaked_manifests", "unreadable_files")
+"""Evidence that must have answered as a whole, and still hold."""
+ASKS_FOR = ("replayed_rows", "orphan_files", ALL_FILES)
+"""Evidence that settles what these leave open, where they do."""
+
+
+def speaks_against(case: Case) -> str | None:
+    """The first thing that is known to be wrong with rows, files or history; None also where nobody looked."""
+    return wrong_rows(case) or wrong_files(case) or break_in_chain(case)
+
+
+def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
+    """Of these tasks and of what the table rests on, what gave no whole answer that still holds; empty: everything
+    was looked at."""
+    written = writes_unknown(case)
+    named = (
+        "contract.position: without a column of source positions nobody can show that no row is missing; name one"
+        if case.contract.position is None
+        else None
+    )
+    told = (named, may_be_replaced(case), unseen(written) if written is not None else None, unknown_pick(case))
+    return (*lacking(case, *tasks, whole=True), *(what for what in told if what is not None))
+
+
+def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
+    """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
+    newest commit that it covers."""
+    open_still = [each for each in (repeats_unexplained(case), missing_now(case)) if isinstance(each, CannotTell)]
+    uncommitted = unaccounted(case, until)
+    missing = [what for each in open_still for what in each.missing]
+    missing += [what for what in (uncommitted, unknown_origin(case)) if what is not None]
+    asks = [task for each in open_still for task in each.asks]
+    asks += unasked(case, "orphan_files") if uncommitted is not None else ()
+    return CannotTell(missing=tuple(missing), asks=tuple(asks)) if missing else None

@@ -1,0 +1,101 @@
+"""A table that a dead job left behind is never called right while rows are lost or doubled.
+
+The histories are those of `test_never_healthy`; then the job fails for good, or over and over.
+"""
+
+import os
+
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from bot.diagnosis import no_snapshot_advanced as mode
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import CannotTell, Matches
+from tests.cases import Tale
+from tests.diagnosis.little_evidence import TASKS, case_of, look
+from tests.diagnosis.little_world import World
+from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+from tests.found import orphans
+
+EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
+"""Raise it for a long hunt."""
+
+
+def ends(world: World, *, loops: bool) -> None:
+    """The run is at its end, or only fails."""
+    if loops:
+        world.tale.fails(world.run, times=3).becomes(world.run, "RESTARTING")
+    else:
+        world.tale.becomes(world.run, "FAILED")
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(stories(GOOD | BAD, CHANGES), st.lists(st.sampled_from(sorted(TASKS)), max_size=1), st.booleans())
+def test_a_table_with_lost_or_doubled_rows_is_never_left_to_the_job(
+    story: Story, without: list[str], loops: bool
+) -> None:
+    """What a restore of the job would not read again is lost; the world counts it."""
+    ends(story.world, loops=loops)
+
+    found = mode.examine(case_of(*story, without))
+
+    event("right" if isinstance(found, Matches) else "not right")
+    if isinstance(found, Matches):
+        assert set() == story.world.lost(story.looked.finished)
+        assert set() == story.world.doubled(found.last_good)
+
+
+@settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(stories(GOOD, {"changes nothing": CHANGES["changes nothing"]}), st.booleans())
+def test_a_history_without_a_fault_is_left_to_the_job(story: Story, loops: bool) -> None:
+    """The property above would hold for a mode that never matched; this one sees that it does."""
+    ends(story.world, loops=loops)
+
+    found = mode.examine(case_of(story.world, look(story.world)))
+
+    assert isinstance(found, Matches), found
+    assert story.world.tale.head == found.last_good
+
+
+def given_up() -> Tale:
+    """Three commits; then checkpoints 4 to 6 complete, none is committed, and the run fails for good."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4, 5, 6, 7).becomes("a", "FAILED")
+
+
+def test_without_a_position_no_row_is_known_to_be_there() -> None:
+    """An older metadata file may have been registered under the job: its ids go on, its rows are gone."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8, 9).becomes("a", "FAILED")
+    case = tale.looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))})
+
+    found = mode.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert any("contract.position" in each for each in found.missing)
+
+
+def test_what_flink_completed_and_nothing_carries_is_looked_for_on_storage() -> None:
+    """The manifests may have been cleaned away; only the files show whether the checkpoints held rows."""
+    case = given_up().looked_at()
+
+    unlisted = mode.examine(case.model_copy(update={"orphans": None}))
+    left = mode.examine(case.model_copy(update={"orphans": orphans(3)}))
+
+    assert isinstance(unlisted, CannotTell)
+    assert ("orphan_files",) == unlisted.asks
+    assert isinstance(left, CannotTell)
+    assert "3 orphan files" in left.missing[0]
+    assert isinstance(mode.examine(case), Matches)
+
+
+def test_what_came_after_the_evidence_is_not_vouched_for() -> None:
+    """The head itself is called right, so the evidence has to be of the head."""
+    world = World()
+    world.reads(2)
+    looked = look(world)
+    world.reads(2)
+    ends(world, loops=False)
+
+    found = mode.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+    assert "1 commit came after" in found.missing[-1]
