@@ -37,10 +37,10 @@ from pyiceberg.table.update import (
 )
 
 from bot.adapters.iceberg.delete_manifest import DeleteManifest
+from bot.adapters.iceberg.file_refusals import must_be, must_be_there, must_fit
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import Resolved, resolved
 from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import FileList
 from bot.domain.ids import TableName, short
 from bot.ports import FileChange
 
@@ -65,10 +65,10 @@ class FileCommit:
             change.add.sources if change.add else None,
             change.remove.sources if change.remove else None,
         )
-        _must_fit(name, self._found.unfit)
-        _must_be(name, "added", self._found.added, change.add)
-        _must_be(name, "removed", self._found.removed, change.remove)
-        _must_be_there(name, self._files.unreadable(self._found.add))
+        must_fit(name, self._found.unfit)
+        must_be(name, "added", self._found.added, change.add)
+        must_be(name, "removed", self._found.removed, change.remove)
+        must_be_there(name, self._files.unreadable(self._found.add))
         self._brought: list[DataFile] = self._found.add
         self.snapshot_id = self._metadata.new_snapshot_id()
 
@@ -223,33 +223,4 @@ def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, cha
             f"Table {name} was not changed: its branch {change.ref} is not where it was.",
             f"Expected it on {short(change.expected_head)}; {found}.",
             "Look at who moved it, then propose the repair anew.",
-        )
-
-
-def _must_fit(name: TableName, unfit: Sequence[str]) -> None:
-    if unfit:
-        raise CommitRefused(
-            f"Table {name} was not changed: files of a Flink manifest were not written for it as it is.",
-            f"Expected a schema and a partition spec that the table has or had; found {unfit[0]}.",
-            "Replay their source range instead.",
-        )
-
-
-def _must_be(name: TableName, what: str, found: FileList | None, approved: FileList | None) -> None:
-    if (found.digest if found else None) == (approved.digest if approved else None):
-        return
-    said = [f"{each.files} files with {each.rows} rows" if each else "no file" for each in (approved, found)]
-    raise CommitRefused(
-        f"Table {name} was not changed: the files to be {what} are not those that were approved.",
-        f"Expected {said[0]}; found {said[1]}, or others of that number.",
-        "Collect evidence again and propose anew.",
-    )
-
-
-def _must_be_there(name: TableName, unreadable: Sequence[str]) -> None:
-    if unreadable:
-        raise CommitRefused(
-            f"Table {name} was not changed: files to be added are no longer on storage.",
-            f"Expected every file whole; {len(unreadable)} are not, the first is {unreadable[0]}.",
-            "Keep maintenance away from the table, collect evidence again and propose anew.",
         )
