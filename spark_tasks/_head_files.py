@@ -48,7 +48,7 @@ def named_in(
     more), snapshot_id, file_path, content, rows (0 of a delete file), spec_id, then `part_0`, … (text) for each of
     `parted`; one row per live file: of one that several commits have added, as the oldest of them did. Lazy."""
     live = entries_of(spark, manifests, more=struct_of(parted)).where("status != 2")
-    order = sorted(table.snapshots, key=lambda each: each.sequence_number)
+    order = sorted(table.snapshots, key=lambda each: table.place_of(each.snapshot_id))
     ages = F.broadcast(local_ids(spark, [each.snapshot_id for each in order]))
     aged = live.join(ages, on="snapshot_id", how="left").withColumn("age", F.coalesce("place", F.lit(-1)))
     values = [stored_value(each, F.col("partition")).alias(f"part_{at}") for at, each in enumerate(parted)]

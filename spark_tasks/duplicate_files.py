@@ -90,12 +90,7 @@ def _headline(finding: DuplicateFilesFinding) -> str:
 def _by_age(table: TableState, snapshots: Iterable[int]) -> tuple[SnapshotId, ...]:
     """Oldest first; one that is no longer listed is older than all that are."""
     ids = (SnapshotId(snapshot) for snapshot in snapshots)
-    return tuple(sorted(ids, key=lambda snapshot: (*_age(table, snapshot), snapshot)))
-
-
-def _age(table: TableState, snapshot: SnapshotId) -> tuple[int, float]:
-    known = table.by_id.get(snapshot)
-    return (-1, 0.0) if known is None else (known.sequence_number, known.committed_at.timestamp())
+    return tuple(sorted(ids, key=lambda snapshot: (table.place_of(snapshot), snapshot)))
 
 
 def _none(files: int, headline: str, compared: int = 0) -> Answer:

@@ -91,8 +91,7 @@ def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lo
 
 def _age(table: TableState, commit: SnapshotId) -> tuple[int, int]:
     """Sorts by age; what is no longer listed is older than all that is."""
-    known = table.by_id.get(commit)
-    return (-1 if known is None else known.sequence_number, commit)
+    return (table.place_of(commit), commit)
 
 
 def _told(table: TableState, finding: MissingFilesFinding, partitions: Sequence[str], manifests: int) -> Answer:

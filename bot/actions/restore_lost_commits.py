@@ -98,7 +98,8 @@ def _lost(case: Case) -> tuple[Snapshot, ...]:
 def _not_read_again(case: Case, lost: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
     """Those whose source positions no commit of main has brought since. Raises Refused where that cannot be told."""
     rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
-    later = [row for row in rows.values() if row.on_main and row.sequence_number > lost[0].sequence_number]
+    first = (lost[0].sequence_number, lost[0].committed_at)
+    later = [row for row in rows.values() if row.on_main and row.age > first]
     untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
     if untold or any(row.position_from is None for row in later if row.added_rows):
         raise Refused(

@@ -56,12 +56,14 @@ def examine(case: Case) -> Examined:
 
 
 def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
-    first = foreign[0]
+    table, first = case.observation.table, foreign[0]
     writers = list(dict.fromkeys(_writer(case, s) for s in foreign))
     reasons = [_said(case, s) for s in foreign[:3]]
     if len(foreign) > 3:
         reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
-    later = [s for s in in_window(case) if s.job_id and s.sequence_number > first.sequence_number]
+    later = [
+        s for s in in_window(case) if s.job_id and table.place_of(s.snapshot_id) > table.place_of(first.snapshot_id)
+    ]
     if later:
         came = "1 commit of the job came" if len(later) == 1 else f"{len(later)} commits of the job came"
         reasons.append(f"{came} on top of it, so going back means to write these rows again.")

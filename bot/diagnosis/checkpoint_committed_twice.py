@@ -92,8 +92,9 @@ def _counted_anew(case: Case, repeated: RepeatedCommit) -> bool:
     first, again = table.by_id.get(repeated.first), table.by_id.get(repeated.again)
     if repeated.how != "same-checkpoint" or first is None or again is None:
         return False
-    starts = [table.by_id[s.first] for s in empty_starts(case) if s.keeps_job_id and s.run == again.job_id and s.first]
-    return any(first.sequence_number < start.sequence_number <= again.sequence_number for start in starts)
+    own = (s.first for s in empty_starts(case) if s.keeps_job_id and s.run == again.job_id and s.first)
+    between = range(table.place_of(repeated.first) + 1, table.place_of(repeated.again) + 1)
+    return any(table.place_of(start) in between for start in own)
 
 
 def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:
@@ -129,7 +130,7 @@ def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...]
     second = table.by_id.get(again[0]) if again else None
     last_good = second.parent_id if second is not None else None
     run = second.job_id if second is not None else None
-    above = [s for s in flink_commits(table) if second and s.sequence_number > second.sequence_number]
+    above = [s for s in flink_commits(table) if again and table.place_of(s.snapshot_id) > table.place_of(again[0])]
     remedy = _remedy(case, again, last_good)
     reasons = [told, *_lost_answer(case, run)]
     if remedy is Remedy.DROP_DUPLICATED_COMMIT:
@@ -163,8 +164,9 @@ def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | N
     table, if it has a point to go to."""
     table = case.observation.table
     repeats = [table.by_id[commit] for commit in again if commit in table.chain_ids]
-    lowest = min((s.sequence_number for s in repeats), default=0)
-    moved = [s for s in table.chain if s.sequence_number >= lowest and not s.is_repair and _takes_away(s)]
+    lowest = min((table.place_of(s.snapshot_id) for s in repeats), default=0)
+    since = [s for s in table.chain if table.place_of(s.snapshot_id) >= lowest]
+    moved = [s for s in since if not s.is_repair and _takes_away(s)]
     if repeats and not moved and table.format_version == _WRITABLE:
         return Remedy.DROP_DUPLICATED_COMMIT
     return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS

@@ -137,7 +137,7 @@ def _matches(
             f"{short_job(twice[0].job_id)}: the fork brought it from the state that it was restored from, "
             "so it is taken back, too."
         )
-    ours = sorted((*mine, *twice), key=lambda s: s.sequence_number)
+    ours = sorted((*mine, *twice), key=lambda s: case.observation.table.place_of(s.snapshot_id))
     last_good: SnapshotId | None = ours[0].parent_id if ours else case.observation.table.head
     wrote = "wrote" if is_contained else "write"
     return Matches(
@@ -155,14 +155,15 @@ def _not_to_stay(case: Case, stays: JobId, goes: JobId) -> list[Snapshot]:
     from which the other was restored, else after the other's first commit."""
     commits = flink_commits(case.observation.table)
     mine = [s for s in commits if s.job_id == goes]
-    other = next((s.sequence_number for s in commits if s.job_id == stays), None)
-    if not mine or (other is not None and other < mine[0].sequence_number):
+    other = next((place for place, s in enumerate(commits) if s.job_id == stays), None)
+    after = [s for s in commits[other:] if s.job_id == goes] if other is not None else []
+    if not mine or len(after) == len(mine):
         return mine
     run = run_of(case, stays)
     at = run.restored.checkpoint_id if run is not None and run.restored is not None else None
     if at is not None and any(s.checkpoint_id is not None and s.checkpoint_id <= at for s in mine):
         return [s for s in mine if s.checkpoint_id is not None and s.checkpoint_id > at]
-    return [s for s in mine if other is not None and s.sequence_number > other]
+    return after
 
 
 def _who_stays(case: Case, stays: JobId, goes: JobId, *, is_contained: bool) -> str:

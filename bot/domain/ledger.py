@@ -83,6 +83,7 @@ class LedgerRow(Record):
     snapshot_id: SnapshotId
     parent_id: SnapshotId | None
     sequence_number: int
+    """0 of every commit in format v1."""
     committed_at: Utc
     on_main: bool
     """Whether it is an ancestor of the pinned head; False means that it was rolled back."""
@@ -122,6 +123,11 @@ class LedgerRow(Record):
     that are hidden, or whose values nobody can tell."""
     skipped: tuple[SkippedCheckpoint, ...] = ()
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
+
+    @property
+    def age(self) -> tuple[int, datetime]:
+        """Sorts by age, also beside rows of other ledgers; where sequence numbers are all 0, by the time alone."""
+        return (self.sequence_number, self.committed_at)
 
     @property
     def has_changes(self) -> bool:

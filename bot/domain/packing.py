@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bot.domain.columns import LOOK, NONE, Columns, moment_of
+from bot.domain.commit_order import ages
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.listed import BLOCK, Block, Kind, Listed
 from bot.domain.snapshot import Snapshot, checkpoint_in, job_in, operator_in
@@ -65,15 +66,16 @@ class Packing:
             self._close()
 
     def packed(self) -> Sequence[Snapshot]:
-        """All of them by rising sequence number, and by age where it is the same. Nothing is added after it."""
-        if self._open_kinds:
-            self._close()
-        listed = Listed(self._columns, tuple(self._writers), self._blocks)
-        ages = zip(self._columns.sequence_numbers, self._columns.moments, strict=True)
-        if all(one <= other for one, other in pairwise(ages)):
-            return listed if len(listed) >= PACKED_FROM else tuple(each.model_copy() for each in listed)
-        again = Packing()
-        for each in sorted(listed, key=lambda each: (each.sequence_number, each.committed_at)):
+        """All of them by rising sequence number, and by age where it is the same, as they all are in format v1; none
+        before its parent, however clocks differ. Nothing is added after it."""
+        columns = self._columns
+        told = zip(columns.sequence_numbers, columns.moments, strict=True)
+        if all(one <= other for one, other in pairwise(told)):
+            return self._as_told()
+        settled = ages(columns.ids, columns.parents, columns.sequence_numbers, columns.moments)
+        listed, again = self._listed(), Packing()
+        for place in sorted(range(len(settled)), key=settled.__getitem__):
+            each = listed[place]
             again.add(
                 snapshot_id=each.snapshot_id,
                 parent_id=each.parent_id,
@@ -83,7 +85,16 @@ class Packing:
                 manifest_list=each.manifest_list,
                 summary=dict(each.summary),
             )
-        return again.packed()
+        return again._as_told()
+
+    def _as_told(self) -> Sequence[Snapshot]:
+        listed = self._listed()
+        return listed if len(listed) >= PACKED_FROM else tuple(each.model_copy() for each in listed)
+
+    def _listed(self) -> Listed:
+        if self._open_kinds:
+            self._close()
+        return Listed(self._columns, tuple(self._writers), self._blocks)
 
     def _close(self) -> None:
         texts = zlib.compress(marshal.dumps(self._open_texts), _FASTEST)

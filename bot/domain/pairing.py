@@ -98,7 +98,7 @@ def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
     """
     on_main = [s for s in exact if s.snapshot_id in table.chain_ids]
     firsts = {s.operator_id: s for s in reversed(on_main)}
-    chosen = max(firsts.values(), key=lambda s: s.sequence_number) if on_main else exact[-1]
+    chosen = max(firsts.values(), key=lambda s: table.place_of(s.snapshot_id)) if on_main else exact[-1]
     where = "is on main" if on_main else "was rolled back and is still listed"
     twice = ""
     if len(on_main) > len(firsts):

@@ -12,7 +12,7 @@ _MOST = 40
 def recent_ledger(table: TableState) -> Ledger:
     """The newest commits, those that were rolled back too. Files are not opened, and neither Flink nor lineage is
     asked: checkpoints without a commit, readers and ranges are not known here."""
-    newest = nlargest(_MOST, table.snapshots, key=lambda s: (s.sequence_number, s.committed_at))
+    newest = nlargest(_MOST, table.snapshots, key=lambda s: table.place_of(s.snapshot_id))
     rolled_back = {s.snapshot_id for s in table.rolled_back}
     shown = [s for s in reversed(newest) if s.snapshot_id in table.chain_ids or s.snapshot_id in rolled_back]
     return Ledger(rows=tuple(_row(table, snapshot) for snapshot in shown), readers_known=False)

@@ -70,8 +70,8 @@ def _wrong_rows(rows: Sequence[LedgerRow], match: Matches) -> Sequence[LedgerRow
     shown = [row for row in rows if row.snapshot_id in match.rows]
     if match.wrong_run is None:
         return shown
-    good = next((row.sequence_number for row in rows if row.snapshot_id == match.last_good), None)
-    after = [row for row in shown if good is not None and row.sequence_number > good]
+    good = next((row.age for row in rows if row.snapshot_id == match.last_good), None)
+    after = [row for row in shown if good is not None and row.age > good]
     theirs = [row for row in rows if row.job_id == match.wrong_run]
     return after or [row for row in theirs if row in shown] or theirs
 

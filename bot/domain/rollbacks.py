@@ -46,7 +46,7 @@ def rollbacks(table: TableState) -> tuple[Rollback, ...]:
     """Every rollback that metadata still shows, one a target, by rising target. Staged commits never were head
     of main and do not count."""
     by_target: dict[SnapshotId | None, list[Snapshot]] = {}
-    for lost in sorted(table.rolled_back, key=lambda s: (s.sequence_number, s.snapshot_id)):
+    for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
         by_target.setdefault(_target(table, lost), []).append(lost)
     order = {None: -1} | {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
     return tuple(_rollback(table, target, by_target[target]) for target in sorted(by_target, key=lambda t: order[t]))

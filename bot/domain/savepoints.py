@@ -89,8 +89,7 @@ def has_left_main(kept: KeptSavepoint, table: TableState) -> bool:
     oldest = table.chain[-1] if table.chain else None
     if oldest is None or oldest.parent_id is None:
         return True
-    is_cut = oldest.sequence_number > (snapshot.sequence_number if snapshot is not None else -1)
-    return not is_cut
+    return table.place_of(oldest.snapshot_id) < table.place_of(SnapshotId(int(kept.snapshot)))
 
 
 def starts_from(proposal: Proposal) -> StartJob | None:

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import SerializerFunctionWrapHandler, ValidatorFunctionWrapHandler, WrapSerializer, WrapValidator
 
+from bot.domain.commit_order import ages
 from bot.domain.head_moves import HeadMove as HeadMove
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.lazy import Lazy
@@ -62,7 +63,8 @@ class TableState(Record):
     format_version: int
     head: SnapshotId | None
     snapshots: Long[Snapshot]
-    """Every snapshot the metadata still lists, oldest first, ancestors and rolled-back ones alike."""
+    """Every snapshot the metadata still lists, oldest first, none before its parent; ancestors and rolled-back ones
+    alike."""
     refs: tuple[Ref, ...]
     head_moves: Long[HeadMove]
     """The snapshot log, oldest first. Expiry shortens it."""
@@ -120,6 +122,26 @@ class TableState(Record):
             return self.by_id.keys()
         return frozenset(snapshot.snapshot_id for snapshot in self.chain)
 
+    def place_of(self, snapshot_id: SnapshotId | None) -> int:
+        """How many listed snapshots are older: what tells which of two came first. -1 of one that is not listed, which
+        is older than all that are. Sequence numbers do not tell it: in format v1 each is 0."""
+        if isinstance(self.snapshots, Listed):
+            place = self.snapshots.place(snapshot_id)
+            return -1 if place is None else place
+        return self._places.get(snapshot_id, -1)
+
+    @cached_property
+    def _places(self) -> Mapping[SnapshotId | None, int]:
+        told = self.snapshots
+        settled = ages(
+            [s.snapshot_id for s in told],
+            [s.parent_id for s in told],
+            [s.sequence_number for s in told],
+            [round(s.committed_at.timestamp() * 1000) for s in told],
+        )
+        oldest_first = sorted(range(len(told)), key=settled.__getitem__)
+        return {told[at].snapshot_id: place for place, at in enumerate(oldest_first)}
+
     @property
     def rolled_back(self) -> tuple[Snapshot, ...]:
         """Snapshots that were head of main once and are no longer ancestors of the head, oldest first."""
@@ -167,8 +189,8 @@ class Window(Record):
         """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back to
         `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it, nor what
         is newer than `until`."""
-        newest = table.by_id[self.until].sequence_number if self.until in table.by_id else None
-        return tuple(s for s in self.up_to_now(table) if newest is None or s.sequence_number <= newest)
+        newest = table.place_of(self.until)
+        return tuple(s for s in self.up_to_now(table) if newest < 0 or table.place_of(s.snapshot_id) <= newest)
 
     def up_to_now(self, table: TableState) -> tuple[Snapshot, ...]:
         """The same of a window that ends at the table's head, with what was rolled back until now: after a rewind that
@@ -183,7 +205,7 @@ class Window(Record):
             branch = _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))
             if branch and (is_open or branch[-1].parent_id in roots | inside.keys()):
                 inside |= {s.snapshot_id: s for s in branch}
-        return tuple(sorted(inside.values(), key=lambda s: (s.sequence_number, s.committed_at)))
+        return tuple(sorted(inside.values(), key=lambda s: table.place_of(s.snapshot_id)))
 
 
 def _above(table: TableState, until: SnapshotId, since: SnapshotId | None) -> Iterator[Snapshot]:

@@ -135,7 +135,7 @@ def _stands_on(table: TableState, snapshot: SnapshotId | None) -> bool:
     if proven is None or not table.chain or table.chain[-1].parent_id is None:
         return False
     oldest = table.chain[-1]
-    return (proven.sequence_number, proven.committed_at) < (oldest.sequence_number, oldest.committed_at)
+    return table.place_of(proven.snapshot_id) < table.place_of(oldest.snapshot_id)
 
 
 def _since(state: TrustState, claim: Claim | None, table: TableState | None) -> datetime | None:
