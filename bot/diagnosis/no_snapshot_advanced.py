@@ -1,7 +1,7 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
-from bot.diagnosis._asked import checked_until
-from bot.diagnosis._case import living, runs_of, time_in, unseen
+from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._case import at_position, living, runs_of, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
@@ -116,21 +116,20 @@ def _wrong(case: Case) -> str | None:
 def _matches(case: Case, standstill: str) -> Matches:
     table = case.observation.table
     newest = flink_commits(table)[-1]
-    pair = pair_with_head(case)
     reasons = [
         standstill,
         f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
         f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
         "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",
+        _whence(case),
     ]
-    if pair is not None:
-        reasons.append(f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with it: restore the job from there.")
-    elif case.pairing is None:
-        reasons.append("Nobody has looked yet which restore point pairs with it: look before the job is started.")
-    else:
-        reasons.append(_no_pair(case))
     together = _needs_both(case)
-    cure = "but only an older restore point is left, so both go back" if together else "recover the job, not the table"
+    if together:
+        cure = "but only an older restore point is left, so both go back"
+    elif _is_nothing_left(case):
+        cure = "but no restore point is left from which the job could go on"
+    else:
+        cure = "recover the job, not the table"
     since = clock_time(newest.committed_at, table.read_at)
     return Matches(
         headline=f"No snapshot advanced since {since}, and the table is right: {cure}.",
@@ -154,13 +153,42 @@ def _needs_both(case: Case) -> bool:
     return can_rewind_to(case, case.observation.table.head) is True
 
 
-def _no_pair(case: Case) -> str:
-    ahead = _ahead(case)
+def _is_nothing_left(case: Case) -> bool:
+    """Whether storage was looked at, and no restore point fits the table, by itself or together with it."""
+    fits = pair_with_head(case) is not None or bool(_ahead(case)) or _needs_both(case)
+    return answers(case, "checkpoint_pairing") and not fits
+
+
+def _whence(case: Case) -> str:
+    """From where the job is to go on."""
+    pair, ahead = pair_with_head(case), _ahead(case)
+    if pair is not None:
+        return f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with it: restore the job from there."
     if ahead:
         return (
             f"{ahead[0].path} (checkpoint {ahead[0].checkpoint_id}) is newer than the head: a restore from it commits "
             "what it still owes, if its Flink manifests are on storage."
         )
-    return (
-        "No restore point pairs with it: a restore from an older one repeats rows, so table and job must go together."
+    if _needs_both(case):
+        return (
+            "No restore point pairs with it: a restore from an older one repeats rows, so table and job must go "
+            "together."
+        )
+    if not _is_nothing_left(case):
+        return "Nobody has looked yet which restore point pairs with it: look before the job is started."
+    held = case.pairing.pairings if case.pairing is not None else ()
+    seen = (
+        f"None of {counted(len(held), 'restore point')} on storage" if held else "Storage holds no restore point that"
     )
+    return (
+        f"{seen} pairs with the table or one of its older states. Look for one elsewhere, such as a backup or the "
+        f"storage's own versions; else start the job without state, its source set to go on after {_reached(case)}: "
+        "windows and aggregates then begin at nothing."
+    )
+
+
+def _reached(case: Case) -> str:
+    """How far the table has come in the source."""
+    if case.contract.position_partition is not None or case.gaps is None or case.gaps.highest is None:
+        return "what the table holds"
+    return f"position {at_position(case, case.gaps.highest)}, the highest on the table"

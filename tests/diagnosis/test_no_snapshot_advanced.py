@@ -5,7 +5,7 @@ import pytest
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import LeakStanding, PairVerdict
+from bot.domain.findings import LeakStanding, PairingFinding, PairVerdict
 from bot.domain.ids import DRAINED
 from tests.cases import Tale, job_id
 from tests.found import files_twice, leaks, point, points
@@ -59,6 +59,25 @@ def test_an_older_point_alone_takes_the_table_along() -> None:
 
     assert isinstance(found, Matches)
     assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
+
+
+@pytest.mark.parametrize(
+    ("pairing", "said"),
+    [
+        (points(), "holds no restore point that"),
+        (points(point(job_id("a"), 4, None, PairVerdict.BEHIND)), "None of 1 restore point on storage"),
+    ],
+)
+def test_without_a_point_that_fits_it_says_so(pairing: PairingFinding, said: str) -> None:
+    """No table state goes with any, so nothing "goes together"; the source's position is what is left."""
+    found = mode.examine(given_up().looked_at(pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, None) == (found.remedy, found.wrong_run)
+    assert found.headline.endswith("but no restore point is left from which the job could go on.")
+    assert said in found.reasons[-1]
+    assert "after position 99" in found.reasons[-1]
+    assert not any("go together" in reason for reason in found.reasons)
 
 
 @pytest.mark.parametrize(
