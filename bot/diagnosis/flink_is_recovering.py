@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, runs_of, time_in, unseen
+from bot.diagnosis._standstill import loop, since_checkpoint, stuck
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
@@ -12,20 +13,22 @@ from bot.domain.suspicion import is_unexplained
 
 RECENT = timedelta(minutes=1)
 """A failure this young, with no checkpoint after it, is not over."""
-LOOP = 3
-"""So many failures without a completed checkpoint between them are a loop, which waiting does not end."""
 
 MODE = Mode(
     code="wait",
     name="flink_is_recovering",
     title="Flink is recovering the job now",
     needs=(),
-    false_positives=("A restart loop: the job fails again and again with the same exception.",),
+    false_positives=(
+        "A restart loop: the job fails again and again with the same exception.",
+        "A run that never comes up, for want of slots: it is waited for the timeout of its checkpoints, ten minutes at "
+        "least, and two intervals, an hour at most.",
+    ),
     neighbours={
         "healthy": "There the run is settled and everything was looked at; here what is seen now may change "
         "within seconds.",
-        "no-advance": "There no run is alive, or it failed three times since its last completed checkpoint; here "
-        "it may still come back by itself.",
+        "no-advance": "There no run is alive, or it failed three times since its last completed checkpoint, or it has "
+        "not come up for longer than a recovery takes; here it may still come back by itself.",
         "F3": "There the run is settled and completes checkpoints that are not committed; here it is not settled.",
         "F7": "There each restart fails for the same Flink manifest, and waiting ends nothing; here none "
         "has failed so.",
@@ -38,7 +41,7 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches while a living run is not settled, unless it only fails again and again."""
+    """Matches while a living run is not settled, unless it only fails again and again, or does not come up."""
     jobs = case.observation.jobs
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
@@ -46,13 +49,8 @@ def examine(case: Case) -> Examined:
     if not alive:
         return Excluded(reason=_nothing_alive(case))
     run = alive[-1]
-    failures = _since_checkpoint(run)
-    if len(failures) >= LOOP:
-        last = failures[0]
-        return Excluded(
-            reason=f"Run {short_job(run.job_id)} failed {len(failures)} times since its last completed checkpoint, "
-            f"last with {last.exception} at {time_in(case, last.at)}: it is in a loop, and waiting does not end it."
-        )
+    if (ended := loop(case, run) or stuck(case, run)) is not None:
+        return Excluded(reason=f"{ended} Waiting does not end it: see `no-advance`.")
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
         if _is_catching_up(case, run):
@@ -64,7 +62,7 @@ def examine(case: Case) -> Examined:
         headline=f"Flink is recovering run {short_job(run.job_id)} now: wait until it has settled.",
         reasons=_reasons(case, run, fresh),
         rows=(),
-        last_good=case.observation.table.head,
+        last_good=None,
         wrong_run=None,
         remedy=Remedy.WAIT,
     )
@@ -102,14 +100,7 @@ def is_recovering(run: JobRun, at: datetime) -> bool:
 
 
 def _fresh(run: JobRun, at: datetime) -> list[Failure]:
-    return [f for f in _since_checkpoint(run) if timedelta(0) <= at - f.at <= RECENT]
-
-
-def _since_checkpoint(run: JobRun) -> list[Failure]:
-    """The failures after the newest completed checkpoint, newest first."""
-    completed = [c.triggered_at for c in run.checkpoints if c.status == "COMPLETED"]
-    after = max(completed) if completed else run.started_at
-    return sorted((f for f in run.failures if f.at >= after), key=lambda f: f.at, reverse=True)
+    return [f for f in since_checkpoint(run) if timedelta(0) <= at - f.at <= RECENT]
 
 
 def _reasons(case: Case, run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:

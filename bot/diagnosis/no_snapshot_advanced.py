@@ -1,15 +1,14 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._case import at_position, living, runs_of, time_in, unseen
+from bot.diagnosis._case import at_position, living, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
-from bot.diagnosis.flink_is_recovering import LOOP
+from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import keeps_its_rows
@@ -29,7 +28,7 @@ MODE = Mode(
     ),
     neighbours={
         "wait": "There Flink is bringing a run back; here none is alive, or it failed three times since its "
-        "last completed checkpoint.",
+        "last completed checkpoint, or it has not come up for longer than a recovery takes.",
         "healthy": "The table is right in both; here nobody writes it any more, there a run goes on.",
         "F5": "There what came after a drained commit takes its checkpoints for committed; here nothing "
         "that is on the table stands against a restart.",
@@ -45,7 +44,8 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches when no run commits any more, or one only fails, and all that was looked at says the table is right."""
+    """Matches when no run commits any more, or one only fails or does not come up, and all that was looked at says
+    that the table is right."""
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(*not_looked_at(case, *RESTS_ON), unseen(case.observation.jobs)))
     why = standstill(case)
@@ -71,33 +71,9 @@ def _came_after(case: Case, until: SnapshotId | None) -> tuple[str, ...]:
     return (f"{', '.join(RESTS_ON)}, once more: {counted(len(newer), 'commit')} came after the evidence",)
 
 
-def standstill(case: Case) -> str | None:
-    """Why nothing is committed, one sentence; None while a run is alive and does not loop."""
-    runs = runs_of(case)
-    if not runs:
-        return "Flink knows no run of the job."
-    alive = living(case)
-    if not alive:
-        ended = f" since {clock_time(runs[-1].ended_at, seconds=True)}" if runs[-1].ended_at else ""
-        return f"Run {short_job(runs[-1].job_id)} is {runs[-1].state}{ended}."
-    failures = _since_checkpoint(alive[-1])
-    if len(alive) > 1 or len(failures) < LOOP:
-        return None
-    return (
-        f"Run {short_job(alive[-1].job_id)} failed {len(failures)} times since its last completed checkpoint, last "
-        f"with {failures[0].exception}."
-    )
-
-
-def _since_checkpoint(run: JobRun) -> list[Failure]:
-    completed = [c.triggered_at for c in run.checkpoints if c.status == "COMPLETED"]
-    after = max(completed, default=run.started_at)
-    return sorted((f for f in run.failures if f.at >= after), key=lambda f: f.at, reverse=True)
-
-
 def _who_runs(case: Case) -> str:
     run = living(case)[-1]
-    return f"Run {short_job(run.job_id)} is {run.state} and does not only fail: the job does not stand still."
+    return f"Run {short_job(run.job_id)} is {run.state} and may come back by itself."
 
 
 def _wrong(case: Case) -> str | None:
@@ -113,11 +89,11 @@ def _wrong(case: Case) -> str | None:
     return speaks_against(case)
 
 
-def _matches(case: Case, standstill: str) -> Matches:
+def _matches(case: Case, why: str) -> Matches:
     table = case.observation.table
     newest = flink_commits(table)[-1]
     reasons = [
-        standstill,
+        why,
         f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
         f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
         "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",

@@ -12,6 +12,7 @@ from bot.diagnosis._arrivals import silence
 from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
+from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -88,7 +89,7 @@ def _wrong_run(case: Case) -> str | None:
         return f"{len(alive)} runs of the job are alive at once: {', '.join(short_job(r.job_id) for r in alive)}."
     run = alive[0]
     if is_recovering(run, case.observation.table.read_at):
-        return f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
+        return stuck(case, run) or f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
     if fails_in_a_row(run):
         return f"The checkpoints of run {short_job(run.job_id)} fail one after the other: nothing arrives (F20)."
     return silence(case, run)

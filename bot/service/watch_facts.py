@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from bot.diagnosis._case import living
-from bot.diagnosis.no_snapshot_advanced import standstill
+from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun

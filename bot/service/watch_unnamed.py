@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of, time_in
-from bot.diagnosis.no_snapshot_advanced import standstill
+from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun
@@ -48,7 +48,7 @@ def blind(what: NotSeen, since: datetime) -> Sign:
 
 
 def is_looping(case: Case) -> bool:
-    """Whether a living run only fails."""
+    """Whether a living run only fails, or does not come up."""
     return bool(living(case)) and standstill(case) is not None
 
 
