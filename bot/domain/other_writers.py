@@ -5,7 +5,6 @@ from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
 _TOTALS = ("total-records", "total-data-files", "total-delete-files")
-_REMOVED_DELETES = ("removed-delete-files", "removed-position-deletes", "removed-equality-deletes", "removed-dvs")
 
 
 def changes_rows_without_flink(table: TableState, snapshot: Snapshot) -> bool:
@@ -38,15 +37,29 @@ def _brought_nothing(table: TableState, snapshot: Snapshot) -> bool:
 
 
 def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
-    """Rows that a `replace` did not write again; 0 where it worked deletes in, or where no counter tells."""
-    if any(snapshot.counted(key) for key in _REMOVED_DELETES):
-        return 0
+    """Rows that a `replace` did not write again and that no position delete of before accounts for; 0 where equality
+    deletes may have been worked in, as nobody counts their rows, and where no counter tells."""
     parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
     if "deleted-records" in snapshot.summary:
-        return max(snapshot.counted("deleted-records") - snapshot.counted("added-records"), 0)
-    if parent is not None and "total-records" in parent.summary and "total-records" in snapshot.summary:
-        return max(parent.counted("total-records") - snapshot.counted("total-records"), 0)
-    return 0
+        gone = snapshot.counted("deleted-records") - snapshot.counted("added-records")
+    elif parent is not None and "total-records" in parent.summary and "total-records" in snapshot.summary:
+        gone = parent.counted("total-records") - snapshot.counted("total-records")
+    else:
+        return 0
+    deleted = _deleted_before(parent, snapshot)
+    return 0 if deleted is None else max(gone - deleted, 0)
+
+
+def _deleted_before(parent: Snapshot | None, compaction: Snapshot) -> int | None:
+    """The most rows that position deletes and deletion vectors had taken out of what the compaction read, whether it
+    removed these or left them behind without a row to delete; None where equality deletes may have taken others."""
+    if parent is not None and "total-position-deletes" in parent.summary:
+        return None if parent.counted("total-equality-deletes") else parent.counted("total-position-deletes")
+    if compaction.counted("removed-equality-deletes"):
+        return None
+    removed = compaction.counted("removed-position-deletes")
+    uncounted = compaction.counted("removed-delete-files") or compaction.counted("removed-dvs")
+    return None if uncounted and not removed else removed
 
 
 def picked_from(snapshot: Snapshot) -> SnapshotId | None:

@@ -63,6 +63,29 @@ def test_a_compaction_that_lost_rows_is_told() -> None:
     assert "a compaction that lost 5 rows" in found.reasons[0]
 
 
+def test_deletes_worked_in_excuse_no_more_rows_than_they_deleted() -> None:
+    """One position delete of thirty rows leaves 29, whatever else the compaction says."""
+    tale = compacted(**{"deleted-records": "30", "added-records": "1", "removed-position-deletes": "1"})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "a compaction that lost 28 rows" in found.reasons[0]
+
+
+@pytest.mark.parametrize("kind", ["position", "equality"])
+def test_deletes_that_a_compaction_leaves_behind_were_worked_in(kind: str) -> None:
+    """Spark rewrites the files and may keep delete files that delete nothing any more."""
+    tale = compacted(**{"deleted-records": "30", "added-records": "25"})
+    parent = tale.snapshots[-2]
+    totals = {"total-position-deletes": "0", "total-equality-deletes": "0", f"total-{kind}-deletes": "5"}
+    tale.snapshots[-2] = parent.model_copy(update={"summary": {**parent.summary, **totals}})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
 def test_a_cherry_pick_is_no_change_of_its_own() -> None:
     """A responder puts a rolled-back commit back; its summary names the source and no job."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
