@@ -1,6 +1,5 @@
 """`waterline diagnose` and `case save`: what happened to a table, here or on another machine."""
 
-import json
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +13,7 @@ from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import failure_modes, files_of
+from bot.cli.exact_json import print_exact
 from bot.cli.following import followed
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.cli.tables import print_evidence, services_for
@@ -117,7 +117,7 @@ def _add_lineage(tape: dict[str, bytes], settings: Settings, case: Case) -> list
 
 def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCase, ReadAgain] | None) -> None:
     if as_json:
-        console.print_json(json.dumps(_as_json(case, diagnosis, kept)))
+        print_exact(console, _as_json(case, diagnosis, kept))
         return
     if kept is not None:
         saved, again = kept

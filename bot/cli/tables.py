@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 import spark_tasks
 from bot.bootstrap import build
+from bot.cli.exact_json import print_exact
 from bot.cli.following import followed
 from bot.cli.ledger_grid import ledger_grid, missing_grid
 from bot.cli.nobody import NobodyThere
@@ -66,7 +67,7 @@ def _printed(task: str, table: str, window: str | None, as_json: bool, config: P
             examiner, lambda course: examiner.collect(TableName(table), task, chosen(window), course=course)
         )
     if as_json:
-        console.print_json(found.model_dump_json())
+        print_exact(console, found.model_dump(mode="json"))
     else:
         print_evidence(found)
     return found

@@ -58,7 +58,7 @@ def test_one_task_answers_for_the_window_that_was_asked(config: str, orders: Ord
     answer = json.loads(told.stdout)
     assert "confirmed" == answer["verdict"]
     assert 20 == answer["finding"]["keys"]
-    assert first == answer["window"]["since"]
+    assert str(first) == answer["window"]["since"]
 
 
 def test_ctrl_c_at_a_terminal_ends_the_task_and_leaves_stdout_clean(config: str, orders: OrdersTable) -> None:
