@@ -31,6 +31,8 @@ class Edges:
     """Those with any position, by rising lowest one."""
     rows: int
     """Of the window, those without a position too."""
+    without: int
+    """Of these, those that carry no position."""
     begins_with_table: bool
     """Whether the window holds the table's very first commit, so that nothing can lie below."""
 
@@ -51,7 +53,9 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
     """
     inside = window_places(spark, ask, reach).groupBy("partition")
     told = (
-        inside.agg(F.min("position").alias("lowest"), F.count("*").alias("rows")).limit(MOST_PARTITIONS + 1).collect()
+        inside.agg(F.min("position").alias("lowest"), F.count("*").alias("rows"), F.count("position").alias("placed"))
+        .limit(MOST_PARTITIONS + 1)
+        .collect()
     )
     if len(told) > MOST_PARTITIONS:
         return NotSeen(
@@ -65,6 +69,7 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
     return Edges(
         each=tuple(sorted(each, key=lambda edge: edge.lowest)),
         rows=sum(int(row["rows"]) for row in told),
+        without=sum(int(row["rows"]) - int(row["placed"]) for row in told),
         begins_with_table=bool(reach.main) and reach.main[0].parent_id is None,
     )
 

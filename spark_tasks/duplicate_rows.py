@@ -1,6 +1,9 @@
 """Does any business key live more than once, with a copy from the window?"""
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
@@ -40,22 +43,38 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     copies = copies_of(spark, ask, reach, written)
     if copies.window_rows == 0:
         return _none(0, "The window's commits left no live row, so there is no duplicate from it.", copies.sources)
-    repeated = repeated_keys(copies.frame, copies.keys).persist()
+    grouped = _groups(copies.frame, copies.keys).persist()
     try:
-        total = repeated.agg(F.count("*").alias("keys"), F.sum(F.col("copies") - 1).alias("extra")).first()
+        total = grouped.agg(
+            F.count_if(_has(copies.keys)).alias("keys"),
+            F.sum(F.when(_has(copies.keys), F.col("copies") - 1)).alias("extra"),
+            F.sum(F.when(~_has(copies.keys), F.col("copies"))).alias("keyless"),
+        ).first()
         assert total is not None
+        if total["keys"] == 0 and total["keyless"]:
+            bare = _without_a_key(ask, total["keyless"])
+            return could_not(f"No key lives more than once, but not every row has one: {bare.reason}", bare)
         if total["keys"] == 0:
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Every key of {rows} in the window lives exactly once.", copies.sources)
-        return _some(spark, ask, reach, written, copies, repeated, total)
+        return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), total)
     finally:
-        repeated.unpersist()
+        grouped.unpersist()
 
 
 def repeated_keys(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Shape: the key columns, copies (bigint, 2 or more); one row per key with a copy from the window."""
+    """Shape: the key columns, copies (bigint, 2 or more); one row per key with a copy from the window. Rows whose
+    key is null in every column are no copies of each other."""
+    return _groups(copies, keys).where(_has(keys))
+
+
+def _groups(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     counts = copies.groupBy(*keys).agg(F.count("*").alias("copies"), F.count_if(F.col(IN_WINDOW)).alias("inside"))
     return counts.where("copies > 1 AND inside > 0").drop("inside")
+
+
+def _has(keys: tuple[str, ...]) -> Column:
+    return reduce(or_, (F.col(key).isNotNull() for key in keys))
 
 
 def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, keys: tuple[str, ...]) -> DataFrame:
@@ -154,6 +173,16 @@ def _some(
         rows=tuple(_row(ask, copies.keys, row) for row in sample),
         finding=finding,
         sources=copies.sources,
+        could_not_look=(_without_a_key(ask, total["keyless"]),) if total["keyless"] else (),
+    )
+
+
+def _without_a_key(ask: Ask, rows: int) -> NotSeen:
+    columns = " and ".join(ask.contract.key)
+    return NotSeen(
+        source=f"key {columns} of {ask.observation.table.name}",
+        reason=f"{rows:,} rows have null in {columns}: whether one of them repeats another is not known.",
+        remedy="Look who wrote them; a key whose columns are never null tells all rows apart.",
     )
 
 

@@ -65,8 +65,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             lost = rolled_back_places(spark, ask, reach, live).first()
     finally:
         live.unpersist()
-    if edges.unplaced and not counts["missing"]:
-        return _from_nowhere(ask, edges.unplaced)
+    if (edges.unplaced or edges.without) and not counts["missing"]:
+        return _from_nowhere(ask, edges.unplaced) if edges.unplaced else _without_some(ask, edges)
     finding = GapsFinding(
         lowest=edges.each[0].lowest,
         highest=None if span["highest"] is None else int(span["highest"]),
@@ -83,18 +83,29 @@ def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | N
     verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
     return Answer(
         verdict=verdict,
-        headline=_headline(reach, finding, gaps, inside, above, from_=_beginning(ask, edges)),
+        headline=_headline(
+            ask, reach, finding, gaps, inside, above, from_=_beginning(ask, edges), parts=_parts(ask, edges)
+        ),
         measures=(
             Measure(name="missing positions", value=finding.missing, unit="positions"),
             Measure(name="gaps", value=gaps, unit="gaps"),
             Measure(name="missing and rolled back", value=inside, unit="positions"),
             Measure(name="rolled back above the highest live position", value=above, unit="positions"),
+            Measure(name="rows of the window without a position", value=edges.without, unit="rows"),
+            Measure(name="source partitions with a row in the window", value=len(edges.each), unit="partitions"),
         ),
         columns=("partition", "first missing", "last missing", "positions"),
         rows=tuple(_row(ask, gap) for gap in finding.gaps),
         finding=finding.model_copy(update={"to_come": above}),
         sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
-        could_not_look=(unplaced(ask, edges.unplaced),) if edges.unplaced else (),
+        could_not_look=_not_judged(ask, edges),
+    )
+
+
+def _not_judged(ask: Ask, edges: Edges) -> tuple[NotSeen, ...]:
+    return (
+        *((unplaced(ask, edges.unplaced),) if edges.unplaced else ()),
+        *((_bare(ask, edges),) if edges.without else ()),
     )
 
 
@@ -106,7 +117,17 @@ def _beginning(ask: Ask, edges: Edges) -> str:
     return f" from {shown(ask.contract.position or '', first.lowest, ask.contract)}, with which the table begins,"
 
 
-def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int, *, from_: str) -> str:
+def _parts(ask: Ask, edges: Edges) -> str:
+    """Which source partitions were compared: one that wrote nothing in the window may be idle or lost."""
+    if ask.contract.position_partition is None:
+        return ""
+    return f", in {counted(len(edges.each), 'source partition')} that the window wrote"
+
+
+def _headline(
+    ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int, *, from_: str, parts: str
+) -> str:
+    position = ask.contract.position or ""
     lost = [s.snapshot_id for s in reach.rolled_back]
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
@@ -116,9 +137,11 @@ def _headline(reach: Reach, finding: GapsFinding, gaps: int, inside: int, above:
             if above
             else ""
         )
-        return f"No position is missing{from_} up to the highest live one, {finding.highest}.{waiting}"
+        highest = shown(position, finding.highest, ask.contract)
+        return f"No position is missing{from_} up to the highest live one, {highest}{parts}.{waiting}"
     first = finding.gaps[0]
-    where = f"{first.first} to {first.last}" if first.size > 1 else f"{first.first}"
+    low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
+    where = f"{low} to {high}" if first.size > 1 else low
     partition = f" of partition {first.partition}" if first.partition is not None else ""
     several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
     is_or_are = "is" if finding.missing == 1 else "are"
@@ -178,6 +201,25 @@ def _from_nowhere(ask: Ask, edges: Sequence[Edge]) -> Answer:
         "No position is missing between those that were seen, but below them there may be: "
         f"{missing.reason[0].lower()}{missing.reason[1:]}",
         missing,
+    )
+
+
+def _without_some(ask: Ask, edges: Edges) -> Answer:
+    bare = _bare(ask, edges)
+    return could_not(
+        f"No position is missing between those that were seen, but not all rows have one: {bare.reason}", bare
+    )
+
+
+def _bare(ask: Ask, edges: Edges) -> NotSeen:
+    column = ask.contract.position
+    has = "has" if edges.without == 1 else "have"
+    return NotSeen(
+        source=f"column {column} of {ask.observation.table.name}",
+        reason=f"{edges.without:,} of the window's {counted(edges.rows, 'row')} {has} null there: whether rows like "
+        "these are missing is not known.",
+        remedy="Look who wrote them, and whether the job still fills it; choose a window without them if they are "
+        "another writer's.",
     )
 
 

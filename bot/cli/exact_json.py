@@ -10,8 +10,8 @@ _EXACT = 2**53 - 1
 
 
 def exact(told: Any) -> JsonValue:
-    """The same, with whole numbers beyond +-(2^53 - 1) as text: Iceberg's snapshot ids are, and rounded they name another
-    snapshot or none. `told`: what `model_dump(mode="json")` gives."""
+    """The same, with whole numbers beyond +-(2^53 - 1) as text: Iceberg's snapshot ids are such, and rounded they name
+    another snapshot or none. `told`: what `model_dump(mode="json")` gives."""
     if isinstance(told, dict):
         return {key: exact(value) for key, value in told.items()}
     if isinstance(told, list | tuple):

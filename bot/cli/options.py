@@ -16,7 +16,12 @@ ConfigOption = Annotated[
     ),
 ]
 DEFAULT_CONFIG = Path("waterline.yaml")
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table; snapshot ids are text, as JSON numbers they are rounded.")]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print JSON instead of a table; snapshot ids are text, as JSON numbers they are rounded."
+    ),
+]
 WindowOption = Annotated[
     str | None,
     typer.Option(

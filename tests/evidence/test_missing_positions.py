@@ -156,6 +156,40 @@ def test_positions_that_are_all_null_are_inconclusive(orders: OrdersTable, asks:
     assert "null in every row" in answer.headline
 
 
+def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks) -> None:
+    """Of two rows in five nobody can say whether others like them are missing."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([10, 11, None, None, 12], orders=range(10, 15)))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "2 of the window's 5 rows have null there" in answer.headline
+
+
+def test_rows_without_a_position_do_not_hide_a_gap(orders: OrdersTable, asks: Asks) -> None:
+    """What is missing is confirmed, and they are named beside it."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([10, 13, None], orders=[10, 13, 14]))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert (Verdict.CONFIRMED, 2) == (answer.verdict, gaps_of(answer).missing)
+    assert "1 of the window's 3 rows has null there" in answer.could_not_look[0].reason
+
+
+def test_a_redacted_position_is_in_no_sentence(orders: OrdersTable, asks: Asks) -> None:
+    """Not only the cells of the table are read by everybody in the channel."""
+    before = orders.commits("a", 1, range(1000, 1100))
+    orders.commits("a", 2, range(1150, 1200))
+    hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
+
+    answer = asks("missing_positions", orders.ask(before, contract=hidden))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert not any(number in answer.headline for number in ("1100", "1149"))
+
+
 def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, asks: Asks) -> None:
     """Missing positions are exact on random commits, replays and rollbacks."""
     dice = random.Random(20261104)  # noqa: S311 - a repeatable history, no secret
