@@ -1,6 +1,6 @@
 """Take the authoritative savepoint: stop, prove that it pairs with the head, and keep that table state under a tag.
 
-Only a stop-with-savepoint pairs; an intermediate one commits nothing, and never will (facts 0.5).
+Only a stop-with-savepoint surely pairs, as it commits as its last act; an intermediate one commits nothing itself.
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched

@@ -53,10 +53,12 @@ def picture(ledger: Ledger, *, line_at: SnapshotId | None, label: str, taken_bac
     drawn = _Drawing(lanes)
     bottom = _TOP
     newest_first = marks[::-1]
+    noted: set[float] = set()
     for mark, day in zip(newest_first, days_of(newest_first), strict=True):
         bottom += _DAY if day and bottom > _TOP else 0
         drawn.add(mark, bottom + _STEP / 2, day)
         bottom += _STEP + (_NOTE if note_of(mark) else 0)
+        noted |= {bottom} if note_of(mark) else set()
     if left_out:
         bottom += _NOTE
         drawn.say_last(bottom - _NOTE / 2, not_drawn(left_out))
@@ -68,7 +70,7 @@ def picture(ledger: Ledger, *, line_at: SnapshotId | None, label: str, taken_bac
         height=bottom + _BOTTOM,
         strokes=tuple(drawn.strokes),
         shapes=tuple(drawn.shapes),
-        labels=(*_heads(names, lanes), *drawn.labels, *_mark(line)),
+        labels=(*_heads(names, lanes), *drawn.labels, *_mark(line, at_left=line in noted)),
         waterline=line,
         waterline_label=label,
         left_out=left_out,
@@ -98,11 +100,11 @@ class _Drawing:
                 self.places[mark.row.snapshot_id] = (x, y)
                 self._shape(x, y, lane, is_hollow=mark.is_gone, title=title_of(mark))
                 self._label(_TIME_UNTIL, y, f"{mark.row.committed_at:%H:%M:%S}", "time", "end")
-                self._label(x + _BESIDE, y, beside(mark), "checkpoint")
+                self._beside(x, y, beside(mark), "checkpoint")
             case Stretch():
                 x += 0 if mark.rows[0].on_main else _ASIDE
                 self.places |= {row.snapshot_id: (x, y) for row in mark.rows}
-                self._label(x + _BESIDE, y, beside(mark), "checkpoint")
+                self._beside(x, y, beside(mark), "checkpoint")
                 for step in (-6, 0, 6):
                     self._shape(x, y + step, lane, is_hollow=mark.is_gone, title=title_of(mark), size=0.3)
             case Missing():
@@ -110,15 +112,18 @@ class _Drawing:
                     Stroke(points=((x - 5, y - 5), (x + 5, y + 5)), style="fault"),
                     Stroke(points=((x - 5, y + 5), (x + 5, y - 5)), style="fault"),
                 ]
-                words = beside(mark)
-                is_tight = x + _BESIDE + len(words) * _CHARACTER > _WIDTH
-                self._label(x - _BESIDE if is_tight else x + _BESIDE, y, words, "fault", "end" if is_tight else "start")
+                self._beside(x, y, beside(mark), "fault")
         if note := note_of(mark):
             self._note(x + _BESIDE, y + _STEP / 2 + _NOTE / 2 - 4, note)
 
+    def _beside(self, x: float, y: float, words: str, style: Literal["checkpoint", "fault"]) -> None:
+        """At the right of a mark, or at its left where the picture ends before the words do."""
+        is_tight = x + _BESIDE + len(words) * _CHARACTER > _WIDTH
+        self._label(x - _BESIDE if is_tight else x + _BESIDE, y, words, style, "end" if is_tight else "start")
+
     def _note(self, x: float, y: float, note: str) -> None:
         """A line of its own under the mark; to the right edge where it is long, and cut where it is too long."""
-        most = int((_WIDTH - _TIME_UNTIL - 12) / _CHARACTER)
+        most = int((_WIDTH - _FIRST_LANE - 12) / _CHARACTER)
         text = note if len(note) <= most else note[: most - 1] + "…"
         if x + len(text) * _CHARACTER > _WIDTH - 6:
             self._label(_WIDTH - 6, y, text, "note", "end")
@@ -177,7 +182,9 @@ def _heads(names: Sequence[str], lanes: dict[str, int]) -> list[Label]:
     return found
 
 
-def _mark(line: float | None) -> list[Label]:
+def _mark(line: float | None, *, at_left: bool) -> list[Label]:
+    """The line's name, right above it; at the left where a note ends at the right."""
     if line is None:
         return []
-    return [Label(x=_WIDTH - 6, y=line - 4, text="waterline", style="mark", anchor="end")]
+    x = 6.0 if at_left else _WIDTH - 6
+    return [Label(x=x, y=line - 4, text="waterline", style="mark", anchor="start" if at_left else "end")]

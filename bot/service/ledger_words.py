@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 from datetime import UTC
 
 from bot.domain.clock_time import clock_time
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch
 from bot.domain.sentences import counted
@@ -37,12 +37,16 @@ def beside(mark: Mark) -> str:
     """Right beside the mark: checkpoint ids, or what another engine did."""
     match mark:
         case Commit():
-            did = str(mark.row.checkpoint_id) if mark.row.checkpoint_id is not None else mark.row.operation
+            did = _id(mark.row.checkpoint_id) if mark.row.checkpoint_id is not None else mark.row.operation
             return did if mark.row.on_main else f"{did} rolled back"
         case Stretch():
             return f"{mark.checkpoints} ({len(mark.rows)})" if mark.checkpoints else f"{len(mark.rows)} commits"
         case Missing():
             return mark.skipped.words
+
+
+def _id(checkpoint: CheckpointId) -> str:
+    return "drained" if checkpoint == DRAINED else str(checkpoint)
 
 
 def note_of(mark: Mark) -> str:
