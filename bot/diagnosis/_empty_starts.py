@@ -1,13 +1,12 @@
 """Runs that began without any state although the table already held commits of the job."""
 
-from itertools import pairwise
-
 from bot.diagnosis._case import in_window, runs_of
+from bot.domain.beginnings import began_without_state
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId
 from bot.domain.record import Record
-from bot.domain.rewinds import flink_commits, switches
+from bot.domain.rewinds import Switch, flink_commits, of_one_sink, switches
 from bot.domain.table import Snapshot
 
 
@@ -46,7 +45,8 @@ def _told_by_flink(case: Case, run: JobRun) -> EmptyStart | None:
     commits = flink_commits(case.observation.table)
     before = [c for c in commits if c.committed_at < run.started_at]
     mine = [c for c in commits if c.job_id == run.job_id and c.committed_at >= run.started_at]
-    if run.restored is not None or run.restored_count or not before or (run.is_terminal and not mine):
+    began_empty = began_without_state(run, mine[0].committed_at if mine else None)
+    if not began_empty or not before or (run.is_terminal and not mine):
         return None
     if mine and None not in (mine[0].operator_id, before[-1].operator_id):
         before = [c for c in before if c.operator_id in (None, mine[0].operator_id)]
@@ -54,17 +54,28 @@ def _told_by_flink(case: Case, run: JobRun) -> EmptyStart | None:
 
 
 def _shown_by_ids(case: Case) -> list[EmptyStart]:
-    """First commits under checkpoint id 1: after any restore the ids are higher."""
+    """First commits under checkpoint id 1: after any restore the ids are higher. Each sink of a job counts its own."""
     table = case.observation.table
     found = [
         _start(next(c for c in table.ancestors(s.first) if c.job_id == s.earlier), s.run, table.by_id[s.first])
         for s in switches(table)
-        if s.first_checkpoint == 1
+        if s.first_checkpoint == 1 and not _is_guest(case, s)
     ]
-    for before, after in pairwise(flink_commits(table)):
+    for before, after in of_one_sink(flink_commits(table)):
         if before.job_id == after.job_id and after.checkpoint_id == 1:
             found.append(_start(before, JobId(after.job_id or ""), after))
     return found
+
+
+def _is_guest(case: Case, switch: Switch) -> bool:
+    """Whether another job wrote beside this one, as for a backfill: Flink lists it under another name or not at all,
+    and the run before it went on."""
+    known = {run.job_id for run in runs_of(case)}
+    if switch.run in known or switch.earlier not in known:
+        return False
+    place = {s.snapshot_id: index for index, s in enumerate(flink_commits(case.observation.table))}
+    after = flink_commits(case.observation.table)[place[switch.first] :]
+    return any(commit.job_id == switch.earlier for commit in after)
 
 
 def _start(before: Snapshot, run: JobId, first: Snapshot | None, *, told: bool = False) -> EmptyStart:

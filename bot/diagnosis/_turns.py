@@ -47,17 +47,25 @@ def writing(case: Case) -> tuple[JobRun, ...]:
 
 
 def is_one_job(case: Case, turn: Turn) -> bool:
-    """Whether both are surely this job's: one operator id, or Flink lists both under the job's name."""
-    known = {run.job_id for run in runs_of(case)}
-    return turn.of_one_operator or {turn.run, turn.other} <= known
+    """Whether both are surely this job's: Flink lists both under the job's name, or lists none of them, and they commit
+    under one operator id. By itself that id tells little: by default the V2 sink's is of the table's name, so every job
+    on the table has the same."""
+    if isinstance(case.observation.jobs, NotSeen):
+        return turn.of_one_operator
+    known = {turn.run, turn.other} & {run.job_id for run in runs_of(case)}
+    return len(known) == 2 or (turn.of_one_operator and not known)
 
 
 def is_forked(case: Case) -> bool:
-    """Whether two runs of the job write at the same time, by their turns on main or because both are alive."""
-    certain = [turn for turn in turns(case) if is_one_job(case, turn)]
-    return (
-        len(writing(case)) > 1 or len(certain) > 1 or (bool(certain) and not isinstance(case.observation.jobs, NotSeen))
-    )
+    """Whether two runs of the job write at the same time, by their turns on main or because both are alive; where it is
+    doubtful whose they are, rows that live twice show it."""
+    found = turns(case)
+    certain = [turn for turn in found if is_one_job(case, turn)]
+    if len(writing(case)) > 1 or len(certain) > 1:
+        return True
+    if len(certain) < len(found) and case.duplicates is not None and case.duplicates.keys:
+        return True
+    return bool(certain) and not isinstance(case.observation.jobs, NotSeen)
 
 
 def brought_by_fork(case: Case) -> tuple[Snapshot, ...]:

@@ -1,7 +1,5 @@
 """Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
 
-from itertools import pairwise
-
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
@@ -10,7 +8,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.suspicion import is_unexplained
 
@@ -65,7 +63,7 @@ def _is_hole(case: Case, lost: Rollback) -> bool:
 def _fall(case: Case) -> str | None:
     inside = {s.snapshot_id for s in in_window(case)}
     commits = flink_commits(case.observation.table)
-    for before, after in pairwise(commits):
+    for before, after in of_one_sink(commits):
         if after.snapshot_id in inside and (after.checkpoint_id or 0) <= (before.checkpoint_id or 0):
             return (
                 f"The checkpoint ids on main do not rise: {short(before.snapshot_id)} carries "

@@ -201,15 +201,26 @@ def _skipped(run: JobRun, rewind: Rewind) -> list[str]:
 
 def _what_came(case: Case, first: SnapshotId | None, rewind: Rewind) -> str:
     if first is None:
-        return (
-            f"Nothing was committed since. When the ids pass {rewind.reached}, all of it comes in one commit; if the "
-            "job fails over before that, the rows are lost."
-        )
+        return f"Nothing was committed since. {_what_comes(case, rewind)}"
     commit = case.observation.table.by_id[first]
     return (
         f"Then {short(first)} came under checkpoint {commit.checkpoint_id} with "
         f"{commit.counted('added-records')} rows at once."
     )
+
+
+def _what_comes(case: Case, rewind: Rewind) -> str:
+    """V1 keeps what it skips; V2 takes a checkpoint whose id is committed for done, and lets its files go."""
+    newest = next(reversed(flink_commits(case.observation.table)), None)
+    v1 = writes_as_v1(run_of(case, rewind.run), newest.operator_id if newest else None)
+    waits = (
+        f"when the ids pass {rewind.reached}, all of it comes in one commit; if the job fails over before that, the "
+        "rows are lost."
+    )
+    goes = f"what it wrote up to {rewind.reached} never comes; only what follows is committed."
+    if v1 is None:
+        return f"If it is a V1 sink, {waits} If it is V2, {goes}"
+    return f"It is a V1 sink: {waits}" if v1 else f"It is a V2 sink: {goes}"
 
 
 def _at_once(case: Case, rewind: Rewind) -> str:

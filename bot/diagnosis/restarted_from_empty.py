@@ -72,7 +72,8 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
     reasons = [
         f"Checkpoint {start.reached} of run {short_job(start.earlier)} was on the table already "
         f"({short(start.last_before)}).",
-        f"Flink shows no restore of run {short_job(start.run)}: its checkpoint ids began at 1 and its state was empty."
+        f"Flink shows no restore at the start of run {short_job(start.run)}: its checkpoint ids began at 1, and its "
+        "state was empty."
         if start.is_told_by_flink
         else f"The checkpoint ids of run {short_job(start.run)} begin at 1, as they do after no restore.",
     ]

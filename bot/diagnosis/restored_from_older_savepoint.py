@@ -4,6 +4,7 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
+from bot.diagnosis._asked import answers
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -17,6 +18,8 @@ from bot.diagnosis._case import (
     writes_as_v1,
 )
 from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._unbroken import rows_were_put_back
+from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId, short, short_job
@@ -49,7 +52,7 @@ MODE = Mode(
         "restored from below it.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS, Remedy.TELL_CONSUMERS),
 )
 
 _NO_POINT = (
@@ -118,6 +121,9 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
         )
     reasons.append(_rows_said(case, rewind))
     remedy = _remedy(case, rewind.last_before)
+    if rewind.first is not None and _lives_once(case):
+        reasons.append(_came_out_whole(case, rewind.first))
+        remedy = Remedy.TELL_CONSUMERS
     if remedy is Remedy.DEDUPLICATE_ROWS:
         reasons.append(_NO_POINT)
     return Matches(
@@ -150,7 +156,30 @@ def _rows_said(case: Case, rewind: Rewind) -> str:
         return f"{case.duplicates.keys} keys live more than once: {case.duplicates.extra_rows} rows too many."
     if rewind.first is None:
         return "No key lives twice yet, because the run has committed nothing."
-    return "No key lives twice so far: look whether the replay was planned before you rewind."
+    return "No key lives twice."
+
+
+def _lives_once(case: Case) -> bool:
+    """Whether all was looked at as it is now, and what was read again is not there twice, nor anything missing."""
+    if not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
+        return False
+    return why_upsert(case) is not None or rows_were_put_back(case)
+
+
+def _came_out_whole(case: Case, first: SnapshotId) -> str:
+    """Why nothing is to be taken back, or may be: people look once more before they agree."""
+    table = case.observation.table
+    if any(s.is_repair for s in table.chain if s.committed_at > table.by_id[first].committed_at):
+        return "An approved repair came after it: there is nothing to take back any more."
+    if (upsert := why_upsert(case)) is not None:
+        return (
+            f"{upsert} Rows that came again replaced themselves; until the run has passed where the other stood, "
+            "readers see older values."
+        )
+    return (
+        "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
+        "position lives twice."
+    )
 
 
 def _late_duplicates(case: Case, switch: Switch) -> Matches:

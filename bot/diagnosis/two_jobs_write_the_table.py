@@ -57,10 +57,15 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "duplicate_rows"),))
     if doubtful:
         return Excluded(
-            reason=f"Run {short_job(doubtful[0].other)} writes the table too, with another sink, but no key lives "
-            "twice: a second writer that is meant to be there."
+            reason=f"Run {short_job(_guest(case, doubtful[0]))} writes the table too, and Flink does not list it as a "
+            "run of this job; no key lives twice: a second writer that is meant to be there, as for a backfill."
         )
     return Excluded(reason=_why_not(case, alive))
+
+
+def _guest(case: Case, turn: Turn) -> JobId:
+    """Of the two the one that is not this job's."""
+    return turn.run if run_of(case, turn.run) is None and run_of(case, turn.other) is not None else turn.other
 
 
 def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:

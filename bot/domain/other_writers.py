@@ -13,7 +13,7 @@ def changes_rows_without_flink(table: TableState, snapshot: Snapshot) -> bool:
     return (
         snapshot.job_id is None
         and not snapshot.is_repair
-        and not _brought_nothing(table, snapshot)
+        and not brings_nothing(table, snapshot)
         and not keeps_its_rows(table, snapshot)
     )
 
@@ -23,7 +23,7 @@ def keeps_its_rows(table: TableState, snapshot: Snapshot) -> bool:
     return snapshot.operation == "replace" and rows_lost_by_replacing(table, snapshot) == 0
 
 
-def _brought_nothing(table: TableState, snapshot: Snapshot) -> bool:
+def brings_nothing(table: TableState, snapshot: Snapshot) -> bool:
     """Whether the commit counts no change, and totals as before: so the dynamic sink begins an empty table (seen with
     Iceberg 1.11). False where it counts no totals."""
     parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None

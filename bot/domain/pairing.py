@@ -63,8 +63,8 @@ def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun) ->
         return (
             PairVerdict.BEHIND,
             None,
-            "It was taken with drain: true: the job had told its operators that its input was at its end. Iceberg's V1 "
-            "sink, started from it, never commits again (F5).",
+            "It was taken with drain: true: the job had told its operators that its input was at its end, so windows "
+            "and timers have fired. Iceberg's V1 sink, started from it, never commits again (F5); V2 would go on.",
         )
     if stored.problem is not None or stored.checkpoint_id is None:
         return PairVerdict.UNREADABLE, None, stored.problem or "Its _metadata names no checkpoint."

@@ -4,10 +4,12 @@ The pairing invariant behind it: a restore of checkpoint M is exactly-once only 
 run that wrote M is M itself (facts 0.1).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bot.domain.beginnings import began_without_state
 from bot.domain.flink import JobRun
-from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.other_writers import brings_nothing
 from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState
 
@@ -51,6 +53,21 @@ def flink_commits(table: TableState) -> Sequence[Snapshot]:
     return table.of_flink
 
 
+def of_one_sink(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, Snapshot]]:
+    """(before, after) of every two commits that follow each other under one operator id, or where one of them names
+    none: a job may write a table through several sinks, which commit the same checkpoint ids."""
+    newest: dict[OperatorId | None, Snapshot] = {}
+    for after in commits:
+        before = newest.get(after.operator_id, newest.get(None)) if after.operator_id is not None else _latest(newest)
+        if before is not None:
+            yield before, after
+        newest[after.operator_id] = after
+
+
+def _latest(newest: Mapping[OperatorId | None, Snapshot]) -> Snapshot | None:
+    return max(newest.values(), key=lambda s: s.committed_at, default=None)
+
+
 def switches(table: TableState) -> tuple[Switch, ...]:
     """Every first commit of a run on main that comes after a commit of another run, oldest first."""
     commits = flink_commits(table)
@@ -91,13 +108,15 @@ def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
 def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind | None:
     """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below."""
     first = table.by_id[switch.first]
-    started_empty = switch.first_checkpoint == 1 or (run is not None and run.restored_count == 0 and not run.restored)
+    started_empty = switch.first_checkpoint == 1 or (run is not None and began_without_state(run, first.committed_at))
     listed = run.restored if run and run.restored and run.restored.at <= first.committed_at else None
     restored = listed.checkpoint_id if listed and listed.checkpoint_id < switch.first_checkpoint else None
     falls = switch.first_checkpoint <= switch.reached
     if switch.reached == DRAINED or started_empty or not (falls or _below(restored, switch.reached)):
         return None
     commits = flink_commits(table)
+    if restored is not None and _brought_nothing_above(table, restored, switch):
+        return None
     mine = [index for index, s in enumerate(commits) if s.job_id == switch.run]
     return Rewind(
         run=switch.run,
@@ -111,9 +130,17 @@ def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind 
     )
 
 
+def _brought_nothing_above(table: TableState, restored: CheckpointId, switch: Switch) -> bool:
+    """Whether the earlier run's commits above `restored` are all listed and carry nothing, as Flink makes them from
+    time to time: then the new run reads nothing again, and no id of a new job stands against it."""
+    mine = [s for s in flink_commits(table) if s.job_id == switch.earlier]
+    above = [s for s in mine if s.checkpoint_id is not None and s.checkpoint_id > restored]
+    return len(above) < len(mine) and all(brings_nothing(table, s) for s in above)
+
+
 def _silent(table: TableState, run: JobRun) -> Rewind | None:
     """A living run that has committed nothing, and was restored from below what another run had reached."""
-    if run.is_terminal or run.restored is None or table.head is None:
+    if run.is_terminal or run.restored is None or table.head is None or began_without_state(run, None):
         return None
     at, restored = run.restored.at, run.restored.checkpoint_id
     before = [s for s in flink_commits(table) if s.committed_at <= at]
@@ -141,6 +168,8 @@ def _under_one_id(table: TableState, run: JobRun) -> Rewind | None:
     mine = [s for s in flink_commits(table) if s.job_id == run.job_id]
     before = [s for s in mine if s.committed_at <= at]
     if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
+        return None
+    if before[-1].committed_at < run.started_at and began_without_state(run, None):
         return None
     first = next((s for s in mine if s.committed_at > at), None)
     return Rewind(
