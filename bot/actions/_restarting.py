@@ -12,17 +12,15 @@ from bot.actions._draft import (
 )
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Plan
-from bot.domain.effects import Effect, StartFromStop, StartJob, StopJob
+from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
 
 
-def started_on_head(
-    plan: Plan, action: Action, point: RestorePoint, live: JobRun | None, *, owes: bool = False
-) -> Proposal:
-    """Stop `live` if there is one, then start from `point`, which pairs with the head, or `owes` it files that the sink
+def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRun | None) -> Proposal:
+    """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
     commits first. A run that commits until it stands still supersedes it: the point would no longer fit. Raises Refused
     where no job is configured."""
     table = plan.case.observation.table
@@ -31,7 +29,13 @@ def started_on_head(
     stop = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned)] if live else []
     effects: list[Effect] = [*stop]
     effects.append(
-        StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=None if owes else head)
+        StartJob(
+            job=job,
+            path=point.path,
+            checkpoint_id=point.checkpoint_id,
+            on_top_of=head if point.owes is None else None,
+            owes=None if point.owes is None else Owed(checkpoint_id=point.owes, head=head),
+        )
     )
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
@@ -45,9 +49,8 @@ def started_on_head(
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
         "ends this proposal.",
-        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. "
-        + _fits(point, owes=owes),
-        f"Verify: {_next_commit(point, head, owes=owes)}no row is there twice, no row is missing.",
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. " + _fits(point),
+        f"Verify: {_next_commit(point, head)}no row is there twice, no row is missing.",
     )
     return drafted(
         plan,
@@ -65,16 +68,20 @@ def started_on_head(
     )
 
 
-def _fits(point: RestorePoint, *, owes: bool) -> str:
-    if owes:
+def _fits(point: RestorePoint) -> str:
+    if point.owes is not None:
         return (
             "It holds files that never reached the table; all of them are on storage, and the sink commits them first."
         )
     return f"It pairs with {short(point.snapshot_id)}: the source goes on where the table ends."
 
 
-def _next_commit(point: RestorePoint, head: SnapshotId, *, owes: bool) -> str:
-    return "" if owes else f"the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(head)}, "
+def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
+    if point.owes is not None:
+        return (
+            f"what is owed is committed after {short(head)}, the job goes on after checkpoint {point.checkpoint_id}, "
+        )
+    return f"the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(head)}, "
 
 
 def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:

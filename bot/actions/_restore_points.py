@@ -23,6 +23,8 @@ class RestorePoint(Record):
     goes_with_savepoint: bool = False
     """Whether it is a checkpoint that Flink retains when its run, which is alive, is cancelled: when that run ends with
     a savepoint, Flink deletes it."""
+    owes: CheckpointId | None = None
+    """The newest checkpoint whose files it holds and the table does not; None: it owes nothing."""
 
 
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:

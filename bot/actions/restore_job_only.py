@@ -6,6 +6,8 @@ from bot.actions._restore_points import RestorePoint, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.errors import CouldNotLook
 from bot.domain.findings import PairVerdict
+from bot.domain.ids import CheckpointId
+from bot.domain.pairing import owed_checkpoints
 from bot.domain.proposal import Proposal
 
 ACTION = Action(
@@ -28,7 +30,7 @@ def propose(plan: Plan) -> Proposal:
         return started_from_stop(plan, ACTION, live)
     ahead = _ahead(plan)
     if ahead is not None:
-        return started_on_head(plan, ACTION, ahead, live, owes=True)
+        return started_on_head(plan, ACTION, ahead, live)
     return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)
 
 
@@ -48,5 +50,19 @@ def _ahead(plan: Plan) -> RestorePoint | None:
     brings = {reach.path for reach in plan.case.recovery_extent.points if reach.brings_back}
     for each in newer:
         if each.path in brings and each.checkpoint_id is not None and each.digest is not None:
-            return RestorePoint(path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=head, digest=each.digest)
+            return RestorePoint(
+                path=each.path,
+                checkpoint_id=each.checkpoint_id,
+                snapshot_id=head,
+                digest=each.digest,
+                owes=_newest_owed(plan, each.path) or each.checkpoint_id,
+            )
     return None
+
+
+def _newest_owed(plan: Plan, path: str) -> CheckpointId | None:
+    """A savepoint may come after checkpoints that brought files, and hold none of its own."""
+    observed = plan.case.observation
+    stored = next((each for each in observed.checkpoints.values if each.path == path), None)
+    owed = owed_checkpoints(stored, observed.table) if stored is not None else None
+    return CheckpointId(max(owed)) if owed else None

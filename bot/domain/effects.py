@@ -49,6 +49,15 @@ class MoveTable(Record):
     """Tag that keeps the head that is left behind."""
 
 
+class Owed(Record):
+    """What a restore point holds and the table does not: the sink commits it first, before what is new."""
+
+    checkpoint_id: CheckpointId
+    """The newest checkpoint that is owed."""
+    head: SnapshotId
+    """The head after which it has to come."""
+
+
 class StartJob(Record):
     """Start the job from `path`; exactly one run, under a job id that is chosen before the request."""
 
@@ -65,6 +74,8 @@ class StartJob(Record):
     leaves_operator: OperatorId | None = Field(default=None, exclude_if=lambda left: left is None)
     """The operator id of the sink whose state is left behind: the new run must commit under another. None where that
     was not known."""
+    owes: Owed | None = Field(default=None, exclude_if=lambda owed: owed is None)
+    """None where `path` owes nothing, and in records of earlier versions."""
 
 
 class StartFromStop(Record):

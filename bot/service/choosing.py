@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from bot.actions._effects.start_job import own_id
+from bot.actions._effects._started import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
 from bot.domain.deeds import deeds_of

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from bot.actions._effects import checks, kind_of
-from bot.actions._effects.start_job import commits_after
+from bot.actions._effects import awaited, checks
 from bot.actions._scan import ActionModule
 from bot.domain.action import MovesWaterline
 from bot.domain.effects import PublishBranch
@@ -22,8 +21,6 @@ from bot.service.observing import Observer
 
 _LOOKS = 60
 _PAUSE_S = 2.0
-_COMMITS = 2
-"""A second one shows that the first was not the last."""
 
 
 class Verifier:
@@ -51,7 +48,7 @@ class Verifier:
         """
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
-        self._wait_for_commits(incident, view)
+        self._wait(view)
         found = list(checks(self._observer.hands, view))
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
@@ -106,16 +103,13 @@ class Verifier:
         known = incident.proposals[verified.proposal].verified
         return [] if known is not None and known.passed else [verified]
 
-    def _wait_for_commits(self, incident: Incident, view: ProposalView) -> None:
-        """Until a run that was started has two commits, or the last look; not at all where none was started.
+    def _wait(self, view: ProposalView) -> None:
+        """Until nothing is awaited of a run that was started, or the last look; not at all where none was started.
 
         Asked anew each time: an operator tells only after a while under which id it started the run.
         """
         for _ in range(_LOOKS):
-            effects = enumerate(view.proposal.effects)
-            awaited = [kind_of(effect).awaits(effect, view.started[i], self._observer.jobs) for i, effect in effects]
-            table = self._observer.table(incident.opened.table)
-            if all(len(commits_after(table, base, job_id)) >= _COMMITS for job_id, base in filter(None, awaited)):
+            if not awaited(self._observer.hands, view):
                 return
             self._pause(_PAUSE_S)
 

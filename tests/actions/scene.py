@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bot.actions._completing import completed
-from bot.actions._effects import Hands, checks
+from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
@@ -210,7 +210,11 @@ class Scene:
 
     def checked(self, view: ProposalView) -> Sequence[Check]:
         """What the verification finds without evidence."""
-        return checks(Hands(catalog=self.catalog, jobs=self.observer.jobs, files=self.observer.files), view)
+        return checks(self.observer.hands, view)
+
+    def awaited(self, view: ProposalView) -> Sequence[Awaited]:
+        """What the verification waits for."""
+        return awaited(self.observer.hands, view)
 
 
 def carry_out(folder: Path, cut_at: int | None = None) -> None:

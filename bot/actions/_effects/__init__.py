@@ -13,7 +13,7 @@ from bot.actions._effects.delete_rows import DeletingRows
 from bot.actions._effects.drop_branch import DroppingBranch
 from bot.actions._effects.freeze_maintenance import FreezingMaintenance
 from bot.actions._effects.keep_savepoint import KeepingSavepoint
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._effects.make_branch import MakingBranch
 from bot.actions._effects.mark_table import MarkingTable
 from bot.actions._effects.move_files import MovingFiles
@@ -131,6 +131,14 @@ def may_yet(hands: Hands, effect: Effect) -> str | None:
         return f"{error.happened} {error.found}"
 
 
+def awaited(hands: Hands, view: ProposalView) -> tuple[Awaited, ...]:
+    """What a carried-out proposal has to bring yet before `checks` can tell. Raises CouldNotLook where the table cannot
+    be read."""
+    world = hands.world(view.proposal.table)
+    found = (kind_of(effect).awaits(effect, view.started[i], world) for i, effect in enumerate(view.proposal.effects))
+    return tuple(each for each in found if each is not None)
+
+
 def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
     """Whether the world is as each effect of a carried-out proposal promised. Waits for nothing. Raises CouldNotLook
     where the table cannot be read."""
@@ -142,6 +150,6 @@ def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
 
 
 __all__ = [
-    "KINDS", "Did", "Hands", "Kind", "Looked", "checks", "describe", "kind_of", "may_yet", "perform", "prepare",
-    "standing", "verify",
+    "KINDS", "Awaited", "Did", "Hands", "Kind", "Looked", "awaited", "checks", "describe", "kind_of", "may_yet",
+    "perform", "prepare", "standing", "verify",
 ]  # fmt: skip

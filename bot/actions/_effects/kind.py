@@ -8,7 +8,7 @@ from typing import Generic, Literal, TypeVar
 from bot.actions._requirements import World
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import JobId, SnapshotId, TableName
+from bot.domain.ids import TableName
 from bot.domain.record import Record
 from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
@@ -32,6 +32,15 @@ class Looked(Record):
     happened: Literal["yes", "no", "unknown"]
     sentence: str
     result: dict[str, str] = {}
+
+
+class Awaited(Record):
+    """What the verification waits for."""
+
+    sentence: str
+    """What is there so far."""
+    is_needed: bool = True
+    """Whether nothing is proven without it; else it is waited for a moment only."""
 
 
 class NoReplays:
@@ -136,9 +145,9 @@ class Kind(ABC, Generic[E]):
         self,
         effect: E,  # noqa: ARG002
         intent: EffectStarted,  # noqa: ARG002
-        jobs: Mapping[str, JobPorts],  # noqa: ARG002
-    ) -> tuple[JobId, SnapshotId] | None:
-        """A run whose first commits on top of a snapshot the verification waits for; None where none is started."""
+        world: World,  # noqa: ARG002
+    ) -> Awaited | None:
+        """What is not so yet, and may come to be by itself, before `checks` can tell; None: nothing."""
         return None
 
     def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002

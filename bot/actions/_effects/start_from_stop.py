@@ -1,15 +1,12 @@
 """Start the job from the state that its stop has left, once it is proven that this state pairs with the head."""
 
-from collections.abc import Mapping
-
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._effects.start_job import StartingJob
 from bot.actions._requirements import World
 from bot.actions._stopped_state import newest_that_pairs
 from bot.domain.effects import StartFromStop, StartJob
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.ids import JobId, SnapshotId, short_job
-from bot.ports import JobPorts
+from bot.domain.ids import short_job
 
 _STARTING = StartingJob()
 
@@ -40,11 +37,9 @@ class StartingFromStop(Kind[StartFromStop]):
         """By the id."""
         return _STARTING.verify(_as_start(effect, intent), intent, hands)
 
-    def awaits(
-        self, effect: StartFromStop, intent: EffectStarted, jobs: Mapping[str, JobPorts]
-    ) -> tuple[JobId, SnapshotId] | None:
-        """See Kind."""
-        return _STARTING.awaits(_as_start(effect, intent), intent, jobs)
+    def awaits(self, effect: StartFromStop, intent: EffectStarted, world: World) -> Awaited | None:
+        """As of any start."""
+        return _STARTING.awaits(_as_start(effect, intent), intent, world)
 
     def checks(self, effect: StartFromStop, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """As of any start."""

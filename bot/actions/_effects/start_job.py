@@ -1,17 +1,23 @@
 """Start the job from a restore point, exactly once."""
 
 import uuid
-from collections.abc import Mapping
 
 from bot.actions._effects._left_behind import other_operator, source_kept
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects._started import (
+    commit_check,
+    commits_after,
+    goes_on_check,
+    owed_check,
+    own_id,
+    run_check,
+    standing,
+)
+from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._requirements import World
 from bot.domain.effects import StartJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.table import Snapshot, TableState
-from bot.ports import FlinkJobs, JobPorts
+from bot.domain.ids import JobId, short_job
 
 
 class StartingJob(Kind[StartJob]):
@@ -62,69 +68,43 @@ class StartingJob(Kind[StartJob]):
             result={"job_id": intent.job_id},
         )
 
-    def awaits(
-        self, effect: StartJob, intent: EffectStarted, jobs: Mapping[str, JobPorts]
-    ) -> tuple[JobId, SnapshotId] | None:
-        """See Kind."""
-        if intent.job_id is None or effect.on_top_of is None:
+    def awaits(self, effect: StartJob, intent: EffectStarted, world: World) -> Awaited | None:
+        """That the run has settled, has brought what was owed, and has committed twice: the second commit shows that
+        the first was not the last. Nothing of a run that has ended."""
+        assert intent.job_id is not None
+        try:
+            run = world.jobs[effect.job].flink.run(intent.job_id)
+        except CouldNotLook as error:
+            return Awaited(sentence=str(error))
+        if run is None:
+            return Awaited(sentence=f"Flink does not know run {short_job(intent.job_id)} yet.")
+        if run.is_terminal:
             return None
-        return own_id(jobs[effect.job].flink, intent.job_id), effect.on_top_of
+        if not run.is_settled:
+            return Awaited(sentence=standing(run))
+        open_ones = [check for check in _progress(effect, intent.job_id, run.job_id, world) if not check.passed]
+        if open_ones:
+            return Awaited(sentence=open_ones[0].sentence)
+        if effect.on_top_of is None or len(commits_after(world.table, effect.on_top_of, run.job_id)) > 1:
+            return None
+        return Awaited(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
 
     def checks(self, effect: StartJob, intent: EffectStarted, world: World) -> tuple[Check, ...]:
-        """The first commit is the next checkpoint on the snapshot that pairs; the run lives and was restored there."""
+        """What was owed is there, the first commit is the next checkpoint on the snapshot that pairs, the run lives,
+        was restored there and has gone on."""
         assert intent.job_id is not None
-        run = _run_check(effect, intent.job_id, world)
-        if effect.on_top_of is None:
-            return (run,)
         job_id = own_id(world.jobs[effect.job].flink, intent.job_id)
-        next_one = commit_check(world.table, effect, effect.on_top_of, job_id)
-        if not (effect.allow_non_restored and effect.uid_suffix):
-            return next_one, run
+        found = (*_progress(effect, intent.job_id, job_id, world), run_check(effect, intent.job_id, world))
+        if effect.on_top_of is None or not (effect.allow_non_restored and effect.uid_suffix):
+            return found
         commits = commits_after(world.table, effect.on_top_of, job_id)
         other = other_operator(effect, tuple(world.table.ancestors(effect.on_top_of)), commits, job_id)
-        return next_one, other, source_kept(effect, intent.job_id, world), run
+        return *found[:-1], other, source_kept(effect, intent.job_id, world), found[-1]
 
 
-def own_id(flink: FlinkJobs, asked: JobId) -> JobId:
-    """The id under which the run commits: `asked`, or the one that the cluster chose for that start (an operator
-    chooses its own). `asked` where Flink cannot be asked: then its commits are not found, and that is said."""
-    try:
-        run = flink.run(asked)
-    except CouldNotLook:
-        return asked
-    return run.job_id if run is not None else asked
-
-
-def commits_after(table: TableState, base: SnapshotId, job_id: JobId) -> tuple[Snapshot, ...]:
-    """Commits of run `job_id` on main after `base`, oldest first."""
-    kept = {s.snapshot_id for s in table.ancestors(base)}
-    return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept and s.job_id == job_id)
-
-
-def commit_check(table: TableState, effect: StartJob, base: SnapshotId, job_id: JobId) -> Check:
-    """The next commit must be the next checkpoint, on top of the snapshot that pairs."""
-    expected = effect.checkpoint_id + 1
-    name = f"The next commit is checkpoint {expected}, on top of {short(base)}"
-    commits = commits_after(table, base, job_id)
-    if not commits:
-        return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
-    first = commits[0]
-    ids = ", ".join(str(s.checkpoint_id) for s in commits[:6])
-    return Check(
-        name=name,
-        passed=first.checkpoint_id == expected and first.parent_id == base,
-        sentence=f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}.",
-    )
-
-
-def _run_check(effect: StartJob, job_id: JobId, world: World) -> Check:
-    name = f"The job runs from checkpoint {effect.checkpoint_id}"
-    try:
-        run = world.jobs[effect.job].flink.run(job_id)
-    except CouldNotLook as error:
-        return Check(name=name, passed=None, sentence=str(error))
-    if run is None or run.restored is None:
-        return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} shows no restore.")
-    passed = run.restored.checkpoint_id == effect.checkpoint_id and not run.is_terminal
-    found = f"Run {short_job(job_id)} is {run.state}, restored from checkpoint {run.restored.checkpoint_id}."
-    return Check(name=name, passed=passed, sentence=found)
+def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple[Check, ...]:
+    """What the run has brought since it was started."""
+    if effect.on_top_of is not None:
+        return (commit_check(world.table, effect, effect.on_top_of, own),)
+    owed = owed_check(effect, own, world.table)
+    return *([owed] if owed is not None else []), goes_on_check(effect, asked, world)
