@@ -81,7 +81,7 @@ def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
         return (
             f"what is owed is committed after {short(head)}, the job goes on after checkpoint {point.checkpoint_id}, "
         )
-    return f"the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(head)}, "
+    return f"the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(head)}, "
 
 
 def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:
@@ -97,7 +97,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
         f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
         "nothing is started and the proposal ends as refused.",
         "Start the job from there, under a new job id.",
-        "Verify: the next commit is the next checkpoint on top of the head, no row is there twice, no row is missing.",
+        "Verify: the next commit comes after that state, on top of the head, no row is there twice, no row is missing.",
     )
     return drafted(
         plan,

@@ -119,7 +119,7 @@ def _preview(
         sentences += [
             f"Start the job from checkpoint {point.checkpoint_id} at {point.path}; its source re-reads everything "
             "after it.",
-            f"Verify: the next commit is checkpoint {point.checkpoint_id + 1} on top of {short(to)}"
+            f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(to)}"
             + (f", no row is there twice{'' if others else ', no row is missing'}." if point.is_right else ".")
             + (" The table stays under review then: what others had written is missing." if others else ""),
         ]

@@ -116,7 +116,7 @@ def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str)
         )
     else:
         sentences.append("Start no run: none was alive when the repair was rehearsed.")
-    next_commit = f"the next commit is checkpoint {point.checkpoint_id + 1} on the repair, " if point else ""
+    next_commit = f"the next commit comes after checkpoint {point.checkpoint_id}, on the repair, " if point else ""
     sentences.append(f"Verify: {next_commit}no file and no row is there twice.")
     removed = done.remove
     return Preview(

@@ -188,7 +188,7 @@ def assemble(
     savepoints = Savepoints(incidents, observer, opening, clock)
     approvals = Approvals(incidents, proposals, directory, clock, savepoints)
     executions = Executions(incidents, observer, proposals, clock)
-    verifier = Verifier(incidents, observer, desk, recipes)
+    verifier = Verifier(incidents, observer, desk, recipes, clock)
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)

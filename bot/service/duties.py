@@ -136,7 +136,7 @@ class Duties:
         """A responder asks for the proof anew."""
 
         def do() -> None:
-            self._verifier.verify(incident_id, proposal_id)
+            self._verifier.verify(incident_id, proposal_id, is_asked=True)
             self._recover(incident_id)
 
         self._background.submit(incident_id, _RECOVERY, do)

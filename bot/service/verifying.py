@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 
-from bot.actions._effects import awaited, checks
+from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._scan import ActionModule
 from bot.domain.action import MovesWaterline
+from bot.domain.clock_time import clock_time
 from bot.domain.effects import PublishBranch
-from bot.domain.entries import Body, Check, Verified
+from bot.domain.empty_commits import empty_commits_allowed
+from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, Verified
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalView
@@ -15,12 +18,18 @@ from bot.domain.ids import IncidentId, ProposalId, SnapshotId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
+from bot.ports import Clock
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
 _LOOKS = 60
 _PAUSE_S = 2.0
+_AT_ONCE = timedelta(minutes=2)
+"""So long after the execution its proof is waited for without a break; later it is looked at now and then."""
+_LONGEST = timedelta(hours=6)
+_USUAL_INTERVAL = timedelta(minutes=1)
+"""Between checkpoints, where neither Flink nor the contract tells."""
 
 
 class Verifier:
@@ -32,6 +41,7 @@ class Verifier:
         observer: Observer,
         desk: EvidenceDesk,
         actions: Mapping[str, ActionModule],
+        clock: Clock,
         *,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -39,16 +49,23 @@ class Verifier:
         self._observer = observer
         self._desk = desk
         self._actions = actions
+        self._clock = clock
         self._pause = pause
 
-    def verify(self, incident_id: IncidentId, proposal_id: ProposalId) -> Verified:
-        """Check everything, journal the result, and return it. Waits up to two minutes for a started run's commits.
+    def verify(self, incident_id: IncidentId, proposal_id: ProposalId, *, is_asked: bool = False) -> Verified | None:
+        """Check everything, journal the result, and return it. None while a run that was started has yet to bring what
+        tells, which is noted once: to be called again, until it has or its time is over. Waits up to two minutes after
+        the execution. `is_asked`: by a person, who is told what is there now.
 
         Raises CouldNotLook where the table cannot be read.
         """
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
-        self._wait(view)
+        if not is_asked and (lacking := self._wait(incident, view)) is not None:
+            until = self._until(incident, view, lacking)
+            if self._clock.now() < until:
+                self._note(incident_id, view, lacking, until)
+                return None
         found = list(checks(self._observer.hands, view))
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
@@ -103,15 +120,37 @@ class Verifier:
         known = incident.proposals[verified.proposal].verified
         return [] if known is not None and known.passed else [verified]
 
-    def _wait(self, view: ProposalView) -> None:
-        """Until nothing is awaited of a run that was started, or the last look; not at all where none was started.
-
-        Asked anew each time: an operator tells only after a while under which id it started the run.
-        """
+    def _wait(self, incident: Incident, view: ProposalView) -> Awaited | None:
+        """What is needed and not there yet, once two minutes have gone since the execution; None where the checks can
+        tell. Asked anew each time: an operator tells only after a while under which id it started the run."""
+        ended, open_ones = _ended_at(incident, view), awaited(self._observer.hands, view)
         for _ in range(_LOOKS):
-            if not awaited(self._observer.hands, view):
-                return
+            if not open_ones or self._clock.now() - ended >= _AT_ONCE:
+                break
             self._pause(_PAUSE_S)
+            open_ones = awaited(self._observer.hands, view)
+        return next((each for each in open_ones if each.is_needed), None)
+
+    def _until(self, incident: Incident, view: ProposalView, lacking: Awaited) -> datetime:
+        """How long that is waited for: until the sink must have committed, were every checkpoint without files, twice
+        over; at most six hours."""
+        every = lacking.every or self._observer.setup(incident.opened.table).contract.commit_every or _USUAL_INTERVAL
+        silent = min(empty_commits_allowed(self._observer.table(incident.opened.table).properties) + 1, 1000)
+        return _ended_at(incident, view) + _AT_ONCE + min(2 * silent * min(every, _LONGEST), _LONGEST)
+
+    def _note(self, incident_id: IncidentId, view: ProposalView, lacking: Awaited, until: datetime) -> None:
+        """Once for each state in which it is found."""
+        began = f"“{view.proposal.title}” is not proven yet: {lacking.sentence.partition('. ')[0].rstrip('.')}."
+        text = (
+            f"“{view.proposal.title}” is not proven yet: {lacking.sentence} It is verified by itself as soon as that "
+            f"can be told, and not later than {clock_time(until)}."
+        )
+
+        def decide(now: Incident) -> list[Body]:
+            notes = (entry.body.text for entry in now.entries if isinstance(entry.body, NoteAdded))
+            return [] if any(note.startswith(began) for note in notes) else [NoteAdded(text=text)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
 
     def _proof(
         self, incident_id: IncidentId, task: str, name: str, branch: str | None
@@ -142,6 +181,15 @@ def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | N
         if not missing:
             return snapshot.snapshot_id
     return None
+
+
+def _ended_at(incident: Incident, view: ProposalView) -> datetime:
+    """When it was carried out to its end."""
+    return next(
+        entry.at
+        for entry in reversed(incident.entries)
+        if isinstance(entry.body, ExecutionEnded) and entry.body.proposal == view.proposal.id
+    )
 
 
 def _moved_away(table: TableState, proofs: Sequence[Evidence]) -> Check:

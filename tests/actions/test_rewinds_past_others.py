@@ -4,6 +4,7 @@ import pytest
 
 from bot.actions import rewind_table_and_job
 from bot.actions._completing import completed
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
@@ -65,7 +66,7 @@ def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: 
     assert [(each.writer, each.rows) for each in proposal.preview.others] == [("spark application local-17", 3)]
     assert view.state is ProposalState.APPLIED
     assert not [each for each in scene.positions() if each >= 900]
-    verifying = Verifier(scene.store, scene.observer, None, {})  # type: ignore[arg-type]
+    verifying = Verifier(scene.store, scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
     assert verifying._moves_waterline(scene.store.get(scene.incident), view) == "under-review"
 
 

@@ -99,5 +99,7 @@ def proves(damaged: Damaged, store: IncidentStore, meanwhile: Callable[[], None]
     observer = damaged.executions(store)[0]._observer  # the one over this table
     collector = Collector(find_tasks(spark_tasks), Interrupted(meanwhile), SystemClock())
     with closing(EvidenceDesk(store, observer, collector, lambda _work: nullcontext(True))) as desk:
-        verifier = Verifier(store, observer, desk, scan(actions))
-        return verifier.verify(store.all()[0].id, PROPOSAL)
+        verifier = Verifier(store, observer, desk, scan(actions), SystemClock())
+        proof = verifier.verify(store.all()[0].id, PROPOSAL)
+        assert proof is not None
+        return proof

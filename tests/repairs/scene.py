@@ -154,7 +154,9 @@ class RepairScene:
     def proves(self, view: ProposalView) -> Verified:
         """The verification of what was carried out."""
         assert view.state is ProposalState.APPLIED, view.result
-        return self.services.verifier.verify(self.incident, view.proposal.id)
+        proof = self.services.verifier.verify(self.incident, view.proposal.id)
+        assert proof is not None
+        return proof
 
     def view(self, proposal: ProposalId) -> ProposalView:
         """The proposal as it stands."""

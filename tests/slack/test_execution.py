@@ -45,7 +45,7 @@ def test_the_rewind_is_proven_and_the_waterline_moves(
     assert orders.positions == list(range(70))
     assert orders.status == "trusted"
     assert orders.waterline == orders.head
-    assert "The next commit is checkpoint 6" in proven.plain
+    assert "The first commit comes after checkpoint 5" in proven.plain
     assert "No row is there twice" in proven.plain
     assert "No row is missing" in proven.plain
     assert proven.thread_ts == approved.ts

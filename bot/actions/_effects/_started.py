@@ -2,6 +2,7 @@
 
 from bot.actions._requirements import World
 from bot.domain.effects import StartJob
+from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
 from bot.domain.entries import Check
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
@@ -98,20 +99,45 @@ def goes_on_check(effect: StartJob, job_id: JobId, world: World) -> Check:
     return Check(name=name, passed=True, sentence=f"Run {short_job(own)} has {did} checkpoint {newest}.")
 
 
-def commit_check(table: TableState, effect: StartJob, base: SnapshotId, job_id: JobId) -> Check:
-    """The next commit must be the next checkpoint, on top of the snapshot that pairs."""
-    expected = effect.checkpoint_id + 1
-    name = f"The next commit is checkpoint {expected}, on top of {short(base)}"
-    commits = commits_after(table, base, job_id)
+def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World) -> Check:
+    """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Ids in between
+    are those of checkpoints that failed, or had no files: the sink leaves these out for a while."""
+    name = f"The first commit comes after checkpoint {effect.checkpoint_id}, on top of {short(base)}"
+    commits = commits_after(world.table, base, job_id)
     if not commits:
         return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
     first = commits[0]
     ids = ", ".join(str(s.checkpoint_id) for s in commits[:6])
-    return Check(
-        name=name,
-        passed=first.checkpoint_id == expected and first.parent_id == base,
-        sentence=f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}.",
+    said = f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}."
+    if first.parent_id != base or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
+        return Check(name=name, passed=False, sentence=said)
+    skipped = range(effect.checkpoint_id + 1, first.checkpoint_id)
+    if not skipped:
+        return Check(name=name, passed=True, sentence=said)
+    completed, told = _told_of(skipped, effect.job, job_id, world)
+    allowed = empty_commits_allowed(world.table.properties)
+    if completed > allowed:
+        told += f" At most {allowed} in a row may be without files, by `{PROPERTY}`: some were dropped."
+    return Check(name=name, passed=completed <= allowed, sentence=f"{said} {told}")
+
+
+def _told_of(skipped: range, job: str, job_id: JobId, world: World) -> tuple[int, str]:
+    """(how many of these checkpoints Flink calls completed, what is known of all of them)."""
+    try:
+        run = world.jobs[job].flink.run(job_id)
+    except CouldNotLook:
+        run = None
+    listed = {c.checkpoint_id: c.status for c in run.checkpoints} if run is not None else {}
+    completed = [each for each in skipped if listed.get(CheckpointId(each)) == "COMPLETED"]
+    failed = [each for each in skipped if listed.get(CheckpointId(each)) == "FAILED"]
+    others = len(skipped) - len(completed) - len(failed)
+    parts = (
+        (len(completed), "completed, with no files to commit"),
+        (len(failed), "failed"),
+        (others, "not told by Flink any more; one without files is not committed"),
     )
+    between = f"checkpoint {skipped[0]}" if len(skipped) == 1 else f"checkpoints {skipped[0]} to {skipped[-1]}"
+    return len(completed), f"Before that, of {between}: {'; '.join(f'{n} {what}' for n, what in parts if n)}."
 
 
 def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Generic, Literal, TypeVar
 
 from bot.actions._requirements import World
@@ -39,6 +40,8 @@ class Awaited(Record):
 
     sentence: str
     """What is there so far."""
+    every: timedelta | None = None
+    """How often it has an occasion to come: the job's checkpoint interval; None: not known."""
     is_needed: bool = True
     """Whether nothing is proven without it; else it is waited for a moment only."""
 

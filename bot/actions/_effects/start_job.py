@@ -1,6 +1,7 @@
 """Start the job from a restore point, exactly once."""
 
 import uuid
+from datetime import timedelta
 
 from bot.actions._effects._left_behind import other_operator, source_kept
 from bot.actions._effects._started import (
@@ -80,18 +81,20 @@ class StartingJob(Kind[StartJob]):
             return Awaited(sentence=f"Flink does not know run {short_job(intent.job_id)} yet.")
         if run.is_terminal:
             return None
+        every = timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
         if not run.is_settled:
-            return Awaited(sentence=standing(run))
+            return Awaited(sentence=standing(run), every=every)
         open_ones = [check for check in _progress(effect, intent.job_id, run.job_id, world) if not check.passed]
-        if open_ones:
-            return Awaited(sentence=open_ones[0].sentence)
-        if effect.on_top_of is None or len(commits_after(world.table, effect.on_top_of, run.job_id)) > 1:
+        has_committed = effect.on_top_of and commits_after(world.table, effect.on_top_of, run.job_id)
+        if open_ones and not has_committed:
+            return Awaited(sentence=open_ones[0].sentence, every=every)
+        if not has_committed or len(has_committed) > 1:
             return None
         return Awaited(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
 
     def checks(self, effect: StartJob, intent: EffectStarted, world: World) -> tuple[Check, ...]:
-        """What was owed is there, the first commit is the next checkpoint on the snapshot that pairs, the run lives,
-        was restored there and has gone on."""
+        """What was owed is there, the first commit stands on the snapshot that pairs, the run was restored there, runs,
+        and has gone on."""
         assert intent.job_id is not None
         job_id = own_id(world.jobs[effect.job].flink, intent.job_id)
         found = (*_progress(effect, intent.job_id, job_id, world), run_check(effect, intent.job_id, world))
@@ -105,6 +108,6 @@ class StartingJob(Kind[StartJob]):
 def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple[Check, ...]:
     """What the run has brought since it was started."""
     if effect.on_top_of is not None:
-        return (commit_check(world.table, effect, effect.on_top_of, own),)
+        return (commit_check(effect, effect.on_top_of, own, world),)
     owed = owed_check(effect, own, world.table)
     return *([owed] if owed is not None else []), goes_on_check(effect, asked, world)
