@@ -181,6 +181,13 @@ class LittleFlink:
         """See the port: as the test has set it."""
         return self.still_asked
 
+    asked_to_start: str | None = None
+    """By what a start that is not there may come to be yet, a sentence."""
+
+    def still_asked_to_start(self, job_id: JobId) -> str | None:
+        """See the port: as the test has set it."""
+        return self.asked_to_start
+
     at_work: str | None = None
     """What is known of a stop that has neither ended nor failed, a sentence."""
 

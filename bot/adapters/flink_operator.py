@@ -4,7 +4,7 @@ The operator chooses the job id, so an id that we chose stands for a start of ou
 the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_operator_api import KubernetesResource
@@ -65,7 +65,7 @@ class FlinkOperator:
         if seen.job.nonce == nonce_of(job_id):
             return self._run_of(seen, job_id)
         if seen.is_suspended and seen.status.job.job_id == job_id:
-            return _ended(seen, job_id)
+            return seen.ended(job_id)
         if lost is not None:
             raise lost
         return None
@@ -115,8 +115,15 @@ class FlinkOperator:
         return None
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
-        """See the port: the resource can be read, and keeps what it is started from. Raises CouldNotLook."""
-        claims = self._resource.read().claims
+        """See the port: a start that is asked for already and may come at any time, or one that would take what it is
+        started from. Raises CouldNotLook."""
+        seen = self._resource.read()
+        if seen.is_start_open:
+            return (
+                f"{self._resource.name} is asked for a start already, which the operator may do at any time; suspend "
+                "it there to take that back"
+            )
+        claims = seen.claims
         return (
             f"`{claims}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
             if claims
@@ -147,6 +154,13 @@ class FlinkOperator:
                 lambda seen: seen.job.nonce == nonce,
             )
         self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)
+
+    def still_asked_to_start(self, job_id: JobId) -> str | None:
+        """See the port: the operator comes back to our nonce until another one is asked for, or a suspension."""
+        seen = self._resource.read()
+        if seen.job.nonce != nonce_of(job_id) or seen.job.state == "suspended":
+            return None
+        return f"It is still asked to be started, which the operator may do yet: {self._resource.told(seen)}."
 
     def _suspension(
         self, seen: FlinkResource, job_id: JobId, *, needs_state: bool, keeps_checkpoints: bool
@@ -227,24 +241,3 @@ class FlinkOperator:
             return self._resource.read().is_suspended
         except CouldNotLook as error:
             raise lost from error
-
-
-def _ended(seen: FlinkResource, job_id: JobId) -> JobRun:
-    """A run whose cluster is gone, as far as the operator remembers it."""
-    told = seen.status.job
-    return JobRun(
-        job_id=job_id,
-        name=told.name or "",
-        state=told.state or "FINISHED",
-        started_at=datetime.fromtimestamp(int(told.started or 0) / 1000, tz=UTC),
-        ended_at=None,
-        checkpoint_interval_ms=None,
-        checkpoints=(),
-        completed_count=0,
-        failed_count=0,
-        restored_count=0,
-        restored=None,
-        failures=(),
-        vertices=(),
-        code_version=None,
-    )

@@ -4,13 +4,14 @@ Only fields are read that the operator has written since 1.8 (`savepointRedeploy
 """
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId
 
 Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
@@ -122,6 +123,11 @@ class FlinkResource(BaseModel):
             return None
 
     @property
+    def is_start_open(self) -> bool:
+        """Whether it is asked to be deployed by a redeploy nonce that the operator has not carried out."""
+        return self.job.state != "suspended" and self.job.nonce is not None and self.deployed_nonce != self.job.nonce
+
+    @property
     def last_writer(self) -> str:
         """Who changed it last, as Kubernetes remembers; the operator's status does not count."""
         people = {each.time: each.manager for each in self.metadata.writers if each.subresource is None and each.time}
@@ -167,6 +173,26 @@ class FlinkResource(BaseModel):
         """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
         settings = self.spec.settings or {}
         return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
+
+    def ended(self, job_id: JobId) -> JobRun:
+        """A run whose cluster is gone, as far as the operator remembers it."""
+        told = self.status.job
+        return JobRun(
+            job_id=job_id,
+            name=told.name or "",
+            state=told.state or "FINISHED",
+            started_at=datetime.fromtimestamp(int(told.started or 0) / 1000, tz=UTC),
+            ended_at=None,
+            checkpoint_interval_ms=None,
+            checkpoints=(),
+            completed_count=0,
+            failed_count=0,
+            restored_count=0,
+            restored=None,
+            failures=(),
+            vertices=(),
+            code_version=None,
+        )
 
     def to_suspend(self, *, keeps_checkpoints: bool) -> dict[str, object]:
         """The change that stops the job: with a savepoint where it leaves one, else, and where its checkpoints are to

@@ -116,6 +116,10 @@ class FlinkRest:
             "no run under that id, though the submission was accepted",
         )
 
+    def still_asked_to_start(self, job_id: JobId) -> str | None:  # noqa: ARG002 - a start is one request
+        """See the port: nothing keeps a request for another time."""
+        return None
+
     def _lives(self, job_id: JobId) -> bool:
         try:
             run = self.run(job_id)

@@ -101,6 +101,11 @@ class ProposalView:
         return frozenset(each.index for each in self.settled if not each.happened)
 
     @property
+    def refused(self) -> frozenset[int]:
+        """Indices of the effects that ended as refused."""
+        return frozenset(index for index, ended in self.done.items() if ended.how == "refused")
+
+    @property
     def next_effect(self) -> int | None:
         """Index of the first effect that is not done; None when all are."""
         for index in range(len(self.proposal.effects)):

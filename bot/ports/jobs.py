@@ -67,6 +67,10 @@ class FlinkJobs(Protocol):
         surely not submitted, and OutcomeUnknown.
         """
 
+    def still_asked_to_start(self, job_id: JobId) -> str | None:
+        """By what a start under `job_id`, of which there is no run, may yet come to be without being asked for again, a
+        sentence; None where nothing is known of that. Raises CouldNotLook."""
+
 
 class PastRuns(Protocol):
     """Where runs are remembered that the cluster has forgotten: Flink's history server."""

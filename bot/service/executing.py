@@ -81,17 +81,20 @@ class Executions:
                 return
 
     def look_back(self, incident_id: IncidentId) -> None:
-        """Whether a step happened after a person had settled that it did not: its request may land late. Told once, and
-        only while nothing was begun since, which may have done the same."""
+        """Whether a step happened after a person had settled that it did not, or a start after it had ended as refused:
+        its request may land late. Told once. Of a step only while nothing was begun since, which may have done the
+        same; a start has an id of its own."""
         incident = self._store.get(incident_id)
         begun = [view for view in incident.proposals.values() if view.execution_started_at is not None]
-        if not begun:
-            return
-        view = max(begun, key=lambda each: each.execution_started_at or each.proposal.proposed_at)
-        for index in sorted(view.denied & view.started.keys()):
-            looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
-            if looked.happened == "yes":
-                self._record.contradicts(Turn(incident_id, view, index, 0), looked.sentence)
+        newest = max(begun, key=lambda each: each.execution_started_at or each.proposal.proposed_at, default=None)
+        for view in begun:
+            for index in sorted((view.denied | view.refused) & view.started.keys()):
+                is_start = view.started[index].job_id is not None
+                if not is_start and (view is not newest or index not in view.denied):
+                    continue
+                looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
+                if looked.happened == "yes":
+                    self._record.contradicts(Turn(incident_id, view, index, 0), looked.sentence)
 
     def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> Turn:
         intents, last = view.intents.get(index, 0), self._waiting.pop(view.proposal.id, None)

@@ -121,17 +121,19 @@ class ExecutionRecord:
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
     def contradicts(self, turn: Turn, detail: str) -> None:
-        """People are told, once, that a step happened after they had settled that it did not."""
+        """People are told, once, that a step happened though they had settled, or were told, that it did not."""
         proposal = turn.view.proposal
-        began = f"“{proposal.title}”: “{turn.what}” happened after all, though it was settled that it did not. "
+        began = f"“{proposal.title}”: “{turn.what}” happened after all, "
         then = "The execution has ended with that; look at table and job before anything else is proposed."
-        text = f"{began}{detail} {then}"
 
         def decide(now: Incident) -> list[Body]:
+            view = now.proposals[proposal.id]
+            if turn.index not in view.denied | view.refused:
+                return []
+            why = "settled that it did not" if turn.index in view.denied else "told that it did not"
             notes = [each.body.text for each in now.entries if isinstance(each.body, NoteAdded)]
             is_noted = any(note.startswith(began) for note in notes)
-            is_denied = turn.index in now.proposals[proposal.id].denied
-            return [NoteAdded(text=text)] if is_denied and not is_noted else []
+            return [] if is_noted else [NoteAdded(text=f"{began}though it was {why}. {detail} {then}")]
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 

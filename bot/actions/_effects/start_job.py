@@ -58,11 +58,16 @@ class StartingJob(Kind[StartJob]):
         )
 
     def verify(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Looked:
-        """By the id."""
+        """By the id. One that is not there was not started only if nobody may start it yet by what was asked for."""
         assert intent.job_id is not None
-        run = hands.jobs[effect.job].flink.run(intent.job_id)
+        flink = hands.jobs[effect.job].flink
+        run = flink.run(intent.job_id)
         if run is None:
-            return Looked(happened="no", sentence=f"Flink does not know run {short_job(intent.job_id)}.")
+            missing = f"Flink does not know run {short_job(intent.job_id)}."
+            asked = flink.still_asked_to_start(intent.job_id)
+            if asked is None:
+                return Looked(happened="no", sentence=missing)
+            return Looked(happened="unknown", sentence=f"{missing} {asked}")
         return Looked(
             happened="yes",
             sentence=f"Run {short_job(intent.job_id)} is {run.state}.",
