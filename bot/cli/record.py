@@ -14,7 +14,8 @@ from bot.cli.record_files import verify_files
 from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.domain.seal import Seal, asked, seal_fault
+from bot.domain.posted_seals import Posted, faults_of
+from bot.domain.seal import asked, seal_fault
 from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets
 from bot.slack.seals import posted_seals
@@ -45,10 +46,10 @@ def verify(
     seen.
     """
     if files:
-        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else ())
+        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else Posted())
         return
     settings = Settings.load(config)
-    seals = _posted(settings) if posted else ()
+    in_slack = _posted(settings) if posted else Posted()
     store = open_store(settings.journal_url)
     try:
         faults = list(store.journal.verify())
@@ -56,11 +57,12 @@ def verify(
         broken = {fault.incident_id for fault in faults}
         if anchor or posted:
             record = {each: store.journal.entries(each) for each in incidents if each not in broken}
-            seals += tuple(seal for text in anchor or () for seal in asked(text, record))
+            named = [seal for text in anchor or () for seal in asked(text, record)]
             held = [
-                seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals if seal.incident_id not in broken
+                *(seal_fault(seal, record.get(seal.incident_id, ())) for seal in named),
+                *faults_of(in_slack, record),
             ]
-            faults += [fault for fault in held if fault is not None]
+            faults += [fault for fault in held if fault is not None and fault.incident_id not in broken]
     finally:
         store.close()
     for fault in faults:
@@ -69,10 +71,10 @@ def verify(
         raise typer.Exit(code=1)
     console.print(f"{len(incidents)} incidents: every entry fits.")
     if anchor or posted:
-        console.print(f"{len(seals)} seals: every one fits.")
+        console.print(f"{len(named) + len(in_slack.seals)} seals: every one fits.")
 
 
-def _posted(settings: Settings) -> tuple[Seal, ...]:
+def _posted(settings: Settings) -> Posted:
     token = SlackSecrets.bot_token()
     return posted_seals(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
 

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from bot.bootstrap import records
 from bot.domain.errors import BadConfiguration
-from bot.domain.seal import Seal, asked, seal_fault
+from bot.domain.posted_seals import Posted, faults_of
+from bot.domain.seal import asked, seal_fault
 from bot.service.record import Proof
 
 console = Console(soft_wrap=True, highlight=False)
@@ -18,7 +19,7 @@ _DOES_NOT_FIT, _NOT_COMPARED = 1, 3
 """Exit codes; 2 is that of a command that could not be run."""
 
 
-def verify_files(files: Sequence[Path], anchors: Sequence[str], posted: Sequence[Seal]) -> None:
+def verify_files(files: Sequence[Path], anchors: Sequence[str], posted: Posted) -> None:
     """What became of each file, its first words first, and its seal.
 
     Exit code 1 if anything does not fit; else 3 if the words of a file could not be held against its entries, so that
@@ -30,7 +31,7 @@ def verify_files(files: Sequence[Path], anchors: Sequence[str], posted: Sequence
         raise typer.Exit(code)
 
 
-def _verified(file: Path, anchors: Sequence[str], posted: Sequence[Seal]) -> int:
+def _verified(file: Path, anchors: Sequence[str], posted: Posted) -> int:
     proof = records().prove(_text_of(file))
     name = f"{file.name}, {proof.seal.incident_id}"
     faults = [*([proof.fault] if proof.fault else []), *_unlike(proof, anchors, posted)]
@@ -50,14 +51,14 @@ def _verified(file: Path, anchors: Sequence[str], posted: Sequence[Seal]) -> int
     return 0 if proof.not_compared is None else _NOT_COMPARED
 
 
-def _unlike(proof: Proof, anchors: Sequence[str], posted: Sequence[Seal]) -> list[str]:
+def _unlike(proof: Proof, anchors: Sequence[str], posted: Posted) -> list[str]:
     """What does not fit between the file and seals that were kept elsewhere."""
     if proof.fault is not None:
         return []
     record = {proof.seal.incident_id: proof.entries}
     seals = [seal for text in anchors for seal in asked(text, record)]
-    seals += [seal for seal in posted if seal.incident_id == proof.seal.incident_id and seal.seq <= proof.seal.seq]
-    faults = (seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals)
+    faults = [seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals]
+    faults += faults_of(posted.up_to(proof.seal), record)
     return [fault.sentence for fault in faults if fault is not None]
 
 

@@ -1,5 +1,7 @@
 """Seals of the record as they stand in Slack: what the bot has posted, read back without trusting the database."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,13 +10,21 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web import SlackResponse
 
 from bot.domain.errors import CouldNotLook
-from bot.domain.seal import Seal, seals_in
+from bot.domain.ids import IncidentId
+from bot.domain.posted_seals import Posted, PostedSeal
+from bot.domain.seal import seals_in
 
 _PAGE = 200
 _KINDS = "public_channel,private_channel"
+_NAME = re.compile(r"(wl-[1-9]\d{0,8})/seal/([1-9]\d{0,8})")
 
 
-def posted_seals(client: WebClient) -> tuple[Seal, ...]:
+def is_seal(key: str) -> bool:
+    """Whether the post of this key is a seal: posted once, and never edited by the bot."""
+    return _NAME.fullmatch(key) is not None
+
+
+def posted_seals(client: WebClient) -> Posted:
     """Every seal that the bot itself posted in a channel that it is in. Raises CouldNotLook.
 
     Scopes: channels:read and channels:history (groups:… for private ones). What other people post counts nothing.
@@ -22,7 +32,7 @@ def posted_seals(client: WebClient) -> tuple[Seal, ...]:
     """
     try:
         bot = str(client.auth_test()["user_id"])
-        return tuple(seal for channel in _channels(client) for seal in _seals(client, channel, bot))
+        return Posted(seals=tuple(seal for channel in _channels(client) for seal in _seals(client, channel, bot)))
     except (SlackApiError, SlackClientError, OSError) as error:
         found = error.response.get("error") if isinstance(error, SlackApiError) else type(error).__name__
         raise CouldNotLook(
@@ -37,18 +47,36 @@ def _channels(client: WebClient) -> Iterator[str]:
         yield from (str(channel["id"]) for channel in page.get("channels") or [])
 
 
-def _seals(client: WebClient, channel: str, bot: str) -> Iterator[Seal]:
+def _seals(client: WebClient, channel: str, bot: str) -> Iterator[PostedSeal]:
+    """Those of the threads, and what stands alone because its thread could not be begun."""
     for page in _pages(client.conversations_history, channel=channel, limit=_PAGE, include_all_metadata=True):
         for message in page.get("messages") or []:
             if message.get("user") == bot and _key(message).endswith("/card"):
                 yield from _in_thread(client, channel, str(message["ts"]), bot)
+            else:
+                yield from _seal(message, bot)
 
 
-def _in_thread(client: WebClient, channel: str, ts: str, bot: str) -> Iterator[Seal]:
+def _in_thread(client: WebClient, channel: str, ts: str, bot: str) -> Iterator[PostedSeal]:
     for page in _pages(client.conversations_replies, channel=channel, ts=ts, limit=_PAGE, include_all_metadata=True):
         for message in page.get("messages") or []:
-            if message.get("user") == bot and "/seal/" in _key(message):
-                yield from seals_in(str(message.get("text") or ""))
+            yield from _seal(message, bot)
+
+
+def _seal(message: dict[str, Any], bot: str) -> Iterator[PostedSeal]:
+    """Its name is told by the metadata, which an edit of the bot's leaves as it was posted. What people read are the
+    blocks: they must say the same as the text."""
+    name = _NAME.fullmatch(_key(message))
+    if name is None or message.get("user") != bot:
+        return
+    says = seals_in(str(message.get("text") or ""))
+    shown = seals_in(json.dumps(message.get("blocks") or []))
+    yield PostedSeal(
+        incident_id=IncidentId(name[1]),
+        seq=int(name[2]),
+        says=says,
+        is_edited="edited" in message or set(shown) != set(says),
+    )
 
 
 def _key(message: dict[str, Any]) -> str:

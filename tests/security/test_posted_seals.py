@@ -1,12 +1,17 @@
 """The bot posts the record's seal at milestones, and reads back only what it posted itself."""
 
+import sqlite3
+from contextlib import closing
+
 from slack_sdk import WebClient
 
-from bot.domain.seal import seal_fault, seal_of
+from bot.domain.ids import IncidentId
+from bot.domain.posted_seals import faults_of
+from bot.domain.seal import seal_of
 from bot.slack.seals import posted_seals
 from bot.workspace import Workspace
-from tests.slack.little_bot import LittleBot
-from tests.slack.people import Responder
+from tests.slack.little_bot import LittleBot, nothing_waits
+from tests.slack.people import Responder, eventually
 
 
 def test_seals_are_posted_at_opening_and_close_and_fit_the_record(
@@ -24,5 +29,32 @@ def test_seals_are_posted_at_opening_and_close_and_fit_the_record(
 
     found = posted_seals(WebClient(slack.bot_token, base_url=slack.api_url))
 
-    assert [seal.seq for seal in found] == [1, record[-1].seq]
-    assert [seal_fault(seal, record) for seal in found] == [None, None]
+    assert [seal.seq for seal in found.seals] == [1, record[-1].seq]
+    assert faults_of(found, {record[0].incident_id: record}) == []
+
+
+def test_no_row_of_the_database_has_the_bot_edit_a_seal_unseen(
+    ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """It edits none under its own name; under another one the edit leaves its mark, and the seal its name."""
+    ana.opens()
+    ana.sees("Seal of the record up to entry 1:")
+    ana.asks("close It was planned.")
+    ana.sees("is closed")
+    eventually(lambda: nothing_waits(bot))
+    client = WebClient(slack.bot_token, base_url=slack.api_url)
+    end = bot.services.store.get(IncidentId("wl-1")).entries[-1].seq
+    bot.close()
+    with closing(sqlite3.connect(bot.folder / "journal.db", isolation_level=None)) as db:
+        [seal] = db.execute("SELECT ts FROM outbox WHERE key = ?", [f"wl-1/seal/{end}"]).fetchone()
+        db.execute("UPDATE outbox SET ts = ? WHERE key = 'wl-1/line/2'", [seal])
+        db.execute("UPDATE outbox SET wanted = wanted + 1, state = 'queued' WHERE key LIKE 'wl-1/%'")
+    bot.start()
+    eventually(lambda: nothing_waits(bot))
+
+    found = posted_seals(client)
+
+    record = bot.services.store.get(IncidentId("wl-1")).entries
+    assert [(each.seq, each.is_edited) for each in found.seals] == [(1, False), (end, True)]
+    [fault] = faults_of(found, {IncidentId("wl-1"): record})
+    assert (fault.seq, "edited after it was posted" in fault.sentence) == (end, True)
