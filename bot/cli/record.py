@@ -10,12 +10,12 @@ from slack_sdk import WebClient
 from bot.adapters.journal_sql.store import open_store
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.record_database import verify_database
 from bot.cli.record_files import verify_files
-from bot.domain.errors import UnknownIncident
+from bot.domain.errors import CouldNotLook, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.domain.posted_seals import Posted, faults_of
-from bot.domain.seal import asked, seal_fault
+from bot.domain.posted_seals import Posted
 from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets
 from bot.slack.seals import posted_seals
@@ -43,40 +43,27 @@ def verify(
     it: then its words are not compared and prove nothing; 1 does not fit.
 
     A database or file that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has
-    seen.
+    seen. With --posted an incident that was opened, approved, carried out or closed without a seal in its channel does
+    not fit (1), and 3 says that a channel could not be read.
     """
     if files:
-        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else Posted())
+        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else None)
         return
     settings = Settings.load(config)
-    in_slack = _posted(settings) if posted else Posted()
+    in_slack = _posted(settings) if posted else None
     store = open_store(settings.journal_url)
     try:
-        faults = list(store.journal.verify())
-        incidents = store.journal.incidents()
-        broken = {fault.incident_id for fault in faults}
-        if anchor or posted:
-            record = {each: store.journal.entries(each) for each in incidents if each not in broken}
-            named = [seal for text in anchor or () for seal in asked(text, record)]
-            held = [
-                *(seal_fault(seal, record.get(seal.incident_id, ())) for seal in named),
-                *faults_of(in_slack, record),
-            ]
-            faults += [fault for fault in held if fault is not None and fault.incident_id not in broken]
+        verify_database(store.journal, anchor or [], in_slack)
     finally:
         store.close()
-    for fault in faults:
-        console.print(f"{fault.incident_id} entry {fault.seq}: {fault.sentence}", markup=False)
-    if faults:
-        raise typer.Exit(code=1)
-    console.print(f"{len(incidents)} incidents: every entry fits.")
-    if anchor or posted:
-        console.print(f"{len(named) + len(in_slack.seals)} seals: every one fits.")
 
 
 def _posted(settings: Settings) -> Posted:
     token = SlackSecrets.bot_token()
-    return posted_seals(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
+    try:
+        return posted_seals(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
+    except CouldNotLook as error:
+        return Posted(problem=str(error))
 
 
 @app.command()

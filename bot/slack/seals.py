@@ -25,21 +25,33 @@ def is_seal(key: str) -> bool:
 
 
 def posted_seals(client: WebClient) -> Posted:
-    """Every seal that the bot itself posted in a channel that it is in. Raises CouldNotLook.
+    """Every seal that the bot itself posted in a channel that it is in, and which of those could be read.
 
+    Raises CouldNotLook where not even the channels are told.
     Scopes: channels:read and channels:history (groups:… for private ones). What other people post counts nothing.
     Cost: every channel's messages are read, and each incident's thread.
     """
     try:
         bot = str(client.auth_test()["user_id"])
-        return Posted(seals=tuple(seal for channel in _channels(client) for seal in _seals(client, channel, bot)))
+        channels = tuple(_channels(client))
     except (SlackApiError, SlackClientError, OSError) as error:
-        found = error.response.get("error") if isinstance(error, SlackApiError) else type(error).__name__
         raise CouldNotLook(
             "The posted seals could not be read.",
-            f"Expected the channels' messages from Slack; found: {found}.",
+            f"Expected the bot's channels from Slack; found: {_reason(error)}.",
             "Check the token and the scopes channels:history and groups:history, or name a seal with --anchor.",
         ) from error
+    seals: list[PostedSeal] = []
+    unread: dict[str, str] = {}
+    for channel in channels:
+        try:
+            seals += _seals(client, channel, bot)
+        except (SlackApiError, SlackClientError, OSError) as error:
+            unread[channel] = _reason(error)
+    return Posted(seals=tuple(seals), channels=frozenset(channels) - frozenset(unread), unread=unread)
+
+
+def _reason(error: Exception) -> str:
+    return str(error.response.get("error")) if isinstance(error, SlackApiError) else type(error).__name__
 
 
 def _channels(client: WebClient) -> Iterator[str]:

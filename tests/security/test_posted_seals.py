@@ -6,7 +6,7 @@ from contextlib import closing
 from slack_sdk import WebClient
 
 from bot.domain.ids import IncidentId
-from bot.domain.posted_seals import faults_of
+from bot.domain.posted_seals import faults_of, missing_in, not_looked
 from bot.domain.seal import seal_of
 from bot.slack.seals import posted_seals
 from bot.workspace import Workspace
@@ -30,7 +30,8 @@ def test_seals_are_posted_at_opening_and_close_and_fit_the_record(
     found = posted_seals(WebClient(slack.bot_token, base_url=slack.api_url))
 
     assert [seal.seq for seal in found.seals] == [1, record[-1].seq]
-    assert faults_of(found, {record[0].incident_id: record}) == []
+    told = {record[0].incident_id: record}
+    assert (faults_of(found, told), missing_in(found, told), not_looked(found, told)) == ([], [], [])
 
 
 def test_no_row_of_the_database_has_the_bot_edit_a_seal_unseen(
