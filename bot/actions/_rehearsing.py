@@ -157,8 +157,13 @@ def where(survey: FileSurvey) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
+def every(snapshots: Sequence[int]) -> str:
+    """`…421007, …421008`: for what is approved, of which nothing is left out."""
+    return ", ".join(map(short, snapshots))
+
+
 def listed(snapshots: Sequence[int]) -> str:
-    """`…421007`, `…421007 and 2 more`."""
+    """`…421007`, `…421007 and 2 more`: for titles and refusals."""
     more = f" and {len(snapshots) - FILES_TOLD} more" if len(snapshots) > FILES_TOLD else ""
     return ", ".join(short(each) for each in snapshots[:FILES_TOLD]) + more
 

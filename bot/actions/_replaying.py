@@ -11,7 +11,6 @@ from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, 
 from bot.domain.sentences import counted
 
 IF_OTHERS = "Nothing is written if the source gives other rows by then than it gave for this proposal."
-_RANGES_TOLD = 3
 
 
 def declared_replay(plan: Plan) -> ReplayRecipe:
@@ -78,7 +77,7 @@ def too_many(found: str, recipe: ReplayRecipe) -> Refused:
 
 
 def within(bounds: ReplayRange, contract: TableContract) -> str:
-    """Bounds as an approver reads them: `positions 10 to 19 of partition 0`."""
+    """Bounds as an approver reads them, all of them: `positions 10 to 19 of partition 0`."""
     if bounds.partitions:
         return "partition " + "/".join(f"{each.field}={each.value}" for each in bounds.partitions)
     if not bounds.positions:
@@ -89,9 +88,7 @@ def within(bounds: ReplayRange, contract: TableContract) -> str:
         )
     if contract.hides(contract.position):
         return "positions that are not shown"
-    told = ", ".join(_one(each, contract) for each in bounds.positions[:_RANGES_TOLD])
-    more = len(bounds.positions) - _RANGES_TOLD
-    return f"positions {told}" + (f" and {more} more ranges" if more > 0 else "")
+    return "positions " + ", ".join(_one(each, contract) for each in bounds.positions)
 
 
 def span(found: ReplayableFinding | SourceSurvey, contract: TableContract) -> str:

@@ -32,7 +32,6 @@ ACTION = Action(
 MOST_ROWS = 1_000_000
 """More than a replay of some checkpoints brings; so many are better taken out by a rewind."""
 FORMAT_WITH_DELETE_FILES = 2
-_COMMITS_TOLD = 5
 
 
 def propose(plan: Plan) -> Proposal:
@@ -109,8 +108,7 @@ def _columns(differing: Mapping[str, int]) -> str:
 
 
 def _brought(found: ExtraCopiesFinding) -> str:
-    told = [f"{short(each.snapshot_id)} ({counted(each.rows, 'row')})" for each in found.commits[:_COMMITS_TOLD]]
+    told = [f"{short(each.snapshot_id)} ({counted(each.rows, 'row')})" for each in found.commits]
     if found.below:
         told.append(f"commits before the window ({counted(found.below, 'row')})")
-    more = len(found.commits) - _COMMITS_TOLD
-    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(told)

@@ -5,7 +5,7 @@ was committed later stays as well, which is what a rewind could not do. Where a 
 into files of its own, it is undone first: what it had replaced comes back, but for the repeated files.
 """
 
-from bot.actions._rehearsing import listed, must_not_rise, named, rehearsal, sized, where
+from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
@@ -45,7 +45,7 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: {listed(again)}",
         why="Take the repeated commit out",
         sentences=(
-            f"Take {sized(survey.remove)}{where(survey)} out of it: what {listed(again)} added, and no other "
+            f"Take {sized(survey.remove)}{where(survey)} out of it: what {every(again)} added, and no other "
             "reference. Of a file that is named twice, one reference stays.",
         ),
         proof=PROOF,
@@ -70,7 +70,7 @@ def _with_compactions(plan: Plan, again: tuple[SnapshotId, ...], not_live: Some)
         title=f"{ACTION.title}: {listed(again)}, compacted since",
         why="Take the repeated commit and its compaction out",
         sentences=(
-            f"Take {sized(remove)} out of it: what {listed(again)} added, and what compaction {listed(later)} made of "
+            f"Take {sized(remove)} out of it: what {every(again)} added, and what compaction {every(later)} made of "
             "that and of other files.",
             f"Put {sized(add)} back{where(survey)}, which that compaction had replaced and which are still whole: all "
             f"but the repeated ones. {twice:,} rows leave. Compact the table anew afterwards.",

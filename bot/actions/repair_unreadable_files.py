@@ -3,7 +3,7 @@ drop the references and state the loss.
 """
 
 from bot.actions._lost_files import LostFiles, lost_files
-from bot.actions._rehearsing import listed, named, rehearsal, sized, where
+from bot.actions._rehearsing import every, listed, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources, FileSurvey
@@ -29,7 +29,6 @@ ACTION = Action(
     ),
 )
 _PROOF = "every file is there, those of older commits too; no row is there twice"
-_COMMITS_TOLD = 5
 
 
 def propose(plan: Plan) -> Proposal:
@@ -94,7 +93,7 @@ def _put_back(plan: Plan, survey: FileSurvey, commits: tuple[SnapshotId, ...]) -
         title=f"{ACTION.title}: undo compaction {listed(commits)}",
         why="Put back what the compaction replaced",
         sentences=(
-            f"Take {sized(survey.remove)} out of it, which {listed(commits)} wrote, and put {sized(survey.add)} back, "
+            f"Take {sized(survey.remove)} out of it, which {every(commits)} wrote, and put {sized(survey.add)} back, "
             f"which that compaction had replaced and which are still whole{where(survey)}. No row is lost.",
         ),
         proof=_PROOF,
@@ -145,8 +144,5 @@ def _must_be_listed(plan: Plan, lost: LostFiles) -> None:
 
 
 def _by_commit(survey: FileSurvey) -> str:
-    """`…421007 10 rows, …118223 5 rows and 3 more commits with 40 rows`."""
-    told = [f"{short(each.snapshot_id)} {counted(each.rows, 'row')}" for each in survey.by_commit[:_COMMITS_TOLD]]
-    rest = survey.by_commit[_COMMITS_TOLD:]
-    more = f" and {counted(len(rest), 'more commit')} with {counted(sum(each.rows for each in rest), 'row')}"
-    return ", ".join(told) + (more if rest else "")
+    """`…421007 10 rows, …118223 5 rows`: every one, as the approval covers every one."""
+    return ", ".join(f"{short(each.snapshot_id)} {counted(each.rows, 'row')}" for each in survey.by_commit)

@@ -4,7 +4,7 @@ Commits whose part of the source was read and committed again since are left out
 """
 
 from bot.actions._draft import live_run
-from bot.actions._rehearsing import listed, must_not_rise, named, rehearsal, sized, where
+from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import newest_pair
 from bot.actions._rewinding import rewound
 from bot.domain.action import Action, Plan
@@ -57,7 +57,7 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: {listed(wanted)}",
         why="Add the lost commits' files again",
         sentences=(
-            f"Add {sized(survey.add)}{where(survey)} again, which {listed(wanted)} had brought before main was rolled "
+            f"Add {sized(survey.add)}{where(survey)} again, which {every(wanted)} had brought before main was rolled "
             "back. They count as newest; nothing in the table deletes by key.",
             *([f"{named(survey.live_already)} of them stay out: they are live."] if survey.live_already else []),
         ),

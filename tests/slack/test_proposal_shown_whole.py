@@ -35,8 +35,8 @@ def test_rows_that_leave_without_a_commit_are_told_with_their_readers() -> None:
 
     assert "220 rows; they stay readable" in told
     assert "0 commits" not in told
-    assert "report_0 run" in told
-    assert "and 4 more" in told
+    assert all(f"report_{n} read" in told for n in range(14))
+    assert "more" not in told
     assert "Nothing: no commit leaves" not in told
 
 
@@ -90,3 +90,29 @@ def test_a_text_is_parted_without_loss() -> None:
     assert parted("one two\nthree four", 12) == ["one two", "three four"]
     assert parted("one two three", 9) == ["one two", "three"]
     assert parted("aaaaaaa&amp;b", 10) == ["aaaaaaa", "&amp;b"]
+
+
+@pytest.mark.parametrize(("runs", "is_whole"), [(10, True), (11, True), (200, True), (700, False)])
+def test_an_approval_covers_every_consumer_run_and_shows_it(runs: int, is_whole: bool) -> None:
+    """By lines, or together where they are many; where a message cannot hold them, nobody says yes to it there."""
+    read = tuple(
+        AffectedRun(consumer="revenue", run_id=f"{n:08d}-a", at=orders.NINE, snapshot_id=orders.HEAD)
+        for n in range(runs)
+    )
+
+    told = shown(rows=220, affected_runs=read)
+
+    assert is_whole == ('"text": "Approve"' in told)
+    assert is_whole == all(f"`{n:08d}`" in told for n in range(runs))
+    assert is_whole != ("waterline proposal show wl-1" in told)
+
+
+def test_what_a_yes_means_is_shown_where_the_button_has_no_room_for_it() -> None:
+    """The question at the button is cut at 300 characters."""
+    tags = ", ".join(f"last-91ab20-{n}" for n in range(40))
+
+    told = shown(sure=f"{tags} keep their snapshots from expiry.")
+
+    assert "*What a yes means*" in told
+    assert "last-91ab20-39 keep their snapshots" in told
+    assert "*What a yes means*" not in shown()

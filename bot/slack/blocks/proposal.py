@@ -1,23 +1,23 @@
 """A proposal and, once decided, the stamp of the decision; then how far its execution has come."""
 
-from slack_sdk.models.blocks import Block, ButtonElement
+from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.actions._effects import describe
 from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
-from bot.domain.sentences import counted
+from bot.domain.inert import inert
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
 from bot.slack.blocks.covered import covered
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
+from bot.slack.blocks.taken_off import taken_off_main
 from bot.slack.ids import Click
-from bot.slack.limits import is_cut
+from bot.slack.limits import CONFIRM_TEXT, HEADER_TEXT, is_cut
 from bot.slack.text import addressed, code, mrkdwn, short_paths
 
 _NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
-_RUNS_SHOWN = 10
 _OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
 """Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
 _STATE = {
@@ -57,13 +57,19 @@ def is_shown_whole(incident: Incident, view: ProposalView) -> bool:
 
 def _content(incident: Incident, view: ProposalView) -> list[Block]:
     """All of it but the buttons, however long."""
-    proposal = view.proposal
+    proposal, title = view.proposal, f"{incident.id}: {view.proposal.title}"
     blocks: list[Block] = [
-        header(f"{incident.id}: {proposal.title}"),
+        header(title),
+        *([] if _fits(title, HEADER_TEXT) else sections(f"*{mrkdwn(title)}*")),
         *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
         *([] if view.state in _OVER else sections(f"*What will happen*\n{_steps(view)}")),
         *(sections(_recorded(view)) if view.proposal.preview.recorded else []),
-        *([] if view.state in _NOTHING_DONE else [*sections(_affected(view)), *sections(_undo(view))]),
+        *(
+            []
+            if view.state in _NOTHING_DONE
+            else [*sections(taken_off_main(view.proposal.preview, is_over=view.state in _OVER)), *sections(_undo(view))]
+        ),
+        *(_yes_at_length(view) if view.state in UNDECIDED else []),
         *(covered(incident, view) if view.state in UNDECIDED else []),
         *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
@@ -72,6 +78,23 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
     if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
     return blocks
+
+
+def _sure(view: ProposalView) -> str:
+    """Asked again when the button is clicked."""
+    return f"{view.proposal.preview.sure} You approve exactly what is shown."
+
+
+def _yes_at_length(view: ProposalView) -> list[SectionBlock]:
+    """Where the question at the button has no room for all of it."""
+    if _fits(_sure(view), CONFIRM_TEXT):
+        return []
+    return sections(f"*What a yes means*\n{mrkdwn(view.proposal.preview.sure)}")
+
+
+def _fits(text: str, most: int) -> bool:
+    """Whether a plain text is shown whole where there is so much room."""
+    return len(inert(text)) <= most
 
 
 def _too_long(incident: Incident) -> str:
@@ -116,30 +139,6 @@ def _undo(view: ProposalView) -> str:
     return f"*How to undo it*\n{mrkdwn(short_paths(view.proposal.undo))}"
 
 
-def _affected(view: ProposalView) -> str:
-    preview = view.proposal.preview
-    if not (preview.commits or preview.files or preview.rows or preview.affected_runs):
-        return "*What it takes off main*\nNothing: no commit leaves the table."
-    title = "What it took off main, as approved" if view.state in _OVER else "What it takes off main"
-    counts = ((preview.commits, "commit"), (preview.files, "file"), (preview.rows, "row"))
-    what = ", ".join(counted(number, unit) for number, unit in counts if number) or "What consumers have read"
-    taken = f"*{title}*\n{what}; they stay readable under a tag"
-    if preview.others:
-        taken += "\n:warning: *Of other writers, and not read again by the job:* " + ", ".join(
-            f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}" for each in preview.others
-        )
-    if not preview.readers_known:
-        return taken + "\n:warning: Which consumer runs read them is not known: the lineage source could not be asked."
-    if not preview.affected_runs:
-        return taken + "\nNo observed consumer run has read them."
-    runs = "\n".join(
-        f"• {mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
-        for run in preview.affected_runs[:_RUNS_SHOWN]
-    )
-    more = len(preview.affected_runs) - _RUNS_SHOWN
-    return f"{taken}\n*Consumer runs that read them*\n{runs}" + (f"\n• and {more} more" if more > 0 else "")
-
-
 def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[ButtonElement]:
     if not incident.is_open:
         return []
@@ -153,7 +152,7 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
     )
     match view.state:
         case ProposalState.PROPOSED:
-            sure = confirm("Approve this?", f"{proposal.preview.sure} You approve exactly what is shown.", "Approve")
+            sure = confirm("Approve this?", _sure(view), "Approve")
             yes = button(
                 "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
             )
