@@ -5,7 +5,8 @@ library may quote an address with its password, and a person may paste a token i
 """
 
 import re
-from collections.abc import Iterable
+from base64 import b64decode
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -20,13 +21,33 @@ class _Shape(NamedTuple):
     cue: re.Pattern[str]
     """Found in the small letters of an ASCII text wherever the pattern is found in it; many times as fast."""
     pattern: re.Pattern[str]
-    instead: str = MASK
+    instead: str | Callable[[re.Match[str]], str] = MASK
 
 
 _NAMED = (
     r"(?:password|passwd|secret(?:[._-]?access)?[._-]?key|client[._-]?secret|access[._-]?token"
-    r"|session[._-]?token|api[._-]?key|sig|x-amz-signature)[\"']?\s*[=:]"
+    r"|session[._-]?token|api[._-]?key|account[._-]?key|sig|[?&]signature"
+    r"|x-(?:amz|goog)-(?:signature|security-token|credential))[\"']?\s*[=:]"
 )
+"""The last ones are what lets whoever has a presigned address of S3, GCS or Azure read the object."""
+
+
+def _unless_a_word(found: re.Match[str]) -> str:
+    """What follows `Basic` in a header of its name, or is a user and a password; else it is an English word."""
+    header, scheme, value = found.groups()
+    return f"{header or ''}{scheme}{MASK}" if header or _is_user_and_password(value) else found[0]
+
+
+def _is_user_and_password(value: str) -> bool:
+    digits = value.rstrip("=.~")
+    others = b"-_" if set(digits) & set("-_") else None
+    try:
+        told = b64decode(digits + "=" * (-len(digits) % 4), altchars=others, validate=True).decode()
+    except ValueError:
+        return False
+    return ":" in told and told.isprintable()
+
+
 _SHAPES = (
     _Shape(re.compile("xox|xapp-"), re.compile(r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-[\w-]{8,}")),
     _Shape(re.compile("akia|asia"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
@@ -37,7 +58,12 @@ _SHAPES = (
         re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
     ),
     _Shape(re.compile("://"), re.compile(r"(?<=://)([^/\s:@'\"]+):[^/\s@'\"]+(?=@)"), rf"\1:{MASK}"),
-    _Shape(re.compile("bearer|basic"), re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/-]{8,}=*"), rf"\g<1>{MASK}"),
+    _Shape(re.compile("bearer"), re.compile(r"(?i)\b(bearer\s+)[\w.~+/-]{8,}=*"), rf"\g<1>{MASK}"),
+    _Shape(
+        re.compile("basic"),
+        re.compile(r"(?i)(authorization[\"']?\s*[=:]\s*[\"']?)?\b(basic\s+)([\w.~+/-]{6,}=*)"),
+        _unless_a_word,
+    ),
     _Shape(re.compile(_NAMED), re.compile(rf"(?i)({_NAMED}\s*[\"']?)[^\s\"'&,;{{}}]{{4,}}"), rf"\g<1>{MASK}"),
 )
 

@@ -18,6 +18,8 @@ PIECES = [
         "@",
         "Bearer ",
         "basic\t",
+        "Authorization: ",
+        "dXNlcjpwYXNz",
     ),
     *(
         "PassWord",
@@ -29,7 +31,24 @@ PIECES = [
         "Session_Token",
         "API_key",
     ),
-    *("sig", "X-Amz-Signature", "'", '"', "=", ": ", " ", "\n", "{", "&", "abcdefghij0123456789ab", "ſ", "ı", "é"),
+    *(
+        "sig",
+        "X-Amz-Signature",
+        "X-Goog-Credential",
+        "?Signature",
+        "'",
+        '"',
+        "=",
+        ": ",
+        " ",
+        "\n",
+        "{",
+        "&",
+        "abcdefghij0123456789ab",
+        "ſ",
+        "ı",
+        "é",
+    ),
 ]
 
 
