@@ -1,7 +1,7 @@
 """F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import at_position, living, not_asked, rows_by, unseen
+from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._unbroken import rows_were_put_back
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -14,7 +14,7 @@ MODE = Mode(
     title="the table was rolled back while the job was running",
     needs=("ledger",),
     false_positives=(
-        "A rewind of table and job together: a restored run goes on from the target.",
+        "A rewind of table and job together: a run that was restored at the target goes on from there.",
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
     ),
@@ -37,10 +37,11 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches when a run's own commits were rolled back and the run goes on above them, or still may."""
+    """Matches when a run whose state holds what was rolled back goes on above it, or still may."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
-    inside = [r for r in rollbacks(case.observation.table) if r.is_within(case.window, case.observation.table)]
+    table, jobs = case.observation.table, case.observation.jobs
+    inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
     went_on = next((r for r in inside if r.sequel is Sequel.WENT_ON), None)
     if went_on is not None:
         if case.gaps is not None and rows_were_put_back(case):
@@ -52,10 +53,12 @@ def examine(case: Case) -> Examined:
         return _matches(case, went_on)
     open_end = next((r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs), None)
     if open_end is not None:
-        if isinstance(case.observation.jobs, NotSeen):
-            return CannotTell(missing=(unseen(case.observation.jobs),))
+        if isinstance(jobs, NotSeen):
+            return CannotTell(missing=(unseen(jobs),))
         if _living_writer(case, open_end) is not None:
             return _matches(case, open_end)
+    if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
+        return CannotTell(missing=(unseen(jobs),))
     return Excluded(reason=_why_not(case, inside))
 
 
@@ -80,7 +83,7 @@ def _matches(case: Case, found: Rollback) -> Matches:
     if following is not None:
         reasons.append(
             f"Run {short_job(writer)} went on: its next commit {short(following.snapshot_id)} carries checkpoint "
-            f"{following.checkpoint_id}, and nothing on main carries what lies between."
+            f"{following.checkpoint_id}, and nothing on main carries what lies between.{_restored_at(case, writer)}"
         )
     else:
         reasons.append(
@@ -91,14 +94,28 @@ def _matches(case: Case, found: Rollback) -> Matches:
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
     reasons.append(_rows_said(case))
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
+    how = (
+        f" while run {short_job(writer)} was running"
+        if writer in found.runs
+        else f", and run {short_job(writer)} went on from beyond it"
+    )
     return Matches(
-        headline=f"Main was rolled back to {short(found.target)} while run {short_job(writer)} was running.",
+        headline=f"Main was rolled back to {short(found.target)}{how}.",
         reasons=tuple(reasons),
         rows=tuple(s for s in lost_rows if s in found.left) + _after(case, found, writer),
         last_good=found.target,
-        wrong_run=writer if isinstance(case.observation.jobs, NotSeen) else _living_writer(case, found),
+        wrong_run=writer
+        if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}
+        else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB,
     )
+
+
+def _restored_at(case: Case, writer: JobId | None) -> str:
+    run = run_of(case, writer)
+    if run is None or run.restored is None:
+        return ""
+    return f" Flink restored it last from checkpoint {run.restored.checkpoint_id}."
 
 
 def _rows_said(case: Case) -> str:

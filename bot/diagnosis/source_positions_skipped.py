@@ -7,7 +7,7 @@ before they were read. Nothing that Flink wrote holds these rows: they must be r
 from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import at_position
+from bot.diagnosis._case import at_position, in_window
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
@@ -58,6 +58,11 @@ def examine(case: Case) -> Examined:
         )
     if (other := _taken_off_main(case)) is not None:
         return Excluded(reason=other)
+    if (row := _held_by_rolled_back(case, found)) is not None:
+        return Excluded(
+            reason=f"{short(row.snapshot_id)} had brought positions {at_position(case, row.position_from)} to "
+            f"{at_position(case, row.position_until)}, and was rolled back: it was not the source that skipped them."
+        )
     if missing := lacking(case, "leaked_manifests"):
         return CannotTell(missing=missing)
     assert case.leaked is not None
@@ -88,7 +93,7 @@ def examine(case: Case) -> Examined:
 def _taken_off_main(case: Case) -> str | None:
     """What took rows off main that were there; that is another mode's fault."""
     table = case.observation.table
-    for lost in rollbacks(table):
+    for lost in rollbacks(table, case.observation.jobs.values):
         if lost.is_within(case.window, table) and lost.sequel in {Sequel.WENT_ON, Sequel.NOTHING_YET}:
             return (
                 f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits, which held rows that "
@@ -128,16 +133,49 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
             f"That is the first commit of run {short_job(start.run)}, which started without state (F15): its source "
             "began too late."
         )
-    reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
+    gone = _expired_beside_main(case)
+    if gone:
+        reasons.append(
+            f"No commit that is listed, no other writer and no leaked Flink manifest holds these rows; but "
+            f"{counted(gone, 'commit')} between those on main {'is' if gone == 1 else 'are'} not listed any more: they "
+            "may have been written, rolled back and expired."
+        )
+        headline = f"{found.missing} source positions are on the table no more, or never were, and nothing holds them."
+    else:
+        reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
+        headline = (
+            f"{found.missing} source positions were never written to the table, nor to any file that waits for it."
+        )
     return Matches(
-        headline=f"{found.missing} source positions were never written to the table, nor to any file that waits for "
-        "it.",
+        headline=headline,
         reasons=tuple(reasons),
         rows=tuple(row.snapshot_id for row in (below, above) if row is not None),
         last_good=_last_good(case, gap),
         wrong_run=None,
         remedy=Remedy.REPLAY_SOURCE_RANGE,
     )
+
+
+def _expired_beside_main(case: Case) -> int:
+    """How many commits were made between two on main of which no metadata is left, by the sequence numbers that no
+    listed one has. 0 in format v1, which counts none."""
+    table = case.observation.table
+    told = {s.sequence_number for s in table.snapshots}
+    spans = [
+        (below.sequence_number, above.sequence_number)
+        for above in in_window(case)
+        if above.parent_id is not None and (below := table.by_id.get(above.parent_id)) is not None
+    ]
+    return sum(high - low - 1 - sum(1 for each in told if low < each < high) for low, high in spans if low < high)
+
+
+def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:
+    """A commit that was rolled back and had brought missing positions, by the bounds of its files."""
+    for row in case.ledger.rolled_back if case.ledger else ():
+        low, high = row.position_from, row.position_until
+        if low is not None and high is not None and any(g.first <= high and low <= g.last for g in found.gaps):
+            return row
+    return None
 
 
 def _of(gap: PositionGap) -> str:

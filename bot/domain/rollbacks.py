@@ -1,7 +1,9 @@
 """Rollbacks of main, told by the snapshot log, and what the writer did on top of them."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from bot.domain.flink import JobRun, Restored
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
@@ -12,11 +14,12 @@ class Sequel(StrEnum):
     """What the first Flink commit on top of a rollback's target says."""
 
     WENT_ON = "went-on"
-    """A run whose commits were rolled back committed its next checkpoint: what lay between is lost (facts 0.2)."""
+    """A run whose commits were rolled back, or whose state came from beyond the target, committed its next checkpoint:
+    what lay between is lost (facts 0.2)."""
     REDONE = "redone"
     """The same job id commits the rolled-back checkpoint ids again: it was restored to the target."""
     OTHER_RUN = "other-run"
-    """A run that had nothing rolled back goes on from the target."""
+    """A run that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids tell."""
     NOTHING_YET = "nothing-yet"
     """Flink has committed nothing since."""
 
@@ -42,36 +45,47 @@ class Rollback(Record):
         return self.target not in below
 
 
-def rollbacks(table: TableState) -> tuple[Rollback, ...]:
+def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback, ...]:
     """Every rollback that metadata still shows, one a target, by rising target. Staged commits never were head
-    of main and do not count."""
+    of main and do not count. `runs`: those that Flink lists; where a run was restored tells its sequel better than the
+    checkpoint ids do."""
+    restored = {run.job_id: run.restored for run in runs if run.restored is not None}
     by_target: dict[SnapshotId | None, list[Snapshot]] = {}
     for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
         by_target.setdefault(_target(table, lost), []).append(lost)
     order = {None: -1} | {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
-    return tuple(_rollback(table, target, by_target[target]) for target in sorted(by_target, key=lambda t: order[t]))
+    return tuple(
+        _rollback(table, target, by_target[target], restored) for target in sorted(by_target, key=lambda t: order[t])
+    )
 
 
 def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
     return next((s.snapshot_id for s in table.ancestors(lost.snapshot_id) if s.snapshot_id in table.chain_ids), None)
 
 
-def _rollback(table: TableState, target: SnapshotId | None, left: list[Snapshot]) -> Rollback:
+def _rollback(
+    table: TableState, target: SnapshotId | None, left: list[Snapshot], restored: Mapping[JobId, Restored]
+) -> Rollback:
     kept = {s.snapshot_id for s in table.ancestors(target)}
-    first = next((s for s in flink_commits(table) if s.snapshot_id not in kept), None)
+    commits = flink_commits(table)
+    first = next((s for s in commits if s.snapshot_id not in kept), None)
+    reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
     return Rollback(
         target=target,
         left=tuple(s.snapshot_id for s in left),
         runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),
         next_commit=first.snapshot_id if first else None,
-        sequel=_sequel(left, first),
+        sequel=_sequel(left, first, reached, restored),
     )
 
 
-def _sequel(left: list[Snapshot], first: Snapshot | None) -> Sequel:
-    if first is None or first.checkpoint_id is None:
+def _sequel(left: list[Snapshot], first: Snapshot | None, reached: int, restored: Mapping[JobId, Restored]) -> Sequel:
+    if first is None or first.checkpoint_id is None or first.job_id is None:
         return Sequel.NOTHING_YET
-    lost = [s.checkpoint_id for s in left if s.job_id == first.job_id and s.checkpoint_id is not None]
-    if not lost:
-        return Sequel.OTHER_RUN
-    return Sequel.WENT_ON if first.checkpoint_id > max(lost) else Sequel.REDONE
+    own = [s for s in left if s.job_id == first.job_id and s.checkpoint_id is not None]
+    lost = [s.checkpoint_id for s in own or left if s.checkpoint_id is not None and (own or s.checkpoint_id > reached)]
+    again = Sequel.REDONE if own else Sequel.OTHER_RUN
+    point = restored.get(first.job_id)
+    if point is not None and max((s.committed_at for s in own), default=point.at) <= point.at <= first.committed_at:
+        return Sequel.WENT_ON if any(each <= point.checkpoint_id for each in lost) else again
+    return Sequel.WENT_ON if lost and first.checkpoint_id > max(lost) else again

@@ -89,7 +89,7 @@ def _by_rollback(
 ) -> Suspicion | None:
     waterline = table.ref(WATERLINE) if floor else None
     proven = floor - {waterline} if waterline is not None else floor
-    found = next((r for r in rollbacks(table) if r.target not in proven and is_unexplained(r, jobs)), None)
+    found = next((r for r in rollbacks(table, jobs.values) if r.target not in proven and is_unexplained(r, jobs)), None)
     if found is None:
         return None
     return Suspicion(

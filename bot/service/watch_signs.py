@@ -69,7 +69,8 @@ def suspicion(case: Case) -> str:
         (r.job_id, r.restored.at if r.restored else None, fails_in_a_row(r), is_looping(case)) for r in living(case)
     )
     columns = tuple(column.field_id for column in case.observation.table.columns)
-    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(case.observation.table))
+    seen = case.observation
+    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(seen.table, seen.jobs.values))
     told = (break_in_chain(case), gone_back, *alive, len(writing(case)) > 1, columns, silent_for(case))
     return repr(told)
 
