@@ -43,7 +43,7 @@ def verify_database(journal: SqlJournal, anchors: Sequence[str], posted: Posted 
         raise typer.Exit(DOES_NOT_FIT)
     console.print(f"{len(incidents)} incidents: every entry fits.")
     if unseen:
-        console.print(f"{seals} seals were found, and fit. Others may be where nobody looked.")
+        console.print(f"{seals} seals were found; none contradicts the record. Others may be where nobody looked.")
         raise typer.Exit(NOT_COMPARED)
     if anchors or posted is not None:
         console.print(f"{seals} seals: every one fits.")
