@@ -1,8 +1,8 @@
-"""Commits tags and properties to a table whose writer goes on: a refused commit surely did nothing and is repeated."""
+"""Commits tags and properties to a table whose writer goes on: a commit that surely did nothing is repeated."""
 
 from collections.abc import Callable
 
-from bot.domain.errors import CommitRefused
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
 from bot.domain.table import TableState
 from bot.ports import TableCatalog, TableChange
@@ -15,8 +15,8 @@ def commit_marks(
 ) -> TableState | None:
     """The table after the commit of what `change` answers for the table as it is; None where it answers None.
 
-    Only for changes that do not care where `main` is. Raises CommitRefused (each time anew), OutcomeUnknown,
-    CouldNotLook.
+    Only for changes that do not care where `main` is. Raises CommitRefused, CouldNotLook (each time anew),
+    OutcomeUnknown.
     """
     for attempt in range(_ATTEMPTS):
         wanted = change(catalog.load(name))
@@ -24,7 +24,7 @@ def commit_marks(
             return None
         try:
             return catalog.commit(name, wanted)
-        except CommitRefused:
+        except (CommitRefused, CouldNotLook):
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")

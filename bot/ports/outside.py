@@ -125,7 +125,8 @@ class TableCatalog(Protocol):
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """Apply `change` as one compare-and-swap, at most once; returns the table after it.
 
-        Raises CommitRefused (surely not applied) or OutcomeUnknown (verify with `load`). Never retried here.
+        Raises CommitRefused or CouldNotLook (both surely not applied; the latter for a reason that may pass) or
+        OutcomeUnknown (verify with `load`). Never retried here.
         """
 
     def survey_files(
@@ -145,15 +146,14 @@ class TableCatalog(Protocol):
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
 
-        The lists are made anew and must have the approved digest. Raises CommitRefused (surely not applied) or
+        The lists are made anew and must have the approved digest. Raises CommitRefused, CouldNotLook (as `commit`) or
         OutcomeUnknown (look for the summary's mark). Never retried here.
         """
 
     def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
         """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
 
-        Each file must be live on the branch by exactly one reference. Raises CommitRefused (surely not applied) or
-        OutcomeUnknown (look for the summary's mark). Never retried here.
+        Each file must be live on the branch by exactly one reference. Raises as `change_files`.
         """
 
     def tables(self) -> tuple[TableName, ...]:

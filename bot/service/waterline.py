@@ -1,7 +1,7 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
 from bot.domain.entries import Body, NoteAdded, WaterlineMoved
-from bot.domain.errors import CommitRefused
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -74,7 +74,7 @@ class Waterline:
             )
             try:
                 self._catalog.commit(incident.opened.table, change)
-            except CommitRefused:
+            except (CommitRefused, CouldNotLook):
                 if attempt == _ATTEMPTS - 1:
                     raise
                 continue

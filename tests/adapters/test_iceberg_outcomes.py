@@ -74,7 +74,6 @@ def refusal(code: int, kind: str) -> tuple[int, Any]:
 @pytest.mark.parametrize(
     "answer",
     [
-        refusal(409, "CommitFailedException"),
         refusal(400, "BadRequestException"),
         refusal(403, "ForbiddenException"),
     ],
@@ -114,25 +113,52 @@ def test_everything_else_is_unknown(wire: Wire, rest: PyIcebergCatalog, change: 
     assert len(wire.sent("POST")) == 1
 
 
-def test_an_expired_login_is_tried_once_more_and_is_a_refusal(
+def test_a_conflict_over_what_is_compared_with_is_a_refusal(
+    wire: Wire, rest: PyIcebergCatalog, loaded: dict[str, Any], change: TableChange
+) -> None:
+    """Main has moved: what was approved holds no longer."""
+    wire.says(f"POST {TABLE}", refusal(409, "CommitFailedException"))
+    moved = change.model_copy(update={"expected_head": change.move_main_to})
+    assert loaded["metadata"]["refs"]["main"]["snapshot-id"] != moved.expected_head
+
+    with pytest.raises(CommitRefused, match="nothing was changed"):
+        rest.commit(ORDERS, moved)
+
+    assert len(wire.sent("POST")) == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [refusal(409, "CommitFailedException"), refusal(429, "TooManyRequests")], ids=["409", "429"]
+)
+def test_what_may_pass_is_no_refusal(wire: Wire, rest: PyIcebergCatalog, change: TableChange, answer: Any) -> None:
+    """Somebody else came first and touched nothing that is compared with, or there were too many: later it may go."""
+    wire.says(f"POST {TABLE}", answer)
+
+    with pytest.raises(CouldNotLook, match=r"nothing was changed|another commit came first"):
+        rest.commit(ORDERS, change)
+
+    assert len(wire.sent("POST")) == 1
+
+
+def test_an_expired_login_is_tried_once_more_and_may_pass(
     wire: Wire, rest: PyIcebergCatalog, change: TableChange
 ) -> None:
     """PyIceberg logs in anew after a 401 and repeats; a request that was not let in has changed nothing."""
     wire.says(f"POST {TABLE}", refusal(401, "NotAuthorizedException"))
 
-    with pytest.raises(CommitRefused, match="nothing was changed"):
+    with pytest.raises(CouldNotLook, match="nothing was changed"):
         rest.commit(ORDERS, change)
 
     assert len(wire.sent("POST")) == 2
 
 
-def test_a_catalog_that_is_down_before_the_commit_is_a_refusal(
+def test_a_catalog_that_is_down_before_the_commit_may_be_asked_again(
     wire: Wire, rest: PyIcebergCatalog, change: TableChange
 ) -> None:
     """Nothing was sent, so nothing was changed."""
     wire.says(f"GET {TABLE}", refusal(500, "ServiceFailure"))
 
-    with pytest.raises(CommitRefused, match="could not be read before the commit"):
+    with pytest.raises(CouldNotLook, match="could not be read before the commit"):
         rest.commit(ORDERS, change)
 
     assert wire.sent("POST") == []

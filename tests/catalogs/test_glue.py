@@ -79,17 +79,17 @@ def test_a_commit_carries_the_version_that_was_read_before_it(orders: Orders) ->
 @pytest.mark.parametrize(
     ("status", "kind_of_error", "expected"),
     [
-        (400, "ConcurrentModificationException", CommitRefused),
+        (400, "ConcurrentModificationException", CouldNotLook),
         (400, "AccessDeniedException", CommitRefused),
-        (400, "ThrottlingException", CommitRefused),
+        (400, "ThrottlingException", CouldNotLook),
         (500, "InternalServiceException", OutcomeUnknown),
         (503, "ServiceUnavailable", OutcomeUnknown),
     ],
 )
-def test_what_glue_answers_is_told_as_refused_or_unknown(
+def test_what_glue_answers_is_told_as_refused_later_or_unknown(
     orders: Orders, status: int, kind_of_error: str, expected: type[Exception]
 ) -> None:
-    """Turned away at the door is a refusal; a failure inside AWS is not known."""
+    """Turned away at the door is a refusal, unless it may pass; a failure inside AWS is not known."""
     change = rewind(orders.ours.load(orders.name), orders.heads[0])
     client = client_of(orders.ours)
     client.meta.events.register("before-send.glue.UpdateTable", lambda **_told: answered(status, kind_of_error))

@@ -1,13 +1,15 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Literal, TypeVar, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
+from pyiceberg.table.update import TableRequirement
 
 from bot.adapters.iceberg.change import commit_of
 from bot.adapters.iceberg.clients import must_be_installed
@@ -21,6 +23,7 @@ from bot.adapters.iceberg.errors import (
     could_not_look,
     metadata_lost,
     not_read,
+    overtaken,
     unknown_table,
 )
 from bot.adapters.iceberg.expired import expired_of_main, history_at
@@ -34,7 +37,7 @@ from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newes
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.storage import TableStorage
-from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.errors import CommitRefused, CouldNotLook, WaterlineError
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.snapshot import Snapshot
@@ -120,8 +123,8 @@ class PyIcebergCatalog:
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.
 
-        Raises CommitRefused (surely not applied) or OutcomeUnknown. Not retried; PyIceberg itself repeats only
-        a request that the catalog did not let in (401).
+        Raises as the port says. Not retried; PyIceberg itself repeats only a request that the catalog did not let in
+        (401).
         """
         try:
             loaded = self._catalog("commit").load_table(table)
@@ -135,7 +138,7 @@ class PyIcebergCatalog:
         try:
             answer = self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
-            raise commit_error(table, error) from error
+            raise self._why_not(table, requirements, error) from error
         return table_state(table, answer.metadata, answer.metadata_location, self._clock.now())
 
     def survey_files(
@@ -177,11 +180,27 @@ class PyIcebergCatalog:
         try:
             self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
-            told = commit_error(table, error)
-            if isinstance(told, CommitRefused):
+            told = self._why_not(table, requirements, error)
+            if isinstance(told, CommitRefused | CouldNotLook):
                 prepared.take_back()
             raise told from error
         return SnapshotId(prepared.snapshot_id)
+
+    def _why_not(self, table: TableName, requirements: Iterable[TableRequirement], error: Exception) -> WaterlineError:
+        """A conflict is final only where what the commit compares with has changed: SQL, Hive and Glue refuse after
+        whatever commit of somebody else, be it of a property."""
+        told = commit_error(table, error)
+        if not isinstance(error, CommitFailedException):
+            return told
+        try:
+            now = self._catalog("commit").load_table(table).metadata
+            for each in requirements:
+                each.validate(now)
+        except CommitFailedException:
+            return told
+        except UNREAD as unread:
+            return not_read(table, self.name, unread)
+        return overtaken(table, error)
 
     def tables(self) -> tuple[TableName, ...]:
         """Every table in every namespace, by name: one catalog call a namespace. Raises CouldNotLook."""

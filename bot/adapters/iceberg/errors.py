@@ -23,7 +23,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.exceptions import ValidationError as NotIceberg
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from bot.adapters.iceberg.foreign import AWS, HIVE, is_turned_away
+from bot.adapters.iceberg.foreign import AWS, HIVE, is_turned_away, may_pass
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.domain.ids import TableName
 
@@ -37,11 +37,11 @@ UNREAD: Raised = (*MISSING, *TROUBLE)
 UNOPENED: Raised = (*TROUBLE, NotInstalledError, NoSuchPropertyException)
 """Whatever keeps a catalog from being opened."""
 UNREAD_OR_UNOPENED: Raised = (*UNREAD, CouldNotLook)
-_REFUSED: Raised = (CommitFailedException, WaitingForLockException, *MISSING)
-"""The catalog decided before it wrote anything."""
-_TURNED_AWAY: Raised = (BadRequestError, UnauthorizedError, ForbiddenError, TooManyRequestsError, OAuthError)
-"""The request was turned away at the door."""
-COMMIT_TROUBLE: Raised = (*_REFUSED, *TROUBLE, NotImplementedError)
+_REFUSED: Raised = (*MISSING, BadRequestError, ForbiddenError)
+"""The catalog said no, and says so again."""
+_TURNED_AWAY: Raised = (UnauthorizedError, TooManyRequestsError, OAuthError, WaitingForLockException)
+"""The request was turned away at the door, by what may pass: a login, a crowd, a lock."""
+COMMIT_TROUBLE: Raised = (CommitFailedException, WaitingForLockException, *MISSING, *TROUBLE, NotImplementedError)
 """PyIceberg 0.12 writes no metadata of format 3: in a SQL, Hive or Glue catalog it raises NotImplementedError
 before it asks the catalog for anything."""
 
@@ -76,17 +76,28 @@ def metadata_lost(name: TableName, catalog: str, location: str) -> CommitRefused
     )
 
 
-def not_read(name: TableName, catalog: str, error: Exception) -> CommitRefused:
-    """Nothing was sent to the catalog yet."""
-    return CommitRefused(
+def not_read(name: TableName, catalog: str, error: Exception) -> CommitRefused | CouldNotLook:
+    """Nothing was sent to the catalog yet; refused where it says that there is no such table."""
+    kind = CommitRefused if isinstance(error, MISSING) else CouldNotLook
+    return kind(
         f"Table {name} was not changed: it could not be read before the commit.",
         f"Expected its metadata from the catalog {catalog}; found {type(error).__name__}: {error}.",
-        "Check that the catalog can be reached, then execute again.",
+        "Check that the catalog can be reached.",
+    )
+
+
+def overtaken(name: TableName, error: Exception) -> CouldNotLook:
+    """Somebody's commit came between our look and ours, and has changed nothing that ours compares with."""
+    return CouldNotLook(
+        f"Table {name} was not changed: another commit came first.",
+        f"What was approved still holds after it; the catalog answered: {_in_words(error)}.",
+        "Nothing has to be done, unless this goes on: then look who commits to the table all the time.",
     )
 
 
 def commit_error(name: TableName, error: Exception) -> WaterlineError:
-    """CommitRefused where it is sure that nothing was applied, else OutcomeUnknown."""
+    """CommitRefused where it is sure that nothing was applied, CouldNotLook where what was in the way may pass by
+    itself, too; else OutcomeUnknown."""
     if isinstance(error, CommitFailedException):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",
@@ -100,17 +111,23 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
             "Make the change with the engine that writes the table (the preview says what), or serve the table by a "
             "REST catalog.",
         )
-    if isinstance(error, _REFUSED + _TURNED_AWAY) or is_turned_away(error):
+    if isinstance(error, _TURNED_AWAY) or may_pass(error):
+        return CouldNotLook(
+            f"The catalog did not let the change of {name} in; nothing was changed.",
+            f"Expected it to accept the commit; found {_in_words(error)}.",
+            "Check the bot's login and how many requests and locks the catalog takes.",
+        )
+    if isinstance(error, _REFUSED) or is_turned_away(error):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",
             f"Expected it to accept the commit; found {_in_words(error)}.",
             "Check the table's name and the bot's rights in the catalog, then propose again.",
         )
     if _is_locked(error):
-        return CommitRefused(
+        return CouldNotLook(
             f"The catalog's database was busy, so the change of {name} was not applied.",
             f"Expected its write lock within the time limit; found {_in_words(error)}.",
-            "Look which process holds the database, then execute a new proposal.",
+            "Look which process holds the database.",
         )
     return OutcomeUnknown(
         f"Whether the change of {name} was applied is not known.",

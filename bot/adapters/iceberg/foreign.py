@@ -20,13 +20,27 @@ HIVE = _of("thrift.Thrift", "TException")
 
 _NOT_KNOWN = frozenset({"OperationTimeoutException"})
 """Glue answers it with status 400, though the operation may have come to its end."""
+_PASSES = frozenset(
+    {"ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown"}
+    | {"ExpiredTokenException", "ExpiredToken", "RequestExpired"}
+)
+"""Too many at once, or a login that has run out."""
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether AWS turned the request away for now."""
+    return is_turned_away(error) and _answer(error)[1] in _PASSES
 
 
 def is_turned_away(error: Exception) -> bool:
     """Whether AWS answered the request with a no: no right, no such thing, too many at once, not well formed."""
     if not isinstance(error, AWS):
         return False
-    answer = getattr(error, "response", None) or {}
-    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    code = answer.get("Error", {}).get("Code")
+    status, code = _answer(error)
     return isinstance(status, int) and 400 <= status < 500 and code not in _NOT_KNOWN
+
+
+def _answer(error: Exception) -> tuple[object, object]:
+    """(HTTP status, AWS's code); None where there is none."""
+    answer = getattr(error, "response", None) or {}
+    return answer.get("ResponseMetadata", {}).get("HTTPStatusCode"), answer.get("Error", {}).get("Code")
