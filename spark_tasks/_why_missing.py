@@ -156,9 +156,10 @@ def _default(stretch: Stretch, known: Known, untold: int) -> Reason:
 
 
 def nothing_written(known: Known, untold: int, sink: Sink) -> Reason:
-    """Empty, if the sink may leave so many out and no manifest is left; else nobody knows."""
+    """Without a manifest, if the sink may leave so many empty ones out; else nobody knows. That one wrote no files is
+    not known: its manifest may have been removed."""
     if not known.manifests_seen:
         return SkipReason.UNEXPLAINED, "the Flink manifests could not be listed"
     if sink is Sink.FLINK_DYNAMIC or untold <= known.empty_allowed:
-        return SkipReason.EMPTY, "it wrote no files"
+        return SkipReason.NO_MANIFEST, "no Flink manifest of it is left on storage, as of a checkpoint without files"
     return SkipReason.UNEXPLAINED, f"{untold} in a row without a commit; {known.empty_allowed} empty ones are usual"

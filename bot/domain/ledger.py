@@ -30,7 +30,9 @@ class SkipReason(StrEnum):
     """Why a checkpoint id between two commits of a run has no snapshot of its own (facts 2, step 2)."""
 
     EMPTY = "empty"
-    """It carried no files: the sink commits only every so many empty ones."""
+    """Of older records: as `NO_MANIFEST`, which says no more than was seen."""
+    NO_MANIFEST = "without a manifest"
+    """No Flink manifest of it is left, as of one without files: the sink commits only every so many of these."""
     MERGED = "merged"
     """The V1 sink committed it together with a later one."""
     FAILED = "failed"

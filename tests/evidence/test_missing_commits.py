@@ -46,14 +46,14 @@ def commits(orders: OrdersTable, name: str, *checkpoints: int) -> None:
 @pytest.mark.parametrize(
     ("flink", "manifests", "words"),
     [
-        (run("a"), (), ["4–5 empty"]),
+        (run("a"), (), ["4–5 without a manifest"]),
         (run("a", sink=V1), (), ["4–5 merged"]),
-        (run("a", sink=None), (), ["4–5 empty"]),
-        (run("a", done(4, status="FAILED")), (), ["4 failed", "5 empty"]),
+        (run("a", sink=None), (), ["4–5 without a manifest"]),
+        (run("a", done(4, status="FAILED")), (), ["4 failed", "5 without a manifest"]),
         (run("a", done(5, SAVEPOINT), sink=V1), (), ["4 merged", "5 savepoint"]),
-        (run("a", done(5, SAVEPOINT), sink=V2), (), ["4–5 empty"]),
-        (run("a"), (manifest("a", 5),), ["4 empty", "5 leaked"]),
-        (run("a"), (manifest("b", 5),), ["4–5 empty"]),
+        (run("a", done(5, SAVEPOINT), sink=V2), (), ["4–5 without a manifest"]),
+        (run("a"), (manifest("a", 5),), ["4 without a manifest", "5 leaked"]),
+        (run("a"), (manifest("b", 5),), ["4–5 without a manifest"]),
         (run("a"), unseen("storage"), ["4–5 unexplained"]),
     ],
     ids=["empty", "merged", "sink unknown", "failed", "V1 savepoint", "V2 savepoint", "leaked", "other run", "unseen"],
@@ -75,7 +75,7 @@ def test_more_than_ten_in_a_row_are_not_called_empty(orders: OrdersTable) -> Non
 
     beyond = before_head(orders.ask(None, jobs=[run("a")]))
 
-    assert (within, beyond) == (["4–13 empty"], ["15–25 unexplained"])
+    assert (within, beyond) == (["4–13 without a manifest"], ["15–25 unexplained"])
 
 
 def test_the_tables_own_allowance_counts(orders: OrdersTable) -> None:
@@ -101,7 +101,7 @@ def test_a_commit_that_was_rolled_back_is_named_by_its_id(orders: OrdersTable) -
 
 
 @pytest.mark.parametrize(
-    ("sink", "words"), [(V1, ["7–10 skipped", "11 merged"]), (V2, ["7–11 empty"])], ids=["V1", "V2"]
+    ("sink", "words"), [(V1, ["7–10 skipped", "11 merged"]), (V2, ["7–11 without a manifest"])], ids=["V1", "V2"]
 )
 def test_what_a_v1_sink_withheld_after_an_older_savepoint_is_skipped(
     orders: OrdersTable, sink: str, words: list[str]
@@ -143,7 +143,7 @@ def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) ->
 @pytest.mark.parametrize(
     ("flink", "manifests", "words"),
     [
-        (lambda: run("a", done(6), done(7)), (), ["6–7 empty"]),
+        (lambda: run("a", done(6), done(7)), (), ["6–7 without a manifest"]),
         (lambda: run("a", done(6, ago_s=1)), (), ["6 pending"]),
         (lambda: run("a", done(6)), (manifest("a", 6),), ["6 pending"]),
         (lambda: run("a", done(6), state="CANCELED"), (manifest("a", 6),), ["6 leaked"]),
@@ -170,7 +170,7 @@ def test_what_flink_completed_beyond_the_last_commit_has_its_reason(
 
 @pytest.mark.parametrize(
     ("carried", "completed", "words"),
-    [(10, (7, 8), ["7–8 skipped"]), (DRAINED, (7, 8), ["7–8 skipped"]), (6, (7, 8), ["7–8 empty"])],
+    [(10, (7, 8), ["7–8 skipped"]), (DRAINED, (7, 8), ["7–8 skipped"]), (6, (7, 8), ["7–8 without a manifest"])],
     ids=["older savepoint", "drained", "paired"],
 )
 def test_a_v1_run_that_commits_nothing_is_withheld_by_what_the_table_carries(
@@ -231,6 +231,8 @@ def test_main_is_walked_only_as_far_as_the_commit_before(orders: OrdersTable) ->
     head, *below = world.table.chain
     vars(world.table)["chain"] = Told((head, *below))
     sinks = Sinks(world.jobs.values)
-    assert [words for found in missing_before(world, sinks, [head]).values() for words in told(found)] == ["5 empty"]
+    assert [words for found in missing_before(world, sinks, [head]).values() for words in told(found)] == [
+        "5 without a manifest"
+    ]
     assert looked_at[:3] == [6, 4, 3]
     assert 1 not in looked_at, "the table's history was read"
