@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException
@@ -31,7 +31,7 @@ from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
-from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient
+from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient, tries_of_aws
 from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
@@ -46,8 +46,6 @@ from bot.ports import Clock, FileChange, RowChange, TableChange
 
 T = TypeVar("T")
 _Purpose = Literal["read", "point", "commit"]
-_AWS_TRIES: dict[_Purpose, int] = {"read": 3, "point": 3, "commit": 0}
-"""How often AWS's client repeats a request by itself."""
 
 
 class PyIcebergCatalog:
@@ -242,7 +240,7 @@ class PyIcebergCatalog:
                 properties = lean(self._properties) if purpose == "read" else self._properties
                 if purpose == "point":
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
-                properties = {**properties, **_tries_of_aws(self._properties, _AWS_TRIES[purpose])}
+                properties = {**properties, **tries_of_aws(self._properties, commits=purpose == "commit")}
                 try:
                     self._made[purpose] = load_catalog(self.name, **limited(properties, self._answer_within_s))
                 except UNOPENED as error:
@@ -252,9 +250,3 @@ class PyIcebergCatalog:
                         "Check `catalog` in the configuration file, and that the catalog runs.",
                     ) from error
             return self._made[purpose]
-
-
-def _tries_of_aws(properties: Mapping[str, str], again: int) -> dict[str, str]:
-    """AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a yes
-    would read as a no. The value is a number on purpose: that client takes no text."""
-    return {"glue.max-retries": cast(str, again)} if properties.get("type") == "glue" else {}

@@ -5,7 +5,7 @@ PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a s
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI
 from pyiceberg.catalog.rest import RestCatalog
@@ -16,6 +16,8 @@ ANSWER_WITHIN_S = 30.0
 _CONNECT_WITHIN_S = 5.0
 _LIMIT = "waterline.answer-within-s"
 _SQLITE_PATIENCE_S = 15
+_AWS_TRIES = 3
+"""How often AWS's client repeats by itself a request that changes nothing."""
 
 
 class LimitedRest(RestCatalog):
@@ -52,6 +54,13 @@ def patient(properties: Mapping[str, str]) -> dict[str, str]:
         return dict(properties)
     joint = "&" if "?" in uri else "?"
     return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}
+
+
+def tries_of_aws(properties: Mapping[str, str], *, commits: bool) -> dict[str, str]:
+    """AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a yes
+    would read as a no. The value is a number on purpose: that client takes no text."""
+    again = 0 if commits else _AWS_TRIES
+    return {"glue.max-retries": cast(str, again)} if properties.get(TYPE) == "glue" else {}
 
 
 def _aws_session(answer_within_s: float) -> object:
