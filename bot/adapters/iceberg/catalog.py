@@ -31,7 +31,7 @@ from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
 from bot.adapters.iceberg.lean_io import catching, lean
-from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient, tries_of_aws
+from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient
 from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.reading import table_state
@@ -45,7 +45,6 @@ from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
 T = TypeVar("T")
-_Purpose = Literal["read", "point", "commit"]
 
 
 class PyIcebergCatalog:
@@ -228,21 +227,20 @@ class PyIcebergCatalog:
     def _lost(self, table: TableName, error: Exception) -> str | None:
         """Where the catalog points, if `error` comes from that file; None if the catalog itself is the trouble."""
         try:
-            properties = limited(self._properties, self._answer_within_s)
-            return lost_location(self.name, properties, table, error)
+            return lost_location(self.name, limited(self._properties, self._answer_within_s), table, error)
         except UNREAD:
             return None
 
-    def _catalog(self, purpose: _Purpose) -> Catalog:
+    def _catalog(self, purpose: Literal["read", "point", "commit"]) -> Catalog:
         with self._lock:
             if purpose not in self._made:
                 must_be_installed(self.name, self._properties)
                 properties = lean(self._properties) if purpose == "read" else self._properties
                 if purpose == "point":
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
-                properties = {**properties, **tries_of_aws(self._properties, commits=purpose == "commit")}
+                limits = limited(properties, self._answer_within_s, commits=purpose == "commit")
                 try:
-                    self._made[purpose] = load_catalog(self.name, **limited(properties, self._answer_within_s))
+                    self._made[purpose] = load_catalog(self.name, **limits)
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",

@@ -5,7 +5,7 @@ PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a s
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI
 from pyiceberg.catalog.rest import RestCatalog
@@ -34,8 +34,12 @@ class LimitedRest(RestCatalog):
         super()._config_headers(session)
 
 
-def limited(properties: Mapping[str, str], answer_within_s: float) -> dict[str, Any]:
-    """What to make the catalog of, so that no request of it takes longer; unchanged where it is of another kind."""
+def limited(properties: Mapping[str, str], answer_within_s: float, *, commits: bool = False) -> dict[str, Any]:
+    """What to make the catalog of, so that no request of it takes longer; unchanged where it is of another kind.
+
+    `commits`: AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a
+    yes would read as a no. Its number is no text on purpose: that client takes none.
+    """
     kind = properties.get(TYPE, "")
     is_by_address = not kind and PY_CATALOG_IMPL not in properties
     if kind == "rest" or (is_by_address and properties.get(URI, "").startswith("http")):
@@ -43,7 +47,8 @@ def limited(properties: Mapping[str, str], answer_within_s: float) -> dict[str, 
         others = {name: value for name, value in properties.items() if name != TYPE}
         return {**others, PY_CATALOG_IMPL: named, _LIMIT: str(answer_within_s)}
     if kind == "glue":
-        return {**properties, BOTOCORE_SESSION: _aws_session(answer_within_s)}
+        tries = 0 if commits else _AWS_TRIES
+        return {**properties, BOTOCORE_SESSION: _aws_session(answer_within_s), "glue.max-retries": tries}
     return dict(properties)
 
 
@@ -54,13 +59,6 @@ def patient(properties: Mapping[str, str]) -> dict[str, str]:
         return dict(properties)
     joint = "&" if "?" in uri else "?"
     return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}
-
-
-def tries_of_aws(properties: Mapping[str, str], *, commits: bool) -> dict[str, str]:
-    """AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a yes
-    would read as a no. The value is a number on purpose: that client takes no text."""
-    again = 0 if commits else _AWS_TRIES
-    return {"glue.max-retries": cast(str, again)} if properties.get(TYPE) == "glue" else {}
 
 
 def _aws_session(answer_within_s: float) -> object:
