@@ -23,14 +23,15 @@ def deeds_of(view: ProposalView) -> dict[int, EffectEnded]:
 
 def undo_left(incident: Incident) -> ProposalView | None:
     """The newest proposal that has changed something, where an undo may take it back, as long as the incident is open;
-    None: nothing was changed, it was taken back, or it is final. A freeze of maintenance ends by itself."""
-    newest = next((view for view in reversed(incident.proposals.values()) if _has_changed(view)), None)
+    None: nothing was changed, it was taken back, or it is final."""
+    newest = next((view for view in reversed(incident.proposals.values()) if has_changed(view)), None)
     if newest is None or newest.proposal.action == UNDO:
         return None
     return None if any(isinstance(effect, _FINAL) for effect in newest.proposal.effects) else newest
 
 
-def _has_changed(view: ProposalView) -> bool:
+def has_changed(view: ProposalView) -> bool:
+    """Whether it has changed something beside the freeze of maintenance, which ends by itself."""
     return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in deeds_of(view))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from bot.actions._effects._started import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
-from bot.domain.deeds import deeds_of
+from bot.domain.deeds import deeds_of, has_changed
 from bot.domain.diagnosis import Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
 from bot.domain.entries import EffectStarted
@@ -99,9 +99,10 @@ def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) ->
 
 
 def newest_that_did_anything(incident: Incident) -> ProposalId:
-    """The proposal that an undo means where nobody names one. Raises Refused without any."""
+    """The proposal that an undo means where nobody names one: a freeze alone is none, it ends by itself. Raises Refused
+    without any."""
     for view in reversed(incident.proposals.values()):
-        if deeds_of(view):
+        if has_changed(view):
             return view.proposal.id
     raise Refused("There is nothing to undo.", f"No proposal of {incident.id} has changed anything.", "")
 
