@@ -3,10 +3,11 @@
 from bot.actions._maintenance import stays_frozen_for
 from bot.actions._siblings import with_siblings
 from bot.domain.action import Plan
-from bot.domain.effects import Effect, FreezeMaintenance, StartFromStop, StartJob
+from bot.domain.effects import Effect, FreezeMaintenance, MoveTable, StartFromStop, StartJob, StopJob
+from bot.domain.errors import Refused
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import StartPossible
+from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, StartPossible
 
 FREEZES = (
     "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed; then what was set "
@@ -18,10 +19,15 @@ NOT_STOPPED = "Compaction is not stopped by this."
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
     """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
     can be started, and as it is declared now, is asked before anything is stopped, the sink keeps the uid under which
-    its state was written, and no other table of the job is doubled. Raises Refused, CouldNotLook."""
+    its state was written, and no other table of the job is doubled. A move of main holds the head that was looked at.
+    Raises Refused (also for a start from a state that nothing holds), CouldNotLook."""
     proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
-    asked = tuple(StartPossible(job=job, declaration=plan.declaration(job)) for job in sorted(starts))
+    asked = (
+        *_head_held(proposal, plan),
+        *(StartPossible(job=job, declaration=plan.declaration(job)) for job in sorted(starts)),
+    )
+    _must_hold_its_state(proposal)
     whole = with_siblings(proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)}), plan)
     table = plan.case.observation.table
     if stays_frozen_for(table, plan.incident):
@@ -31,6 +37,31 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     sentences = (f"{FREEZES} {compactions}", *whole.preview.sentences)
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
+
+
+def _head_held(proposal: Proposal, plan: Plan) -> tuple[Requirement, ...]:
+    """What a move of main needs and its action does not say: that nobody but the run which it stops has committed, and
+    that the target is still listed. Else the move would compare with whatever head it finds."""
+    targets = [effect.to for effect in proposal.effects if isinstance(effect, MoveTable)]
+    head = plan.case.observation.table.head
+    if not targets or head is None:
+        return ()
+    stopped = next((effect.job_id for effect in proposal.effects if isinstance(effect, StopJob)), None)
+    listed = tuple(SnapshotPresent(snapshot_id=to) for to in targets)
+    is_held = any(isinstance(each, HeadDescends) for each in proposal.requirements)
+    held: tuple[Requirement, ...] = () if is_held else (HeadDescends(head=head, job_id=stopped),)
+    return (*held, *(each for each in listed if each not in proposal.requirements))
+
+
+def _must_hold_its_state(proposal: Proposal) -> None:
+    held = [each.path for each in proposal.requirements if isinstance(each, RestorePointIntact)]
+    for effect in proposal.effects:
+        if isinstance(effect, StartJob) and effect.path not in held:
+            raise Refused(
+                f"“{proposal.title}” cannot be proposed: nothing holds the state from which it starts {effect.job}.",
+                f"Expected a requirement RestorePointIntact for {effect.path}; found none.",
+                f"Add it to the action {proposal.action}.",
+            )
 
 
 def _under_its_uid(effect: Effect, plan: Plan) -> Effect:

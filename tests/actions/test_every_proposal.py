@@ -4,6 +4,7 @@ names. Each is carried out through real effects on a real catalog, with a power 
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from bot.domain.proposal import Proposal
 from tests.actions.scene import Scene, carry_out
 from tests.actions.worlds import WORLDS, closed, made, shown
 from tests.power_cut import killed
+from tests.rewound import ANA
 
 OWN = os.environ.get("WATERLINE_ACTIONS", "").split()
 ACTIONS = scan(actions, OWN)
@@ -76,6 +78,24 @@ def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name
 
         with pytest.raises(Superseded):
             check_all(proposal.requirements, World(table=other, jobs=scene.observer.jobs))
+    finally:
+        closed(scene)
+
+
+@each
+def test_what_somebody_commits_after_the_approval_stays_on_main(tmp_path: Path, name: str, world: str) -> None:
+    """Nobody has approved that it goes: the proposal is superseded, or does not touch it."""
+    scene, plan = made(tmp_path, world)
+    try:
+        proposal = scene.approved(_proposed(name, scene, world, plan, is_completed=False), plan)
+        scene.backfill_commits()
+        head = scene.table.head
+
+        with suppress(Superseded):
+            scene.executions.begin(scene.incident, proposal.id, by=ANA)
+            scene.executions.carry_on(scene.incident, proposal.id)
+
+        assert head in scene.table.chain_ids, "main was moved past a commit that nobody has seen"
     finally:
         closed(scene)
 
