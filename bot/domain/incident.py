@@ -16,6 +16,7 @@ from bot.domain.entries import (
     IncidentOpened,
     ReadersNoted,
     RoomLost,
+    SeverityChanged,
     Verified,
     WaterlineMoved,
 )
@@ -131,6 +132,16 @@ class Incident:
     def severity(self) -> Severity:
         """How bad it is now."""
         return self.severity_now or self.opened.severity
+
+    def severity_for(self, proposer: UserId) -> Severity:
+        """By which a proposal's policy is chosen: a lowering by the proposer does not count."""
+        counts = self.opened.severity
+        for entry in self.entries:
+            if isinstance(entry.body, SeverityChanged):
+                is_lower = entry.body.severity > counts
+                if not (is_lower and entry.by == proposer):
+                    counts = entry.body.severity
+        return counts
 
     @property
     def is_private(self) -> bool:

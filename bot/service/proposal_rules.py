@@ -19,11 +19,12 @@ from bot.service.incident_store import must_be_open
 def policy_for(
     setup: TableSetup, incident: Incident, module: ActionModule, by: UserId, follows: Past | None
 ) -> ApprovalPolicy:
-    """Who decides about this action at this severity, when `by` proposes it. `follows`: what it publishes or undoes."""
+    """Who decides about this action at this severity, when `by` proposes it, whose own
+    lowering does not count. `follows`: what it publishes or undoes."""
     action = module.action
     return setup.policy_for(
         action.name,
-        incident.severity,
+        incident.severity_for(by),
         is_destructive=action.is_destructive,
         proposer=by,
         follows=follows.proposal.action if follows is not None else None,
