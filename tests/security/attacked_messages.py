@@ -1,5 +1,6 @@
 """What the younger messages are made from, each text that comes from outside an attack."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
-from bot.domain.notice_entries import NoticesDecided, NoticesExpired, NoticesHeld, RerunChecked
+from bot.domain.notice_entries import NoticeEnded, NoticesDecided, NoticesExpired, NoticesHeld, RerunChecked
 from bot.domain.notice_fold import HeldView
 from bot.domain.reads import Consumer, Untold
 from bot.domain.setup import TableSetup
@@ -46,6 +47,7 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "sending_view": _texts(incident, attack),
         "reading_view": _texts(incident, attack),
         "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
+        "given_up_message": _given_up(incident, attack),
     }
 
 
@@ -53,6 +55,18 @@ def _lost(problem: str, attack: str) -> RoomLost:
     return poisoned_record(RoomLost(channel="C0ORDERS01", problem="p", told=(ANA,)), attack).model_copy(
         update={"problem": problem}
     )
+
+
+def _given_up(incident: Incident, attack: str) -> dict[str, list[Any]]:
+    """The incident after its first notice was given up for such a reason."""
+    if not incident.notices:
+        return {"incident": [], "first": []}
+    seq, key = len(incident.entries) + 1, next(iter(incident.notices))
+    why = NoticeEnded(key=key, to="slack:C0X", how="overtaken", detail=attack, doubt=attack, command=attack, asks=ANA)
+    entry = Entry(incident_id=incident.id, seq=seq, at=NINE, by=ANA, body=why, prev_hash="", hash="")
+    after = copy(incident)
+    after.entries = [*incident.entries, entry]
+    return {"incident": [after], "first": [seq]}
 
 
 def _texts(incident: Incident, attack: str) -> dict[str, list[Any]]:
