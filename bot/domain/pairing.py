@@ -98,7 +98,7 @@ def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
     """
     on_main = [s for s in exact if s.snapshot_id in table.chain_ids]
     firsts = {s.operator_id: s for s in reversed(on_main)}
-    chosen = max(firsts.values(), key=lambda s: table.place_of(s.snapshot_id)) if on_main else exact[-1]
+    chosen = _last(list(firsts.values()), table) if on_main else exact[-1]
     where = "is on main" if on_main else "was rolled back and is still listed"
     twice = ""
     if len(on_main) > len(firsts):
@@ -107,6 +107,11 @@ def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:
         twice = f"; it is the last of {len(firsts)}, one for each sink of the run"
     says = f"Snapshot {short(chosen.snapshot_id)} carries exactly checkpoint {chosen.checkpoint_id} and {where}{twice}."
     return PairVerdict.PAIRED, chosen, says
+
+
+def _last(commits: Sequence[Snapshot], table: TableState) -> Snapshot:
+    """The youngest; of one, no other snapshot is looked at."""
+    return commits[0] if len(commits) == 1 else max(commits, key=lambda s: table.place_of(s.snapshot_id))
 
 
 def _unmatched(stored: StoredCheckpoint, checkpoint: CheckpointId, commits: RunCommits, table: TableState) -> _Judged:

@@ -132,15 +132,14 @@ class TableState(Record):
 
     @cached_property
     def _places(self) -> Mapping[SnapshotId | None, int]:
-        told = self.snapshots
-        settled = ages(
-            [s.snapshot_id for s in told],
-            [s.parent_id for s in told],
-            [s.sequence_number for s in told],
-            [round(s.committed_at.timestamp() * 1000) for s in told],
-        )
+        told = [
+            (s.snapshot_id, s.parent_id, s.sequence_number, round(s.committed_at.timestamp() * 1000))
+            for s in self.snapshots
+        ]
+        ids, parents, numbers, moments = (list(each) for each in zip(*told, strict=True)) if told else ([], [], [], [])
+        settled = ages(ids, parents, numbers, moments)
         oldest_first = sorted(range(len(told)), key=settled.__getitem__)
-        return {told[at].snapshot_id: place for place, at in enumerate(oldest_first)}
+        return {ids[at]: place for place, at in enumerate(oldest_first)}
 
     @property
     def rolled_back(self) -> tuple[Snapshot, ...]:
