@@ -65,15 +65,16 @@ class Picked(Lazy[Snapshot]):
     def highest(self) -> dict[Writer, CheckpointId]:
         """See `highest_of`. Twenty times as fast as `marks`."""
         columns = self._of.columns
-        found = [NONE] * len(self._of.writers)
+        found: list[CheckpointId | None] = [None] * len(self._of.writers)
         writers, checkpoints = (map(each.__getitem__, self._places) for each in (columns.writers, columns.checkpoints))
         for number, (writer, checkpoint) in enumerate(zip(writers, checkpoints, strict=True)):
-            if checkpoint == LOOK:
-                checkpoint = NONE if (told := self[number].checkpoint_id) is None else told
-            if found[writer] < checkpoint != DRAINED:
-                found[writer] = checkpoint
+            told = self[number].checkpoint_id if checkpoint == LOOK else checkpoint
+            if told is None or checkpoint == NONE or told == DRAINED:
+                continue
+            if (most := found[writer]) is None or most < told:
+                found[writer] = CheckpointId(told)
         told_of = zip(self._of.writers, found, strict=True)
-        return {(job, of): CheckpointId(most) for (job, of), most in told_of if job is not None and most != NONE}
+        return {(job, of): most for (job, of), most in told_of if job is not None and most is not None}
 
     @cached_property
     def ids(self) -> "PickedIds":

@@ -39,7 +39,7 @@ def asked_again(repair: str, *runs: Any) -> list[str]:
     rehearsal, publication = proposed(repair, PUBLISH.branch), proposed("publish_repair", None, PUBLISH)
     incident: Any = SimpleNamespace(proposals={REPAIR: rehearsal, PUBLICATION: publication}, runs=dict(enumerate(runs)))
     none: Any = None
-    verifier = Verifier(none, none, none, scan(actions))
+    verifier = Verifier(none, none, none, scan(actions), none)
     assert verifier._proofs_on_main(incident, rehearsal) == ()
     return [task for task, _ in verifier._proofs_on_main(incident, publication)]
 
