@@ -36,6 +36,14 @@ def who_may(view: ProposalView) -> list[str]:
     return lines
 
 
+def by_severity(incident: Incident, view: ProposalView) -> list[str]:
+    """Small print where the rules are not those of the incident's present severity; else none."""
+    chosen = incident.severity_for(view.proposal.proposed_by)
+    if chosen == incident.severity:
+        return []
+    return [f"By the rules of {chosen}: who proposes lowers the severity for everybody's proposals but their own."]
+
+
 def stamps(view: ProposalView) -> list[Block]:
     """Who decided what, and when: one line each, in the order in which it happened."""
     lines = []

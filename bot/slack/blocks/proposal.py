@@ -9,7 +9,7 @@ from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
 from bot.domain.inert import inert
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
-from bot.slack.blocks.approval import stamps, who_may
+from bot.slack.blocks.approval import by_severity, stamps, who_may
 from bot.slack.blocks.covered import covered
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.blocks.taken_off import taken_off_main
@@ -75,7 +75,7 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
-    if view.state in UNDECIDED and (small_print := who_may(view)):
+    if view.state in UNDECIDED and (small_print := [*who_may(view), *by_severity(incident, view)]):
         blocks.append(context(*small_print))
     return blocks
 
