@@ -56,7 +56,7 @@ def _head_held(proposal: Proposal, plan: Plan) -> tuple[Requirement, ...]:
 def _must_hold_its_state(proposal: Proposal) -> None:
     held = [each.path for each in proposal.requirements if isinstance(each, RestorePointIntact)]
     for effect in proposal.effects:
-        if isinstance(effect, StartJob) and effect.path not in held:
+        if isinstance(effect, StartJob) and not any(may_be_same(effect.path, each) for each in held):
             raise Refused(
                 f"“{proposal.title}” cannot be proposed: nothing holds the state from which it starts {effect.job}.",
                 f"Expected a requirement RestorePointIntact for {effect.path}; found none.",

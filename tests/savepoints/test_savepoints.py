@@ -9,6 +9,7 @@ from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import UserId
+from bot.domain.requirements import RestorePointIntact
 from bot.domain.timeline import sentence
 from bot.service.savepoints import SavepointOffer
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
@@ -125,9 +126,11 @@ def test_whom_a_plan_names_holds_however_its_path_is_spelt(world: World, kept: s
     world.takes_it()
     plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
     undo = undo_proposal.propose(plan)
-    effects = tuple(e.model_copy(update={"path": started}) if isinstance(e, StartJob) else e for e in undo.effects)
+    at = {"path": started}
+    effects = tuple(e.model_copy(update=at) if isinstance(e, StartJob) else e for e in undo.effects)
+    held = tuple(e.model_copy(update=at) if isinstance(e, RestorePointIntact) else e for e in undo.requirements)
     world.takes_a_newer_one(ANA, at=kept)
-    proposal = world.proposes(undo.model_copy(update={"effects": effects}), plan)
+    proposal = world.proposes(undo.model_copy(update={"effects": effects, "requirements": held}), plan)
     view = world.scene.view(proposal.id)
 
     with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
