@@ -10,6 +10,7 @@ from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding
 from bot.domain.ids import CheckpointId, JobId
+from bot.domain.requirements import RestorePointIntact
 from bot.service.choosing import uid_suffixes
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, operator_under
@@ -90,7 +91,8 @@ def test_a_restore_point_under_another_spelling_keeps_its_uid(scene: Scene) -> N
     new = next(s for s in scene.checkpoints.stored(JOB, []) if s.job_id == renamed)
 
     start = StartJob(job=JOB, path=new.path.replace("file:", "file://") + "/", checkpoint_id=CheckpointId(5))
-    made = completed(done.proposal.model_copy(update={"effects": (start,)}), plan)
+    held = RestorePointIntact(job=JOB, path=new.path, checkpoint_id=CheckpointId(5), digest="")
+    made = completed(done.proposal.model_copy(update={"effects": (start,), "requirements": (held,)}), plan)
 
     assert [e.uid_suffix for e in made.effects if isinstance(e, StartJob)] == ["wl-1-p001"]
 
