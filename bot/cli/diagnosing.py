@@ -211,7 +211,7 @@ def _print_match(diagnosis: Diagnosis, mode: Mode, match: Matches) -> None:
     for reason in match.reasons:
         console.print(f"   - {reason}", markup=False)
     rows = ", ".join(short(row) for row in match.rows[:8]) + (" …" if len(match.rows) > 8 else "")
-    console.print(f"   Last good snapshot {match.last_good}." + (f" Shown by {rows}." if rows else ""), markup=False)
+    console.print(f"   {match.last_good_said}." + (f" Shown by {rows}." if rows else ""), markup=False)
     for alike in mode.false_positives:
         console.print(f"   Easily mistaken for it: {alike}", markup=False)
     if mode.act is not Act.NOTE:

@@ -10,6 +10,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
+from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.rewinds import flink_commits
@@ -114,6 +115,7 @@ def _matches(case: Case, why: str) -> Matches:
         last_good=table.head,
         wrong_run=newest.job_id if together else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
+        last_good_rows=LastGoodRows.CLEAN,
     )
 
 

@@ -19,6 +19,7 @@ from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Exclu
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 
 MODE = Mode(
@@ -75,6 +76,7 @@ def _matches(case: Case, run: JobRun, until: SnapshotId | None) -> Matches:
         last_good=until,
         wrong_run=None,
         remedy=Remedy.NOTHING,
+        last_good_rows=LastGoodRows.CLEAN,
     )
 
 

@@ -11,6 +11,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation
 from bot.domain.findings import DuplicatesFinding, GapsFinding, PairingFinding
 from bot.domain.ids import JobId, SnapshotId
+from bot.domain.last_good import LastGoodRows, called
 from bot.domain.ledger import Ledger
 from bot.domain.record import Record
 from bot.domain.remedy import Remedy
@@ -127,7 +128,7 @@ def _without_partitions(finding: f.Finding | None) -> f.Finding | None:
 
 
 class Matches(Record):
-    """The mode holds. `last_good` is the newest snapshot before the fault: the trusted one."""
+    """The mode holds. `last_good` is the newest snapshot before its fault: what a rewind goes back to, or below."""
 
     verdict: Literal["matches"] = "matches"
     headline: str
@@ -139,6 +140,15 @@ class Matches(Record):
     wrong_run: JobId | None
     """The job run whose commits are not to be kept; None when nothing is to be undone."""
     remedy: Remedy
+    last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What evidence says of the rows up to `last_good`; None where none is named, or an older version did not say."""
+
+    @property
+    def last_good_said(self) -> str:
+        """The snapshot in full and what is known of its rows, a clause: called good only where they were looked at."""
+        if self.last_good is None:
+            return "Last good snapshot none"
+        return " ".join(called(self.last_good, self.last_good_rows, in_full=True))
 
 
 class Excluded(Record):

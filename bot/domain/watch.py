@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from bot.domain.ids import Severity, SnapshotId, TableName
+from bot.domain.last_good import LastGoodRows
 from bot.domain.record import Record, Utc
 
 BY_WATCH = "Waterline's watch"
@@ -41,6 +42,8 @@ class Sign(Record):
     rows: tuple[SnapshotId, ...] = ()
     last_good: SnapshotId | None = None
     """The newest snapshot before it, where that is known."""
+    last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What evidence says of the rows up to it; None where none is named, and in old notes."""
     also: tuple[str, ...] = ()
     """What else holds at the same time: code and headline of each."""
     source: str = BY_WATCH

@@ -9,6 +9,7 @@ from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
 from bot.domain.ids import Severity
+from bot.domain.last_good import LastGoodRows
 from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign
@@ -108,7 +109,8 @@ def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Match
         is_urgent=mode.act <= Act.REPAIR,
         rows_are_right=_leaves_rows_alone(told),
         rows=match.rows[:3],
-        last_good=match.last_good,
+        last_good=match.last_good if match.last_good_rows is not LastGoodRows.WRONG else None,
+        last_good_rows=match.last_good_rows if match.last_good_rows is not LastGoodRows.WRONG else None,
         also=tuple(f"{other.code}: {found.headline}" for other, found in asking if other.code != mode.code),
     )
 

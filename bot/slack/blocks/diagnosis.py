@@ -4,6 +4,7 @@ from slack_sdk.models.blocks import Block, DividerBlock
 
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode
 from bot.domain.ids import short
+from bot.domain.last_good import called
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
 
@@ -62,7 +63,9 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
 
 def _last_good(match: Matches) -> str:
     """Nothing for what is only worth knowing: it says nothing of what to trust."""
-    return f"Last good snapshot: {short(match.last_good)} · " if match.last_good is not None else ""
+    if match.last_good is None:
+        return ""
+    return f"{': '.join(called(match.last_good, match.last_good_rows))} · "
 
 
 def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:

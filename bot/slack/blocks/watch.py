@@ -5,6 +5,7 @@ from slack_sdk.models.blocks import Block
 from bot.domain.approval import People
 from bot.domain.ids import short
 from bot.domain.incident import Incident
+from bot.domain.last_good import called
 from bot.domain.watch import SILENT
 from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
@@ -54,7 +55,10 @@ def _now(sight: Sight) -> list[str]:
         lines = [f"*What to do:* {mrkdwn(as_sentence(sign.advice))}"]
     else:
         lines = [f"*Over since {clock(ended.at)}:* {mrkdwn(ended.why)}"]
-    return lines + ([f"*Last good snapshot:* {short(sign.last_good)}"] if sign.last_good is not None else [])
+    if sign.last_good is None:
+        return lines
+    name, known = called(sign.last_good, sign.last_good_rows)
+    return [*lines, f"*{name}:* {known}"]
 
 
 def _small_print(sight: Sight) -> list[str]:

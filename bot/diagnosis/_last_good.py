@@ -1,0 +1,127 @@
+"""Whether the snapshot that a match names as the newest before its fault may be called good.
+
+A mode knows where its own fault begins, and nothing of what other faults lie below. So each match is held against what
+evidence read of the rows up to that snapshot, in one place for all modes.
+"""
+
+from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._other_writers import changes_without_job
+from bot.diagnosis._upsert import may_be_replaced, why_upsert
+from bot.domain.diagnosis import Case, Matches
+from bot.domain.doubt import rows_are_right
+from bot.domain.ids import SnapshotId
+from bot.domain.last_good import LastGoodRows
+from bot.domain.other_writers import keeps_its_rows
+from bot.domain.rewinds import flink_commits, of_one_sink
+from bot.domain.table import Snapshot
+
+_RESTS_ON = ("duplicate_rows", "missing_positions", "duplicate_commits")
+"""Evidence that must have answered as a whole, and still hold, before rows are called clean."""
+_PAIRS_TOLD = 500
+"""So many pairs of commits `duplicate_rows` tells at most (spark_tasks/duplicate_rows.py)."""
+
+
+def with_rows_told(case: Case, match: Matches) -> Matches:
+    """The match with what is known of the rows up to its last good snapshot. Where they are known to be wrong and the
+    match leaves the table as it is, none is named: nobody goes back to it, and nobody may rely on it."""
+    if match.last_good is None or match.last_good_rows is not None:
+        return match
+    told = rows_up_to(case, match.last_good)
+    if told is LastGoodRows.WRONG and rows_are_right(match):
+        return match.model_copy(update={"last_good": None})
+    return match.model_copy(update={"last_good_rows": told})
+
+
+def rows_up_to(case: Case, snapshot: SnapshotId) -> LastGoodRows:
+    """What the evidence of this case says of the rows up to a snapshot. Only what the window covers was read."""
+    below = {s.snapshot_id for s in case.observation.table.ancestors(snapshot)}
+    if _is_wrong(case, snapshot, below):
+        return LastGoodRows.WRONG
+    if not _is_covered(case, snapshot, below):
+        return LastGoodRows.NOT_LOOKED_AT
+    is_clean = _no_key_twice(case, snapshot) and _none_missing(case, below) and not _may_repeat(case, below)
+    return LastGoodRows.CLEAN if is_clean else LastGoodRows.NOT_LOOKED_AT
+
+
+def _is_wrong(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
+    found = case.duplicates
+    if found is not None and found.keys:
+        is_all_of_it = snapshot == checked_until(case, "duplicate_rows") and answers(case, "duplicate_rows")
+        if is_all_of_it or any(pair.second in below for pair in found.pairs):
+            return True
+    reached = _reached(case, below)
+    gaps = case.gaps.gaps if case.gaps is not None and may_be_replaced(case) is None else ()
+    if reached is not None and any(gap.partition is None and gap.last < reached for gap in gaps):
+        return True
+    again = set(case.duplicate_files.again) if case.duplicate_files is not None else set()
+    again |= {one for one, how in _repeated(case) if how != "same-source-range"}
+    lost = set(case.missing_files.commits) if case.missing_files is not None else set()
+    unreadable = {f.snapshot_id for f in case.unreadable.files} if case.unreadable is not None else set()
+    return bool((again | lost | unreadable) & below)
+
+
+def _is_covered(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
+    """Whether the evidence has answered of a state of main that holds this one, within the window."""
+    if not all(answers(case, task) for task in _RESTS_ON) or snapshot not in case.observation.table.chain_ids:
+        return False
+    until, since = checked_until(case, *_RESTS_ON), case.window.since
+    covered = {s.snapshot_id for s in case.observation.table.ancestors(until)}
+    return snapshot in covered and (since is None or (since in below and since != snapshot))
+
+
+def _no_key_twice(case: Case, snapshot: SnapshotId) -> bool:
+    """Whether what lived twice when it was looked for came above the snapshot alone, and nothing above it can have
+    taken a copy of below away, or moved it into a file of its own."""
+    table, found = case.observation.table, case.duplicates
+    assert found is not None
+    above = _between(case, snapshot)
+    if not found.keys:
+        return all(s.operation == "append" or keeps_its_rows(table, s) for s in above)
+    if len(found.pairs) >= _PAIRS_TOLD or sum(pair.keys for pair in found.pairs) < found.keys:
+        return False
+    newer = {s.snapshot_id for s in above}
+    return all(s.operation == "append" for s in above) and all(pair.second in newer for pair in found.pairs)
+
+
+def _none_missing(case: Case, below: set[SnapshotId]) -> bool:
+    """Whether no position is missing that the snapshot has passed."""
+    found = case.gaps
+    assert found is not None
+    if not found.missing:
+        return True
+    reached = _reached(case, below)
+    is_whole = sum(gap.size for gap in found.gaps) == found.missing
+    return reached is not None and is_whole and all(g.partition is None and g.first > reached for g in found.gaps)
+
+
+def _may_repeat(case: Case, below: set[SnapshotId]) -> bool:
+    """Whether rows up to the snapshot may be copies under other keys, or stand in another order than they came: a
+    commit covers another's source range, is another writer's, or its checkpoint id does not rise."""
+    if why_upsert(case) is None and any(one in below for one, _ in _repeated(case)):
+        return True
+    if any(s.snapshot_id in below for s in changes_without_job(case)):
+        return True
+    mine = [s for s in flink_commits(case.observation.table) if s.snapshot_id in below]
+    return any((after.checkpoint_id or 0) <= (before.checkpoint_id or 0) for before, after in of_one_sink(mine))
+
+
+def _repeated(case: Case) -> list[tuple[SnapshotId, str]]:
+    found = case.duplicate_commits
+    return [(r.again, r.how) for r in found.repeated if not r.is_cherry_pick] if found is not None else []
+
+
+def _reached(case: Case, below: set[SnapshotId]) -> int | None:
+    """The highest source position that the window's commits up to the snapshot brought; None where no bound tells, or
+    where the source has several partitions."""
+    if case.contract.position_partition is not None or case.ledger is None:
+        return None
+    told = [row.position_until for row in case.ledger.main if row.snapshot_id in below]
+    return max((each for each in told if each is not None), default=None)
+
+
+def _between(case: Case, snapshot: SnapshotId) -> list[Snapshot]:
+    """The commits on main above the snapshot that the newest look at duplicates saw."""
+    table = case.observation.table
+    seen = table.ancestors(checked_until(case, "duplicate_rows"))
+    kept = {s.snapshot_id for s in table.ancestors(snapshot)}
+    return [s for s in seen if s.snapshot_id not in kept]
