@@ -7,6 +7,7 @@ positions nobody can show that no row is missing, and then neither can tell.
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._case import unseen
+from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_writers import unknown_pick
@@ -37,7 +38,13 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
         if case.contract.position is None
         else None
     )
-    told = (named, may_be_replaced(case), unseen(written) if written is not None else None, unknown_pick(case))
+    told = (
+        named,
+        may_be_replaced(case),
+        unseen(written) if written is not None else None,
+        unknown_pick(case),
+        untold_order(case),
+    )
     return (*lacking(case, *tasks, whole=True), *(what for what in told if what is not None))
 
 

@@ -5,6 +5,7 @@ lost: the next notification or a restart commits everything that waits, so nothi
 """
 
 from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, time_in, unseen
+from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import leaks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -58,6 +59,8 @@ def examine(case: Case) -> Examined:
             if newest
             else f"Flink lists no checkpoint that run {short_job(run.job_id)} completed since its start."
         )
+    if (order := untold_order(case)) is not None:
+        return CannotTell(missing=(order,))
     listing = case.observation.flink_manifests
     if isinstance(listing, NotSeen):
         return CannotTell(missing=(unseen(listing),))

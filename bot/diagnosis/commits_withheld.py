@@ -15,6 +15,7 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
+from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
 from bot.diagnosis._restoring import can_rewind_to
@@ -33,6 +34,8 @@ MODE = Mode(
     false_positives=(
         "A quiet source: without rows the sink commits only every tenth checkpoint.",
         "A run that has just started: its first checkpoint is not complete yet.",
+        "Clocks that differ: a commit after a failover may bear a time before it. Closer than five seconds, only "
+        "Flink's list of checkpoints tells.",
     ),
     neighbours={
         "F2": "There a run under another job id was restored from below and repeats rows; here its commits "
@@ -83,6 +86,8 @@ def examine(case: Case) -> Examined:
     unknown = next((r for r, keeps in kept if keeps is None), None)
     if unknown is not None:
         return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
+    if (order := untold_order(case)) is not None:
+        return CannotTell(missing=(order,))
     doubtful = next(iter(unlisted_switches(case)), None)
     if doubtful is not None:
         return CannotTell(missing=(LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)),))

@@ -7,6 +7,7 @@ run that wrote M is M itself (facts 0.1).
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.domain.beginnings import began_without_state
+from bot.domain.clocks import CLOCKS_DIFFER, came_before
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.other_writers import brings_nothing
@@ -109,7 +110,7 @@ def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind 
     """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below."""
     first = table.by_id[switch.first]
     started_empty = switch.first_checkpoint == 1 or (run is not None and began_without_state(run, first.committed_at))
-    listed = run.restored if run and run.restored and run.restored.at <= first.committed_at else None
+    listed = run.restored if run and run.restored and run.restored.at <= first.committed_at + CLOCKS_DIFFER else None
     restored = listed.checkpoint_id if listed and listed.checkpoint_id < switch.first_checkpoint else None
     falls = switch.first_checkpoint <= switch.reached
     if switch.reached == DRAINED or started_empty or not (falls or _below(restored, switch.reached)):
@@ -142,7 +143,7 @@ def _silent(table: TableState, run: JobRun) -> Rewind | None:
     """A living run that has committed nothing, and was restored from below what another run had reached."""
     if run.is_terminal or run.restored is None or table.head is None or began_without_state(run, None):
         return None
-    at, restored = run.restored.at, run.restored.checkpoint_id
+    at, restored = run.restored.at + CLOCKS_DIFFER, run.restored.checkpoint_id
     before = [s for s in flink_commits(table) if s.committed_at <= at]
     after = [s for s in flink_commits(table) if s.committed_at > at]
     if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
@@ -164,14 +165,15 @@ def _under_one_id(table: TableState, run: JobRun) -> Rewind | None:
     """A run that Flink restored, under its own job id, from below what it had committed."""
     if run.restored is None or table.head is None:
         return None
-    at, restored = run.restored.at, run.restored.checkpoint_id
+    restored = run.restored.checkpoint_id
     mine = [s for s in flink_commits(table) if s.job_id == run.job_id]
-    before = [s for s in mine if s.committed_at <= at]
+    place = max((index for index, s in enumerate(mine) if came_before(s, run)), default=-1)
+    before = mine[: place + 1]
     if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
         return None
     if before[-1].committed_at < run.started_at and began_without_state(run, None):
         return None
-    first = next((s for s in mine if s.committed_at > at), None)
+    first = next(iter(mine[place + 1 :]), None)
     return Rewind(
         run=run.job_id,
         earlier=run.job_id,
@@ -182,6 +184,16 @@ def _under_one_id(table: TableState, run: JobRun) -> Rewind | None:
         fork=_fork(before, run.job_id, restored, None),
         is_interleaved=False,
     )
+
+
+def untold_rewind(table: TableState, run: JobRun) -> Snapshot | None:
+    """The run's newest commit above what Flink restored it from, where nothing tells whether it came before the restore
+    (a rewind) or after it (the run went on); None where all of them are told. Silent runs and others alike."""
+    if run.restored is None or _under_one_id(table, run) is not None:
+        return None
+    mine = [s for s in flink_commits(table) if s.job_id == run.job_id and s.checkpoint_id != DRAINED]
+    above = [s for s in mine if _below(run.restored.checkpoint_id, s.checkpoint_id)]
+    return next((s for s in reversed(above) if came_before(s, run) is None), None)
 
 
 def _fork(
