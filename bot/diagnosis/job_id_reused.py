@@ -8,11 +8,14 @@ import re
 from itertools import groupby
 
 from bot.diagnosis._case import in_window, rows_by, runs_of, time_in, unseen
+from bot.domain.beginnings import began_without_state
+from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
 
 MODE = Mode(
     code="F14",
@@ -20,7 +23,8 @@ MODE = Mode(
     title="different starts of the job share one job id",
     needs=(),
     false_positives=(
-        "A JobManager that failed over: it gives the same run a new start time.",
+        "A JobManager that failed over: it gives the same run a new start time, and brings it back from its newest "
+        "checkpoint. A restart from there looks the same, and only the JobManager's log tells.",
         "An id that somebody fixed on purpose, with every restart from the newest checkpoint.",
     ),
     neighbours={
@@ -40,7 +44,8 @@ _HASHED = re.compile(r"(?:0{8}|f{8})[0-9a-f]{8}0{16}")
 
 
 def examine(case: Case) -> Examined:
-    """Matches on an id that no submission draws by itself, or on commits by a run from before its start."""
+    """Matches on an id that no submission draws by itself, or on commits by a run from before a start that no failover
+    of the JobManager explains."""
     ids = dict.fromkeys(s.job_id for s in in_window(case) if s.job_id)
     ids |= dict.fromkeys(run.job_id for run in runs_of(case))
     hashed = next((job for job in ids if _HASHED.fullmatch(job)), None)
@@ -52,6 +57,9 @@ def examine(case: Case) -> Examined:
             return _matches(case, job, said)
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
+    taken_over = next((run for run in runs_of(case) if _older_commits(case, run)), None)
+    if taken_over is not None:
+        return CannotTell(missing=(_may_be_failover(case, taken_over),))
     if not ids:
         return Excluded(reason="No commit in the window carries a Flink job id, and Flink knows no run of the job.")
     return Excluded(
@@ -76,12 +84,45 @@ def _starts(case: Case, runs: list[JobRun]) -> str | None:
             f"Flink lists {len(runs)} starts of {runs[0].job_id}, the newest at {time_in(case, runs[-1].started_at)}."
         )
     run = runs[0]
-    older = [c for c in flink_commits(case.observation.table) if c.job_id == run.job_id]
-    if not older or older[0].committed_at >= run.started_at:
+    older = _older_commits(case, run)
+    how = _submitted(run, older) if older else None
+    if how is None:
         return None
     return (
         f"Flink says that {run.job_id} started at {run.started_at:%Y-%m-%d %H:%M:%S} UTC, and the table has commits "
-        f"by it since {older[0].committed_at:%Y-%m-%d %H:%M:%S} UTC."
+        f"by it since {older[0].committed_at:%Y-%m-%d %H:%M:%S} UTC. {how}"
+    )
+
+
+def _older_commits(case: Case, run: JobRun) -> list[Snapshot]:
+    """The id's commits from before the run's start, oldest first, by more than clocks may differ."""
+    before = run.started_at - CLOCKS_DIFFER
+    return [c for c in flink_commits(case.observation.table) if c.job_id == run.job_id and c.committed_at < before]
+
+
+def _submitted(run: JobRun, older: list[Snapshot]) -> str | None:
+    """What shows that somebody started it anew: a JobManager that takes over brings a run back from the newest
+    checkpoint that it completed, never from a savepoint or from further back. None: nothing does."""
+    if began_without_state(run, None):
+        return "It was started without state, as no JobManager that fails over does."
+    if run.restored is None:
+        return None
+    restored, newest = run.restored.checkpoint_id, older[-1].checkpoint_id
+    if run.restored.is_savepoint:
+        return "It was restored from a savepoint, as no JobManager that fails over does."
+    if newest is not None and restored < newest:
+        return f"It was restored from checkpoint {restored}, below {newest}, as no JobManager that fails over does."
+    if run.restored.path is not None and run.job_id not in run.restored.path:
+        return "It was restored from another run's checkpoint, as no JobManager that fails over does."
+    return None
+
+
+def _may_be_failover(case: Case, run: JobRun) -> str:
+    whence = f" from checkpoint {run.restored.checkpoint_id}" if run.restored is not None else ""
+    return (
+        f"whether run {short_job(run.job_id)}, which began at {time_in(case, run.started_at)}{whence} and has older "
+        "commits, was started anew or brought back by a JobManager that failed over: the JobManager's log tells; "
+        "nothing is skipped either way while it goes on from its newest checkpoint"
     )
 
 
