@@ -167,7 +167,7 @@ def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain]
         "window": case.window.model_dump(mode="json"),
         "codes": list(diagnosis.codes),
         "act": [
-            {"code": mode.code, "headline": match.headline, "remedy": match.remedy.value, "do": match.remedy.words}
+            {"code": mode.code, "headline": match.headline, "remedy": match.remedy.value, "do": match.what_to_do}
             for mode, match in diagnosis.to_act_on
         ],
         "results": [result.model_dump(mode="json") for result in diagnosis.results],
@@ -207,7 +207,7 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
 
 def _print_match(diagnosis: Diagnosis, mode: Mode, match: Matches) -> None:
     """What to do, what shows it, and what it is easily taken for."""
-    console.print(f"   {match.remedy.words[0].upper()}{match.remedy.words[1:]} ({match.remedy.value}).", markup=False)
+    console.print(f"   {match.what_to_do[0].upper()}{match.what_to_do[1:]} ({match.remedy.value}).", markup=False)
     for reason in match.reasons:
         console.print(f"   - {reason}", markup=False)
     rows = ", ".join(short(row) for row in match.rows[:8]) + (" …" if len(match.rows) > 8 else "")

@@ -1,5 +1,6 @@
 """Which restore points pair with the table as it is: what decides between restoring the job and rewinding both."""
 
+from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.ids import SnapshotId
@@ -22,6 +23,31 @@ def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
         return None
     below = {s.snapshot_id for s in case.observation.table.ancestors(last_good)}
     return any(p.is_durable and p.snapshot_id in below for p in _paired(case))
+
+
+def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
+    """How the job alone is restored, one clause, where it is not known to have a restore point that fits; None: the
+    remedy's own words are true, because one pairs with the head or is newer than it. `is_owed`: files wait for the
+    sink's commit, which a start without state would never make."""
+    ahead = any(p.verdict is PairVerdict.AHEAD for p in (case.pairing.pairings if case.pairing else ()))
+    if ahead or pair_with_head(case) is not None:
+        return None
+    run = next(reversed(living(case)), None)
+    if run is not None and run.is_settled:
+        how = "stop the job with a savepoint and start it from that"
+    elif case.pairing is None:
+        how = "look which restore point of the job can be read and fits, then restore the job from it"
+    elif is_owed:
+        how = (
+            "find a restore point elsewhere, as none that was found fits the table; do not start without state, or "
+            "what waits is lost"
+        )
+    else:
+        how = (
+            "find a restore point elsewhere, as none that was found fits the table, or start the job without state "
+            "where the table ends"
+        )
+    return f"{how}; the table is as it should be"
 
 
 def _paired(case: Case) -> tuple[Pairing, ...]:

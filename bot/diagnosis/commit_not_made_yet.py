@@ -8,6 +8,7 @@ from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, tim
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import leaks_of
+from bot.diagnosis._restoring import restore_in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -134,4 +135,5 @@ def _matches(case: Case, run: JobRun, base: CheckpointId, newest: CheckpointId, 
         last_good=head,
         wrong_run=None,
         remedy=Remedy.RESTORE_JOB_ONLY if overdue else Remedy.WAIT,
+        how=restore_in_words(case, is_owed=True) if overdue else None,
     )

@@ -3,7 +3,7 @@
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
 from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._restoring import can_rewind_to, pair_with_head
+from bot.diagnosis._restoring import can_rewind_to, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
@@ -116,6 +116,7 @@ def _matches(case: Case, why: str) -> Matches:
         wrong_run=newest.job_id if together else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
         last_good_rows=LastGoodRows.CLEAN,
+        how=None if together else restore_in_words(case),
     )
 
 

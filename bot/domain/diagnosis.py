@@ -143,6 +143,14 @@ class Matches(Record):
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
     """What evidence says of the rows up to `last_good`; None where none is named, or an older version did not say."""
 
+    how: str | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What to do in this case, one clause, where the remedy's own words would promise what is not there."""
+
+    @property
+    def what_to_do(self) -> str:
+        """One clause, no full stop."""
+        return self.how if self.how is not None else self.remedy.words
+
     @property
     def last_good_said(self) -> str:
         """The snapshot in full and what is known of its rows, a clause: called good only where they were looked at."""

@@ -150,7 +150,7 @@ def _refuse_unless_healthy(incident: Incident) -> None:
         remedy = "Diagnose it again; what people found to be right is proven by /waterline propose trust_present_state."
     elif decisive[1].remedy is not Remedy.NOTHING:
         found = f"The newest diagnosis says: {decisive[1].headline.rstrip('.')}."
-        remedy = f"It asks: {decisive[1].remedy.words}. Once that is proven: /waterline tell recovered."
+        remedy = f"It asks: {decisive[1].what_to_do}. Once that is proven: /waterline tell recovered."
     elif owed is not None:
         found = "The newest diagnosis finds nothing wrong, and the last proof of the table failed or is not made yet."
         remedy = "Have it proven by /waterline propose trust_present_state."

@@ -103,7 +103,7 @@ def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Match
         subject=_subject(case, match),
         headline=match.headline,
         reasons=match.reasons,
-        advice=match.remedy.words,
+        advice=match.what_to_do,
         severity=_severity(mode),
         runbook=_RUNBOOKS.get(mode.code, _OTHERWISE),
         is_urgent=mode.act <= Act.REPAIR,

@@ -6,7 +6,7 @@ from bot.diagnosis import commit_not_made_yet as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.ids import DRAINED
 from tests.cases import Tale
-from tests.found import leaks
+from tests.found import leaks, points
 
 
 def waiting(upto: int) -> Tale:
@@ -25,6 +25,19 @@ def test_what_waits_is_committed_by_the_next_checkpoint_or_by_a_restart(upto: in
     assert isinstance(found, Matches)
     assert (remedy, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
     assert any("Do not remove orphan files" in reason for reason in found.reasons)
+
+
+def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
+    """A run with all its operators running takes a savepoint as it stops; else a point must be found, and what waits is
+    never given up by a start without state."""
+    running = mode.examine(waiting(14).looked_at(pairing=points()))
+    down = waiting(14).becomes("a", "RESTARTING")
+    unseen, none = mode.examine(down.looked_at()), mode.examine(down.looked_at(pairing=points()))
+
+    told = [found.what_to_do for found in (running, unseen, none) if isinstance(found, Matches)]
+    words = ("stop the job with a savepoint", "look which restore point", "find a restore point elsewhere")
+    assert [True, True, True] == [text.startswith(begin) for begin, text in zip(words, told, strict=True)]
+    assert "do not start without state" in told[-1]
 
 
 @pytest.mark.parametrize("upto", [2, 3, 4])

@@ -38,6 +38,7 @@ def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said
     assert isinstance(found, Matches)
     assert (Remedy.RESTORE_JOB_ONLY, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
     assert said in found.reasons[0]
+    assert Remedy.RESTORE_JOB_ONLY.words == found.what_to_do
     assert "s3://state/savepoint-aaaaaa-3" in found.reasons[-1]
 
 
@@ -76,8 +77,18 @@ def test_without_a_point_that_fits_it_says_so(pairing: PairingFinding, said: str
     assert (Remedy.RESTORE_JOB_ONLY, None) == (found.remedy, found.wrong_run)
     assert found.headline.endswith("but no restore point is left from which the job could go on.")
     assert said in found.reasons[-1]
+    assert found.what_to_do.startswith("find a restore point elsewhere, as none that was found fits the table")
     assert "after position 99" in found.reasons[-1]
     assert not any("go together" in reason for reason in found.reasons)
+
+
+def test_before_anybody_looked_no_restore_point_is_promised() -> None:
+    """What to do is to look first; once a point is known, the remedy's own words are true."""
+    found = mode.examine(given_up().looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.what_to_do.startswith("look which restore point")
+    assert "newest restore point" not in found.what_to_do
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"{_last_good(match)}What to do: {match.remedy.words}",
+            f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}",
             *([f"Shown by the commits {rows}{more}"] if rows else []),
             *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
         ),
