@@ -5,6 +5,7 @@ staged (write-audit-publish) brings that writer's change.
 """
 
 from bot.diagnosis._case import in_window
+from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Case
 from bot.domain.ids import short
 from bot.domain.other_writers import changes_rows_without_flink, origin_of, picked_from
@@ -30,7 +31,9 @@ def unknown_pick(case: Case) -> str | None:
     found = next((s for s in changes_without_job(case) if origin_of(table, s) is None), None)
     if found is None:
         return None
+    staged = converted_from(found)
+    how = f"a cherry-pick of {short(picked_from(found))}" if staged is None else f"a conversion of {short(staged)}"
     return (
-        f"whose change {short(found.snapshot_id)} ({found.operation}) brought: it is a cherry-pick of "
-        f"{short(picked_from(found))}, whose writer the metadata does not list any more"
+        f"whose change {short(found.snapshot_id)} ({found.operation}) brought: it is {how}, whose writer the metadata "
+        "does not list any more"
     )

@@ -6,6 +6,7 @@ rows; one that loses rows is.
 
 from bot.diagnosis._case import in_window, not_asked
 from bot.diagnosis._other_writers import changes_by_others, unknown_pick
+from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import short
 from bot.domain.other_writers import name_of, origin_of, picked_from, rows_lost_by_replacing
@@ -117,6 +118,12 @@ def _why_not(case: Case) -> str:
         return (
             f"{short(picked[0].snapshot_id)} is no change of its own: it is a cherry-pick of "
             f"{short(picked_from(picked[0]))}, a commit of the job."
+        )
+    converted = [s for s in commits if s.job_id is None and converted_from(s) is not None]
+    if converted:
+        return (
+            f"{short(converted[0].snapshot_id)} is Iceberg's own maintenance: it turned equality deletes of "
+            f"{short(converted_from(converted[0]))}, a commit of the job, into deletion vectors."
         )
     compactions = [s for s in commits if s.operation == "replace"]
     if compactions:

@@ -1,5 +1,6 @@
 """Whether a commit is a change by anybody but Flink, told by its operation and counters; and who wrote it."""
 
+from bot.domain.conversions import brings_staged, converted_from, converts_in_place
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 
@@ -19,8 +20,11 @@ def changes_rows_without_flink(table: TableState, snapshot: Snapshot) -> bool:
 
 
 def keeps_its_rows(table: TableState, snapshot: Snapshot) -> bool:
-    """Whether it is a compaction: a `replace` after which every row is live that was live before."""
-    return snapshot.operation == "replace" and rows_lost_by_replacing(table, snapshot) == 0
+    """Whether every row is live after it that was live before: it is a compaction (a `replace` that lost none), or it
+    turned equality deletes into deletion vectors where they lay."""
+    if snapshot.operation == "replace":
+        return rows_lost_by_replacing(table, snapshot) == 0
+    return converts_in_place(table, snapshot)
 
 
 def brings_nothing(table: TableState, snapshot: Snapshot) -> bool:
@@ -70,14 +74,17 @@ def picked_from(snapshot: Snapshot) -> SnapshotId | None:
 
 
 def origin_of(table: TableState, snapshot: Snapshot) -> Snapshot | None:
-    """The commit that first held its changes: itself, or for a cherry-pick the source, through picks of picks. None
-    where that source is no longer listed."""
+    """The commit that first held its changes: itself, or for a cherry-pick the source, through picks of picks, and for
+    what maintenance brought from a staging branch the staged commit. None where that source is no longer listed."""
     found: Snapshot | None = snapshot
     passed: set[SnapshotId] = set()
     while found is not None and (source := picked_from(found)) is not None:
         passed.add(found.snapshot_id)
         found = table.by_id.get(source) if source not in passed else None
-    return found
+    staged = converted_from(found) if found is not None else None
+    if found is None or staged is None:
+        return found
+    return table.by_id.get(staged) if staged not in table.by_id or brings_staged(table, found) else found
 
 
 def name_of(snapshot: Snapshot) -> str:

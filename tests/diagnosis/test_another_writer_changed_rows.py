@@ -4,6 +4,7 @@ import pytest
 
 from bot.diagnosis import another_writer_changed_rows
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.ids import SnapshotId
 from tests.cases import Tale
 
 
@@ -26,6 +27,66 @@ def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
     assert isinstance(found, Matches)
     assert (tale.at("a", 2), None, Remedy.STOP_CULPRIT) == (found.last_good, found.wrong_run, found.remedy)
     assert "1 commit of the job came on top" in found.reasons[-1]
+
+
+def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
+    """Flink's table maintenance commits on top: it turned the equality deletes of that snapshot into vectors."""
+    tale.commits(None, operation="overwrite")
+    told = {"engine-name": "flink", "equality-convert-staging-snapshot": str(source), "added-dvs": "1"}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": told | {key.replace("_", "-"): value for key, value in counts.items()}}
+    )
+    return tale
+
+
+def test_a_conversion_of_equality_deletes_where_they_lie_is_maintenance() -> None:
+    """It adds vectors and removes the deletes that they stand for; a data file neither comes nor goes."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, operation="overwrite")
+
+    found = another_writer_changed_rows.examine(
+        converted(tale, tale.at("a", 2), added_position_deletes="3", removed_equality_delete_files="1").looked_at()
+    )
+
+    assert isinstance(found, Excluded)
+    assert "Iceberg's own maintenance" in found.reason
+
+
+def test_a_conversion_from_a_staging_branch_brings_the_job_s_rows() -> None:
+    """As a cherry-pick of a staged commit does: the same data files, with vectors for its equality deletes."""
+    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
+    staged = tale.at("a", 2)
+
+    found = another_writer_changed_rows.examine(
+        converted(tale, staged, added_data_files="1", added_records="10").looked_at()
+    )
+
+    assert isinstance(found, Excluded)
+
+
+def test_a_conversion_that_changes_more_is_told() -> None:
+    """Another number of rows than was staged, data files that went, or the same snapshot once more, which may take rows
+    that were written anew."""
+    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
+    staged, own = tale.at("a", 2), tale.at("a", 1)
+    more = converted(tale, staged, added_data_files="1", added_records="11").looked_at()
+    gone = Tale().flink_runs("a").commits("a", 1)
+    lost = converted(gone, own, deleted_data_files="1").looked_at()
+    twice = Tale().flink_runs("a").commits("a", 1)
+    again = converted(converted(twice, own), own).looked_at()
+
+    told = [another_writer_changed_rows.examine(case) for case in (more, lost, again)]
+
+    assert [Matches] * 3 == [type(found) for found in told]
+
+
+def test_a_conversion_of_what_is_no_longer_listed_is_untold() -> None:
+    """Whose rows it brought, only the staged snapshot could tell."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+
+    found = another_writer_changed_rows.examine(converted(tale, SnapshotId(4711)).looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert "a conversion of" in found.missing[0]
 
 
 def test_the_writer_is_named() -> None:
