@@ -6,6 +6,7 @@ there and cannot be decoded is told here as well.
 
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import not_asked, unseen
+from bot.diagnosis._emptied import WITNESS, emptied
 from bot.diagnosis._hollow_leaks import hollow_leaks, in_doubt, told
 from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
 from bot.diagnosis._met_files import met_by_a_scan
@@ -26,12 +27,13 @@ MODE = Mode(
     name="cleanup_deleted_files",
     title="files that the table or a checkpoint needs are gone from storage",
     needs=("unreadable_files", "leaked_manifests", "checkpoint_pairing"),
-    asks_for=(ALL_FILES,),
+    asks_for=(ALL_FILES, WITNESS),
     false_positives=(
         "Storage that lists late, or that the bot may not read: look at one of the files with another tool.",
         "An older file that is gone, which `unreadable_files` does not look for: run `missing_files`, which does.",
         "A file that expiry took while evidence was collected: ask again, of the table as it is then.",
         "A path that is written with another scheme or prefix than the table's folder.",
+        "A data folder on a mount that is not there: its place is empty.",
     ),
     neighbours={
         "F7": "There a snapshot that was rolled back holds the checkpoint of the missing manifest; here no "
@@ -92,11 +94,17 @@ def _of_the_table(case: Case, found: UnreadableFilesFinding | None) -> Matches |
     all_files = missing if isinstance(missing, MissingFilesFinding) else None
     gives_some = all_files is not None and all_files.content_checked > all_files.content_gone
     nothing = next((looked for looked in (all_files, found) if looked is not None and _gives_nothing(looked)), None)
-    if nothing is not None and not gives_some:
-        return _nothing_there(nothing.content_checked, unasked(case, ALL_FILES) if all_files is None else ())
+    said = emptied(case, nothing) if nothing is not None and not gives_some else None
+    if nothing is not None and not gives_some and said is None:
+        asks = unasked(case, ALL_FILES, WITNESS) if all_files is None else unasked(case, WITNESS)
+        return _nothing_there(nothing.content_checked, asks)
     if found and gone:
-        return _unreadable(case, found, gone)
-    return missing_of_the_table(case, all_files) if all_files is not None else None
+        told = _unreadable(case, found, gone)
+    elif all_files is not None:
+        told = missing_of_the_table(case, all_files)
+    else:
+        return None
+    return told if said is None else told.model_copy(update={"reasons": (*told.reasons, said)})
 
 
 def _gives_nothing(looked: UnreadableFilesFinding | MissingFilesFinding) -> bool:

@@ -1,16 +1,19 @@
 """F9: files of the table, or of Flink manifests that are not committed, are gone from storage."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.diagnosis import cleanup_deleted_files as f9
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, UnreadableFile
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Window
 from tests.cases import Tale
-from tests.found import hole, leaks, unreadable
+from tests.diagnosis.test_recovered_by_itself import pinned
+from tests.found import hole, leaks, orphans, unreadable
 
 
 def missing(tale: Tale, checkpoint: int, what: str = "data") -> UnreadableFile:
@@ -52,6 +55,55 @@ def test_a_storage_that_gives_nothing_at_all_is_not_called_a_deletion() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
 
     found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 2), missing(tale, 3), checked=2)))
+
+    assert isinstance(found, CannotTell)
+    assert "the storage itself" in found.missing[0]
+
+
+def emptied(listed: int, orphaned: int, *, later: bool = True, table_data: str | None = None) -> Case:
+    """Not one of the two data files that were looked for is there; the data folder was listed, too."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    if table_data is not None:
+        tale.properties["write.data.path"] = table_data
+    found = orphans(orphaned).model_copy(update={"files_listed": listed})
+    case = pinned(
+        tale.looked_at(unreadable=unreadable(missing(tale, 2), missing(tale, 3), checked=2), orphans=found),
+        tale.at("a", 3),
+    )
+    first = case.evidence[0]
+    order = ("unreadable_files", "orphan_files") if later else ("orphan_files", "unreadable_files")
+    looks = tuple(
+        first.model_copy(
+            update={
+                "id": EvidenceId(task),
+                "task": task,
+                "verdict": Verdict.RULED_OUT,
+                "at": first.at + timedelta(seconds=place),
+            }
+        )
+        for place, task in enumerate(order)
+    )
+    return case.model_copy(update={"evidence": (*(e for e in case.evidence if e.task not in order), *looks)})
+
+
+@pytest.mark.parametrize(("listed", "said"), [(0, "shows no file at all"), (4, "shows 4 other files")])
+def test_files_that_are_all_gone_are_told_once_a_listing_of_their_folder_went_through(listed: int, said: str) -> None:
+    """Storage answers then, and has none of what the table names."""
+    found = f9.examine(emptied(listed, listed))
+
+    assert isinstance(found, Matches)
+    assert Remedy.REPAIR_UNREADABLE_FILES is found.remedy
+    assert said in found.reasons[-1]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [emptied(9, 4), emptied(0, 0, later=False), emptied(0, 0, table_data="s3://other/data")],
+    ids=["some are there again", "listed before", "kept elsewhere"],
+)
+def test_a_listing_that_tells_nothing_of_these_files_leaves_it_open(case: Case) -> None:
+    """What was out may be back, and an earlier listing, or one of another folder, says nothing of now."""
+    found = f9.examine(case)
 
     assert isinstance(found, CannotTell)
     assert "the storage itself" in found.missing[0]
