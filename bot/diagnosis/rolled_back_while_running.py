@@ -51,19 +51,21 @@ def examine(case: Case) -> Examined:
                 f"{at_position(case, case.gaps.highest)}: the rows were put back."
             )
         return _matches(case, went_on)
-    open_end = next((r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs), None)
+    open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
+    if open_ends and isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    open_end = next((r for r in open_ends if _living_writer(case, r) is not None), None)
     if open_end is not None:
-        if isinstance(jobs, NotSeen):
-            return CannotTell(missing=(unseen(jobs),))
-        if _living_writer(case, open_end) is not None:
-            return _matches(case, open_end)
+        return _matches(case, open_end)
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))
     return Excluded(reason=_why_not(case, inside))
 
 
 def _living_writer(case: Case, found: Rollback) -> JobId | None:
-    return next((run.job_id for run in reversed(living(case)) if run.job_id in found.runs), None)
+    """The run of the job whose next commit leaves the hole: it wrote what main lost, or was restored from beyond the
+    target; one that was restored from the target since reads it again."""
+    return next((run.job_id for run in living(case) if run.job_id == found.goes_on), None)
 
 
 def _matches(case: Case, found: Rollback) -> Matches:
@@ -87,8 +89,9 @@ def _matches(case: Case, found: Rollback) -> Matches:
         )
     else:
         reasons.append(
-            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole. "
-            f"Until then, setting main back to {short(found.left[-1])} would undo the rollback."
+            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
+            f"{_restored_at(case, writer)} Until then, setting main back to {short(found.left[-1])} would undo the "
+            "rollback."
         )
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
@@ -143,6 +146,11 @@ def _why_not(case: Case, inside: list[Rollback]) -> str:
         return (
             f"Main was rolled back to {short(explained.target)}, but {how} the next checkpoints: run "
             f"{short_job(commit.job_id)} goes on with {commit.checkpoint_id}, so table and job were rewound together."
+        )
+    if explained is not None and explained.is_rewound:
+        return (
+            f"Main was rolled back to {short(explained.target)}, and the run that is alive was restored from there or "
+            "below since: it reads again what main lost."
         )
     if explained is not None:
         return (

@@ -36,6 +36,11 @@ class Rollback(Record):
     next_commit: SnapshotId | None
     """The first Flink commit on main after the target."""
     sequel: Sequel
+    goes_on: JobId | None = None
+    """Of NOTHING_YET: the living run whose next commit leaves a hole, because its state holds what main lost."""
+    is_rewound: bool = False
+    """Of NOTHING_YET: the living writer was restored since from the target or below, so it reads again what main
+    lost."""
 
     def is_within(self, window: Window, table: TableState) -> bool:
         """Whether main lost these commits at or above the window's lower edge."""
@@ -49,14 +54,16 @@ def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback,
     """Every rollback that metadata still shows, one a target, by rising target. Staged commits never were head
     of main and do not count. `runs`: those that Flink lists; where a run was restored tells its sequel better than the
     checkpoint ids do."""
-    restored = {run.job_id: run.restored for run in runs if run.restored is not None}
+    listed = tuple(runs)
+    restored = {run.job_id: run.restored for run in listed if run.restored is not None}
     by_target: dict[SnapshotId | None, list[Snapshot]] = {}
     for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
         by_target.setdefault(_target(table, lost), []).append(lost)
     order = {None: -1} | {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
-    return tuple(
+    told = (
         _rollback(table, target, by_target[target], restored) for target in sorted(by_target, key=lambda t: order[t])
     )
+    return tuple(_with_living(table, each, listed) if each.sequel is Sequel.NOTHING_YET else each for each in told)
 
 
 def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
@@ -77,6 +84,28 @@ def _rollback(
         next_commit=first.snapshot_id if first else None,
         sequel=_sequel(left, first, reached, restored),
     )
+
+
+def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -> Rollback:
+    """With what the living runs will do that have committed nothing since, told by where Flink restored them."""
+    lost = [table.by_id[each] for each in found.left]
+    kept = table.by_id.get(found.target) if found.target is not None else None
+    reached = kept.checkpoint_id or 0 if kept is not None else 0
+    goes_on: JobId | None = None
+    is_rewound = False
+    for run in (each for each in runs if not each.is_terminal):
+        own = [s for s in lost if s.job_id == run.job_id]
+        ids = [
+            s.checkpoint_id for s in own or lost if s.checkpoint_id is not None and (own or s.checkpoint_id > reached)
+        ]
+        was_restored_since = run.restored is not None and all(s.committed_at < run.restored.at for s in own or lost)
+        if run.restored is not None and was_restored_since and ids:
+            is_beyond = min(ids) <= run.restored.checkpoint_id and (bool(own) or run.restored_count <= 1)
+            is_rewound = is_rewound or run.restored.checkpoint_id < min(ids)
+        else:
+            is_beyond = bool(own)
+        goes_on = run.job_id if is_beyond else goes_on
+    return found.model_copy(update={"goes_on": goes_on, "is_rewound": is_rewound and goes_on is None})
 
 
 def _sequel(left: list[Snapshot], first: Snapshot | None, reached: int, restored: Mapping[JobId, Restored]) -> Sequel:

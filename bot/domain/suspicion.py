@@ -104,6 +104,8 @@ def is_unexplained(found: Rollback, jobs: Seen[JobRun] | NotSeen) -> bool:
     """Whether no restored run shows that the rollback was meant: its own writer went on, or still may."""
     if found.sequel is not Sequel.NOTHING_YET:
         return found.sequel is Sequel.WENT_ON
+    if found.goes_on is not None or found.is_rewound:
+        return found.goes_on is not None
     ended = {run.job_id for run in jobs.values if run.is_terminal}
     return not set(found.runs) <= ended
 

@@ -57,6 +57,46 @@ def test_where_flink_restored_the_run_tells_it(checkpoint: int, first: int, sequ
     assert sequel is found.sequel
 
 
+def silent(checkpoint: int, run: str) -> Tale:
+    """Main went from 8 back to 3; then this run was restored, under the old job id or a new one, and is silent."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9))
+    tale = tale.becomes("a", "CANCELED") if run != "a" else tale
+    return tale.rolls_back_to("a", 3).flink_runs(run, restored=checkpoint)
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize("checkpoint", [4, 6, 8])
+def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpoint: int) -> None:
+    """Its state holds rows that main lost: to be stopped before it commits, and nothing is healthy meanwhile."""
+    tale = silent(checkpoint, run)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
+    assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Excluded)
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize("checkpoint", [2, 3])
+def test_a_silent_run_from_the_target_was_rewound_with_the_table(run: str, checkpoint: int) -> None:
+    """It reads again what main lost, under whichever job id."""
+    found = rolled_back_while_running.examine(silent(checkpoint, run).looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "reads again what main lost" in found.reason
+
+
+def test_a_run_whose_own_checkpoint_was_restored_again_is_not_accused() -> None:
+    """It began at the target, and failed over from a checkpoint of its own that carried no rows."""
+    tale = silent(3, "b").completes("b", 4, 5, 6, 7, 8, 9).flink_runs("b", restored=9)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
 def test_without_flink_the_ids_tell_what_they_can() -> None:
     """Above all that was lost: a hole. Within it, nobody knows where the run was restored."""
     above, within = restored_at(8, 9).flink_is_down(), restored_at(3, 4).flink_is_down()
