@@ -73,7 +73,7 @@ def _impossible(plan: Plan) -> str | None:
     if plan.is_sql and graph is not None and not _is_v2(graph):
         return "In SQL only Iceberg's V2 sink takes a uid (uid-suffix), and this job has another: nothing would change."
     gaps = plan.case.gaps
-    if gaps is None or gaps.lowest is None or gaps.missing:
+    if gaps is None or not gaps.has_positions or gaps.missing:
         return "So Waterline does not change the uid."
     return None
 
@@ -106,7 +106,7 @@ def _where(plan: Plan, point: RestorePoint) -> str:
 
 def _proof(plan: Plan) -> str:
     gaps = plan.case.gaps
-    if gaps is None or gaps.lowest is None:
+    if gaps is None or not gaps.has_positions:
         return "Whether the rows of the last checkpoint are in the table is not proven: no source position was counted."
     if gaps.missing:
         return f"{gaps.missing} source positions are missing: what the old state owed is lost unless it is replayed."

@@ -20,6 +20,7 @@ from bot.cli.tables import print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode
 from bot.domain.errors import Refused
+from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import TableName, short
 from bot.domain.saved_case import SavedCase
 from bot.service.examining import Examination
@@ -82,7 +83,7 @@ def save(
     saved = SavedCase(
         saved_at=datetime.now(UTC),
         version=version("waterline"),
-        case=found.case if values else found.case.without_samples(),
+        case=outgoing_case(found.case if values else found.case.without_samples(), found.case.contract),
         diagnosis=found.diagnosis,
         left_out=(*sources.left_out, *unread),
         cut=tuple(sources.cut),

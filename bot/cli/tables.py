@@ -19,6 +19,7 @@ from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
 from bot.domain.evidence import Evidence
 from bot.domain.findings import LedgerFinding
+from bot.domain.hidden_values import outgoing
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
 from bot.service.services import Services
@@ -66,8 +67,9 @@ def _printed(task: str, table: str, window: str | None, as_json: bool, config: P
         found = followed(
             examiner, lambda course: examiner.collect(TableName(table), task, chosen(window), course=course)
         )
+        contract = services.observer.setup(TableName(table)).contract
     if as_json:
-        print_exact(console, found.model_dump(mode="json"))
+        print_exact(console, outgoing(found, contract).model_dump(mode="json"))
     else:
         print_evidence(found)
     return found

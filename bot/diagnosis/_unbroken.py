@@ -44,7 +44,7 @@ def break_in_chain(case: Case) -> str | None:
 def rows_were_put_back(case: Case) -> bool:
     """Whether evidence that still holds found every position at the head, with none to come: a hole would show."""
     found = case.gaps
-    if found is None or found.lowest is None or not answers(case, "missing_positions"):
+    if found is None or not found.has_positions or not answers(case, "missing_positions"):
         return False
     return not found.missing and not found.to_come
 

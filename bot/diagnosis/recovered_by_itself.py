@@ -112,7 +112,7 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
         said.append(
             f"No source position is missing between {at_position(case, case.gaps.lowest)} and "
             f"{at_position(case, case.gaps.highest)}."
-            if case.gaps.lowest is not None
+            if case.gaps.has_positions
             else "No row came in the window, so no source position can be missing from it."
         )
     if case.unreadable is not None and case.leaked is not None:

@@ -52,7 +52,7 @@ def examine(case: Case) -> Examined:
     if not found.missing:
         return Excluded(
             reason="The window has no source positions at all."
-            if found.lowest is None
+            if not found.has_positions
             else f"No source position is missing between {at_position(case, found.lowest)} and "
             f"{at_position(case, found.highest)}."
         )

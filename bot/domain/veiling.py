@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from bot.domain.contract import TableContract
 from bot.domain.entries import Body
+from bot.domain.hidden_values import names_hidden
 from bot.domain.journal import Line
 
 _BODY: TypeAdapter[Body] = TypeAdapter(Body)
@@ -34,8 +35,12 @@ def has_hidden(text: str, contract: TableContract) -> bool:
 
 
 def withheld_from(lines: Sequence[Line], contract: TableContract) -> frozenset[int]:
-    """The numbers of the entries whose stored text names files by values of hidden columns."""
-    return frozenset(line.seq for line in lines if has_hidden(line.body, contract))
+    """The numbers of the entries whose stored text names files or source ranges by values of hidden columns."""
+    return frozenset(line.seq for line in lines if has_hidden(line.body, contract) or _has_range(line, contract))
+
+
+def _has_range(line: Line, contract: TableContract) -> bool:
+    return bool(contract.redacted) and '"bounds"' in line.body and names_hidden(json.loads(line.body), contract)
 
 
 def _veiled(value: object, contract: TableContract) -> object:

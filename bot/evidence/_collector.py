@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed, Refused, WaterlineError
 from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
+from bot.domain.hidden_values import kept
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen
 from bot.evidence._scan import TaskModule
@@ -83,12 +84,14 @@ def tag_of(run: EvidenceId) -> str:
 
 
 def veiled(answer: Answer, contract: TableContract) -> Answer:
-    """The same answer; no path in it shows the value of a hidden column that partitions the table."""
+    """The same answer; no path that people read in it shows the value of a hidden column that partitions the table,
+    and its finding has only those of its values that are acted on."""
     if not contract.redacted:
         return answer
     return answer.model_copy(
         update={
             "headline": contract.veiled(answer.headline),
+            "finding": None if answer.finding is None else kept(answer.finding, contract),
             "rows": tuple(tuple(contract.veiled(cell) for cell in row) for row in answer.rows),
             "sources": tuple(contract.veiled(source) for source in answer.sources),
             "could_not_look": tuple(

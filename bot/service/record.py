@@ -131,8 +131,8 @@ class Records:
         if left_out := sorted(withheld_in(carried.chain)):
             unread = (
                 f"{len(left_out)} of them {'is' if len(left_out) == 1 else 'are'} withheld from the file, as those are "
-                f"that name files by values of hidden columns (the first is entry {left_out[0]}); `waterline record "
-                "verify` proves them in the database"
+                "that name files or source ranges by values of hidden columns (the first is entry "
+                f"{left_out[0]}); `waterline record verify` proves them in the database"
             )
             return Proof(seal=seal, not_compared=unread, entries=carried.chain.entries)
         again = self._again(form_of(text), carried)

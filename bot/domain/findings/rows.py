@@ -125,6 +125,13 @@ class GapsFinding(Record):
     """The first gaps, lowest first, at most 20; `missing` counts all."""
     to_come: int = 0
     """Positions of rolled-back commits above the highest live one: not written again yet."""
+    is_hidden: bool = False
+    """Whether the contract hides the column: then positions are counted, and none is named."""
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether the window has any position that others could be missing between."""
+        return self.lowest is not None or self.is_hidden
 
 
 class LateCommit(Record):

@@ -1,0 +1,123 @@
+"""Findings without the values of hidden columns: what is kept of them, and what leaves the bot.
+
+Words and samples of an answer are made without such values. A finding is read by programs, so it has them where
+nothing else would do: exact paths and the bounds of a replay are acted on. These are kept, and never leave.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Observation
+from bot.domain.findings import (
+    Finding,
+    GapsFinding,
+    RecoveryExtentFinding,
+    ReplayableFinding,
+    ReplayedRowsFinding,
+)
+from bot.domain.looked import NotSeen
+from bot.domain.record import Record
+from bot.domain.replay import ReplayRange
+
+R = TypeVar("R", bound=Record)
+
+
+def kept(finding: Finding, contract: TableContract) -> Finding:
+    """As the record keeps it: without the positions that a contract hides, unless they are acted on."""
+    if not contract.hides(contract.position):
+        return finding
+    match finding:
+        case GapsFinding():
+            return finding.model_copy(
+                update={"lowest": None, "highest": None, "gaps": (), "is_hidden": finding.has_positions}
+            )
+        case ReplayedRowsFinding():
+            return finding.model_copy(update={"first": None, "last": None})
+        case RecoveryExtentFinding():
+            bare = {"position_until": None, "source_positions": ()}
+            return finding.model_copy(update={"points": tuple(p.model_copy(update=bare) for p in finding.points)})
+        case _:
+            return finding
+
+
+def outgoing(evidence: Evidence, contract: TableContract) -> Evidence:
+    """The same evidence as a stranger may have it."""
+    if not contract.redacted:
+        return evidence
+    finding = None if evidence.finding is None else _outgoing(evidence.finding, contract)
+    return _without_paths(evidence.model_copy(update={"finding": finding}), contract.veiled)
+
+
+def outgoing_case(case: Case, contract: TableContract) -> Case:
+    """The same case; it is diagnosed as before, for no mode compares hidden values."""
+    if not contract.redacted:
+        return case
+    findings = {
+        name: _without_paths(_outgoing(value, contract), contract.veiled)
+        for name in Case.model_fields
+        if hasattr(value := getattr(case, name), "kind")
+    }
+    evidence = tuple(outgoing(each, contract) for each in case.evidence)
+    world = _without_offsets(case.observation, contract)
+    return case.model_copy(update={**findings, "evidence": evidence, "observation": world})
+
+
+def names_hidden(value: object, contract: TableContract) -> bool:
+    """Whether what JSON holds names, at any depth, bounds of a replay by values of hidden columns."""
+    match value:
+        case dict():
+            return _is_hidden_range(value, contract) or any(names_hidden(each, contract) for each in value.values())
+        case list():
+            return any(names_hidden(each, contract) for each in value)
+        case _:
+            return False
+
+
+def _is_hidden_range(value: dict[object, object], contract: TableContract) -> bool:
+    bounds = value.get("bounds")
+    if not isinstance(bounds, dict):
+        return False
+    times = (*(part.get(end) for part in (value, bounds) for end in ("event_from", "event_until")),)
+    return (contract.hides(contract.position) and bool(bounds.get("positions"))) or (
+        contract.hides(contract.event_time) and any(times)
+    )
+
+
+def _outgoing(finding: Finding, contract: TableContract) -> Finding:
+    told = kept(finding, contract)
+    if not isinstance(told, ReplayableFinding):
+        return told
+    none = ReplayRange()
+    bounds, times = told.bounds, {"event_from": None, "event_until": None}
+    if contract.hides(contract.position):
+        bounds = bounds.model_copy(update={"positions": none.positions})
+    if contract.hides(contract.event_time):
+        bounds, told = bounds.model_copy(update=times), told.model_copy(update=times)
+    return told.model_copy(update={"bounds": bounds})
+
+
+def _without_paths(record: R, veil: Callable[[str], str]) -> R:
+    """The same; no path in it shows a partition that is made of a hidden column."""
+    return type(record).model_validate(_each_text(record.model_dump(mode="json"), veil))
+
+
+def _each_text(value: object, change: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return change(value)
+        case dict():
+            return {key: _each_text(each, change) for key, each in value.items()}
+        case list():
+            return [_each_text(each, change) for each in value]
+        case _:
+            return value
+
+
+def _without_offsets(world: Observation, contract: TableContract) -> Observation:
+    """Positions are Kafka's offsets: where the contract hides them, so is where the source of a restore goes on."""
+    if isinstance(world.checkpoints, NotSeen) or not contract.hides(contract.position):
+        return world
+    bare = tuple(each.model_copy(update={"source_positions": ()}) for each in world.checkpoints.values)
+    return world.model_copy(update={"checkpoints": world.checkpoints.model_copy(update={"values": bare})})

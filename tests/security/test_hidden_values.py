@@ -1,0 +1,200 @@
+"""No answer that leaves the bot tells the value of a hidden column: not its words, and not what programs read of it."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+import spark_tasks
+from bot.adapters.clock import SystemClock
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import Case
+from bot.domain.entries import EvidenceRecorded
+from bot.domain.evidence import Ask, Evidence, Verdict
+from bot.domain.findings import ReplayableFinding
+from bot.domain.hidden_values import outgoing, outgoing_case
+from bot.domain.ids import EvidenceId, IncidentId, SnapshotId
+from bot.domain.journal import Line
+from bot.domain.replay import ReplayRange
+from bot.domain.setup import TableSetup
+from bot.domain.table import Window
+from bot.domain.veiling import withheld_from
+from bot.evidence import Collector, find_tasks
+from bot.service.diagnosing import build_case
+from tests.evidence.conftest import embedded, runner, server
+from tests.evidence.test_ledger import run_of
+from tests.evidence.test_recovery_extent import stored
+from tests.evidence.test_source_goes_on import reading_on
+from tests.repairs.recipes import declared
+from tests.tables import ORDERS, OrdersTable, job, of_flink, rows
+
+__all__ = ["embedded", "runner", "server"]
+FIRST = 73_402_600_000
+"""Source position of the first row; its event happens in the year 4296."""
+PARTITION = 864_209
+SECRETS = {
+    "source_position": re.compile(r"73,?402,?[56]\d\d,?\d{3}"),
+    "source_partition": re.compile(r"864,?209"),
+    "event_time": re.compile(r"4\d{3}-\d\d-\d\d"),
+    "customer": re.compile(r"customer-\d"),
+}
+TASKS = sorted(find_tasks(spark_tasks))
+READABLE = TableContract(
+    key=("order_id", "customer"),
+    position="source_position",
+    position_partition="source_partition",
+    event_time="event_time",
+)
+Answers = Callable[[str, TableContract], Evidence]
+
+
+def written(table: OrdersTable, run: str, checkpoint: int, numbers: range, *, again: int = 0) -> None:
+    """One checkpoint of a run; `again`: so many positions further with the same keys."""
+    places = range(FIRST + numbers.start + again, FIRST + numbers.stop + again)
+    table.appends(rows(places, partition=PARTITION, orders=numbers), of_flink(run, checkpoint))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OrdersTable]:
+    """Gaps, copies, a rollback, a manifest that leaked; parted by the partition of the source."""
+    table = OrdersTable(tmp_path_factory.mktemp("whole"))
+    with table.catalog.load_table(ORDERS).update_spec() as spec:
+        spec.add_identity("source_partition")
+    written(table, "a", 1, range(20))
+    good = table.head
+    written(table, "a", 2, range(20, 40))
+    table.rolls_back_to(good)
+    written(table, "b", 2, range(30, 60))
+    written(table, "b", 3, range(50, 70))
+    written(table, "c", 4, range(55, 60), again=30)
+    table.appends(rows([FIRST - 90_000], partition=PARTITION, orders=[900]))
+    yield table
+    table.close()
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OrdersTable]:
+    """A data file is gone, and another one is named by nobody; a file is named twice."""
+    table = OrdersTable(tmp_path_factory.mktemp("cut"))
+    with table.catalog.load_table(ORDERS).update_spec() as spec:
+        spec.add_identity("source_partition")
+    written(table, "a", 1, range(20))
+    written(table, "a", 2, range(20, 40))
+    first, second = sorted(table.data_folder.rglob("*.parquet"))
+    folder = first.parent
+    table.names_again("b", 3, [str(second.relative_to(table.data_folder))])
+    (folder / "00000-0-0a0b0c0d-0000-4000-8000-000000000000-00001.parquet").write_bytes(second.read_bytes())
+    first.unlink()
+    yield table
+    table.close()
+
+
+OF_FILES = {"duplicate_files", "missing_files", "orphan_files", "unreadable_files", "duplicate_commits"}
+
+
+def case_of(evidence: Evidence, table: OrdersTable, contract: TableContract) -> Case:
+    """What a case would be saved of."""
+    ask = asked(table, contract)
+    setup = TableSetup(name=ORDERS, job=None, contract=contract, consumers=(), policies={}, next_update_minutes=30)
+    return build_case(setup, ask.observation, ask.window, (evidence,))
+
+
+def line(body: str) -> Line:
+    """An entry as it is stored."""
+    return Line(
+        incident_id=IncidentId("wl-1"), seq=1, kind="evidence-recorded", once=None, at="", by="", body=body,
+        prev_hash="", hash="",
+    )  # fmt: skip
+
+
+def asked(table: OrdersTable, contract: TableContract) -> Ask:
+    """About everything, with all sources there."""
+    point = reading_on(stored(job("b"), 2, owes=()), FIRST + 60)
+    ask = table.ask(
+        None, contract=contract, jobs=[run_of("b")], checkpoints=[point], flink_manifests=table.flink_manifests()
+    )
+    return ask.model_copy(update={"replay": declared(f"range({FIRST}, {FIRST + 100})")})
+
+
+@pytest.fixture
+def answers(runner: SparkEvidenceRunner, whole: OrdersTable, cut: OrdersTable) -> Answers:
+    """What a task answers under a contract, as the record keeps it."""
+    collector = Collector(find_tasks(spark_tasks), runner, SystemClock())
+
+    def put(task: str, contract: TableContract) -> Evidence:
+        return collector.collect(
+            task,
+            asked(cut if task in OF_FILES else whole, contract),
+            run=EvidenceId(f"{task}-{len(contract.redacted)}"),
+        )
+
+    return put
+
+
+TELLS = {
+    ("backfill_boundary", "event_time"), ("duplicate_rows", "customer"), ("ledger", "event_time"),
+    ("ledger", "source_partition"), ("ledger", "source_position"),
+    ("missing_files", "source_partition"), ("missing_positions", "source_partition"),
+    ("missing_positions", "source_position"), ("orphan_files", "source_partition"),
+    ("recovery_extent", "source_position"), ("replayable_rows", "source_partition"),
+    ("replayable_rows", "source_position"),
+    ("replayed_rows", "source_position"), ("unreadable_files", "source_partition"),
+}  # fmt: skip
+"""Which values answers would tell otherwise."""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_answer_tells_the_value_of_a_hidden_column(task: str, answers: Answers, whole: OrdersTable) -> None:
+    """Words, samples and finding; as JSON, in a saved case, and in the file of a record."""
+    for hidden in (("event_time",), tuple(set(SECRETS) - {"event_time"})):
+        contract = READABLE.model_copy(update={"redacted": hidden})
+        evidence = answers(task, contract)
+
+        said = {
+            "words": evidence.model_copy(update={"finding": None}).model_dump_json(),
+            "finding": outgoing(evidence, contract).model_dump_json(),
+            "case": outgoing_case(case_of(evidence, whole, contract), contract).model_dump_json(),
+        }
+
+        secrets = [SECRETS[column] for column in hidden]
+        found = {(where, each.pattern): each.findall(text)[:3] for each in secrets for where, text in said.items()}
+        assert {where: told for where, told in found.items() if told} == {}
+        kept = EvidenceRecorded(run=evidence.id, evidence=evidence).model_dump_json()
+        is_told = any(each.search(kept) for each in secrets)
+        assert not is_told or withheld_from([line(kept)], contract) == {1}, kept
+
+
+@pytest.mark.parametrize("task", sorted({task for task, _ in TELLS}))
+def test_where_nothing_is_hidden_the_answer_tells_it(task: str, answers: Answers) -> None:
+    """So the test above can fail."""
+    told = answers(task, READABLE).model_dump_json()
+
+    assert [column for column in sorted(SECRETS) if SECRETS[column].search(told)] == sorted(
+        column for each, column in TELLS if each == task
+    )
+
+
+@pytest.mark.parametrize("hidden", ["event_time", "EVENT_TIME", "source_position"])
+def test_the_event_times_of_a_replay_do_not_leave(hidden: str) -> None:
+    """They are acted on, so the record keeps them; the file of a record is without that entry."""
+    then = datetime(4296, 1, 2, tzinfo=UTC)
+    bounds = ReplayRange(event_from=then, event_until=then)
+    found = ReplayableFinding(
+        bounds=bounds, missing=None, given=1, repeated=0, absent=1, elsewhere=0, not_given=None, event_from=then,
+        event_until=then, digest="1-1-1",
+    )  # fmt: skip
+    contract = READABLE.model_copy(update={"redacted": (hidden,)})
+    evidence = Evidence(
+        verdict=Verdict.CONFIRMED, headline="It gives 1 row.", finding=found, id=EvidenceId("1"),
+        task="replayable_rows", task_version=1, question="?", metadata_location="m.json", head=None,
+        window=Window(since=None, until=SnapshotId(1)), at=then.replace(year=2026), took_ms=1, bytes_read=0,
+    )  # fmt: skip
+
+    left = outgoing(evidence, contract).model_dump_json()
+    withheld = withheld_from([line(evidence.model_dump_json())], contract)
+
+    is_hidden = hidden.casefold() == "event_time"
+    assert is_hidden is ("4296-01-02" not in left)
+    assert is_hidden is bool(withheld)
