@@ -20,7 +20,9 @@ from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
+from bot.domain.ledger import Ledger
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code=HEALTHY,
@@ -122,10 +124,19 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
         )
     if case.leaked is not None and rows_were_read_again(case):
         said += [_read_again(case, leak) for leak in case.leaked.of(LeakStanding.UNTOLD)[:_TOLD]]
+    if case.ledger is not None and case.ledger.branches:
+        said.append(_other_branches(case.ledger))
     newer = _newer_than(case, until)
     if newer:
         said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
+
+
+def _other_branches(ledger: Ledger) -> str:
+    first, more = ledger.branches[0], len(ledger.branches) - 1
+    others = f" and of {counted(more, 'more branch', 'more branches')}" if more else ""
+    commits = f"{counted(first.commits, 'commit')} on branch {first.branch}{others}"
+    return f"This is said of main: rows of {commits} were not looked at."
 
 
 def _read_again(case: Case, leak: LeakedManifest) -> str:

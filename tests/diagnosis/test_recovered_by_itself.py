@@ -13,6 +13,7 @@ from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
 from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId, short
+from bot.domain.ledger import BesideMain
 from bot.domain.table import Window
 from tests.cases import Tale, job_id
 from tests.found import hole, leaks, orphans, repeats, unreadable
@@ -203,3 +204,23 @@ def test_it_says_from_where_on_the_table_is_complete() -> None:
     assert f"complete from {short(tale.at('a', 1))} up to" in part.headline
     assert "Files of older commits were not tried." in " ".join(part.reasons)
     assert "older commits" not in " ".join(whole.reasons)
+
+
+def test_rows_of_other_branches_are_not_vouched_for() -> None:
+    """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
+    tale = healthy()
+    case = tale.looked_at()
+    assert case.ledger is not None
+    audit = BesideMain(
+        branch="audit", snapshot_id=SnapshotId(77), commits=2, added_rows=30, removed_rows=0, job_ids=(),
+        engines=("spark",), last_at=case.observation.table.read_at,
+    )  # fmt: skip
+    ledger = case.ledger.model_copy(update={"branches": (audit,)})
+
+    alone, beside = (recovered_by_itself.examine(each) for each in (case, case.model_copy(update={"ledger": ledger})))
+
+    assert isinstance(alone, Matches)
+    assert isinstance(beside, Matches)
+    assert set(beside.reasons) - set(alone.reasons) == {
+        "This is said of main: rows of 2 commits on branch audit were not looked at."
+    }
