@@ -137,7 +137,9 @@ def chain_fault(
 
 
 def _problem(line: Line, expected_seq: int, prev: str, *, is_there: bool) -> str | None:
-    if line.seq != expected_seq:
+    if line.seq < expected_seq:
+        return f"Entry {line.seq} was put in: no entry of that number is ever written there."
+    if line.seq > expected_seq:
         return f"Entry {expected_seq} is missing: entry {line.seq} stands in its place."
     if line.prev_hash != prev:
         return f"Entry {expected_seq} does not follow from the entry before it."

@@ -25,7 +25,7 @@ COLUMNS = tuple(Line.__dataclass_fields__)
 Rows = list[Line]
 Ends = dict[int, Anchor]
 Record = dict[IncidentId, tuple[Entry, ...]]
-EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def changed(draw: st.DrawFn, rows: Rows) -> Rows:
     """One column of one row says something else."""
     at = draw(st.integers(0, len(rows) - 1))
     column = draw(st.sampled_from(COLUMNS))
-    value = draw(st.integers(1, 99) if column == "seq" else st.text(st.characters(codec="utf-8"), max_size=8))
+    value = draw(st.integers(-9, 99) if column == "seq" else st.text(st.characters(codec="utf-8"), max_size=8))
     return [replace(row, **{column: value}) if place == at else row for place, row in enumerate(rows)]
 
 
@@ -86,6 +86,14 @@ def inserted(draw: st.DrawFn, rows: Rows) -> Rows:
     forged = replace(before, seq=before.seq + 1, once=None, by="U0EVE00001", prev_hash=before.hash)
     later = [replace(r, seq=r.seq + 1) if r.incident_id == before.incident_id else r for r in rows[at + 1 :]]
     return [*rows[: at + 1], sealed(forged), *later]
+
+
+def put_before(draw: st.DrawFn, rows: Rows) -> Rows:
+    """A row stands before the first one of an incident, where nobody who reads on from the beginning comes by."""
+    firsts = [row for row in rows if row.seq == 1]
+    first = firsts[draw(st.integers(0, len(firsts) - 1))]
+    forged = replace(first, seq=draw(st.integers(-9, 0)), once=None, by="U0EVE00001", prev_hash=GENESIS)
+    return [sealed(forged), *rows]
 
 
 def reordered(draw: st.DrawFn, rows: Rows) -> Rows:
@@ -120,7 +128,7 @@ def sealed(row: Line) -> Line:
     return replace(row, hash=row.computed_hash())
 
 
-@pytest.mark.parametrize("tampered", [changed, removed, inserted, reordered, rechained])
+@pytest.mark.parametrize("tampered", [changed, removed, inserted, put_before, reordered, rechained])
 @EXAMPLES
 @given(data=st.data())
 def test_tampering_is_always_found(
@@ -153,6 +161,21 @@ def test_a_changed_end_is_found(untouched: tuple[Rows, Ends, bytes], tmp_path: P
     faults, _record = found_in(tmp_path, content, kept, {**ends, number: back})
 
     assert [fault.incident_id for fault in faults] == [f"wl-{number}"]
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_an_incident_that_nobody_opened_is_found(
+    untouched: tuple[Rows, Ends, bytes], tmp_path: Path, data: st.DataObject
+) -> None:
+    """An end without a chain, whatever number it has."""
+    rows, ends, content = untouched
+    number = data.draw(st.integers(-9, 9).filter(lambda n: n not in ends))
+    forged = {**ends, number: Anchor(seq=1, hash="0" * 64)}
+
+    faults, _record = found_in(tmp_path, content, rows, forged)
+
+    assert f"wl-{number}" in {fault.incident_id for fault in faults}
 
 
 @EXAMPLES

@@ -135,7 +135,8 @@ class SqlJournal:
     def verify(self) -> tuple[ChainFault, ...]:
         """The first fault of every incident whose stored text does not fit its chain; empty when all is whole.
 
-        A cut tail, a missing entry, a missing incident and any changed column are found. Lines and anchors
+        A cut tail, a missing entry, a missing incident, any changed column and what was put in are found, also
+        under numbers that are never given (0 and below), which nobody else reads. Lines and anchors
         that were rewritten together, or the newest incident removed with its anchor, are not: for that,
         compare the last hash with an exported record. *cost*: reads every line once.
         """
@@ -147,13 +148,16 @@ class SqlJournal:
             anchors = {IncidentId(f"wl-{number}"): end for number, end in ends.items()}
             written = connection.scalars(select(JOURNAL.c.incident_id).distinct())
             numbered = (IncidentId(f"wl-{number}") for number in range(1, max(ends, default=0) + 1))
-            everyone = dict.fromkeys([*numbered, *sorted(map(IncidentId, written))])
-            faults = (chain_fault(each, _lines(connection, each), anchors.get(each)) for each in everyone)
+            everyone = dict.fromkeys([*numbered, *anchors, *sorted(map(IncidentId, written))])
+            faults = (chain_fault(each, _lines(connection, each, None), anchors.get(each)) for each in everyone)
             return tuple(fault for fault in faults if fault is not None)
 
 
-def _lines(connection: Connection, incident: IncidentId, after_seq: int = 0) -> list[Line]:
-    wanted = select(*_COLUMNS).where(JOURNAL.c.incident_id == incident, JOURNAL.c.seq > after_seq)
+def _lines(connection: Connection, incident: IncidentId, after_seq: int | None = 0) -> list[Line]:
+    """By rising seq; `after_seq` None: every one that is there."""
+    wanted = select(*_COLUMNS).where(JOURNAL.c.incident_id == incident)
+    if after_seq is not None:
+        wanted = wanted.where(JOURNAL.c.seq > after_seq)
     rows = connection.execute(wanted.order_by(JOURNAL.c.seq))
     return [Line(**row._mapping) for row in rows]
 
