@@ -82,6 +82,9 @@ class Proposal(Record):
     policy: ApprovalPolicy
     proposed_by: UserId
     proposed_at: Utc
+    follows: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """The actions behind it, nearest first: what it publishes or undoes, and what that published or undid. Their
+    policies decide about it where it has none of its own."""
 
     @property
     def rehearses_on(self) -> str | None:

@@ -1,5 +1,6 @@
 """What the configuration says of one table, as the rules need it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from bot.domain.approval import ApprovalPolicy
@@ -60,12 +61,12 @@ class TableSetup(Record):
         return next((self.policies[key] for key in keys if key in self.policies), None)
 
     def policy_for(
-        self, action: str, severity: Severity, *, is_destructive: bool, proposer: UserId, follows: str | None = None
+        self, action: str, severity: Severity, *, is_destructive: bool, proposer: UserId, follows: Sequence[str] = ()
     ) -> ApprovalPolicy:
-        """The most specific policy: of the action, else of the one that it `follows` (which it publishes or undoes),
-        else of destructive actions, else the default; each first for the severity. A destructive action is approved by
-        two teams unless its policy says a number itself."""
-        names = (action, *((follows,) if follows else ()), *(("destructive",) if is_destructive else ()), "default")
+        """The most specific policy: of the action, else of those that it `follows` (which it publishes or undoes, and
+        what that did; nearest first), else of destructive actions, else the default; each first for the severity. A
+        destructive action is approved by two teams unless its policy says a number itself."""
+        names = (action, *follows, *(("destructive",) if is_destructive else ()), "default")
         keys = [key for name in names for key in (f"{name}/{severity}", name)]
         policy = next(self.policies[key] for key in keys if key in self.policies)
         return policy.when_destructive(proposer) if is_destructive else policy

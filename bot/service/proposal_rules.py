@@ -27,8 +27,14 @@ def policy_for(
         incident.severity_for(by),
         is_destructive=action.is_destructive,
         proposer=by,
-        follows=follows.proposal.action if follows is not None else None,
+        follows=actions_behind(follows),
     )
+
+
+def actions_behind(follows: Past | None) -> tuple[str, ...]:
+    """The action that is published or undone and those behind it, nearest first: the undo of an undo changes the table
+    as the first action did."""
+    return (follows.proposal.action, *follows.proposal.follows) if follows is not None else ()
 
 
 def match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:

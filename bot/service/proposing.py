@@ -35,7 +35,7 @@ from bot.service.choosing import (
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposal_rules import evidence_is_fresh, must_be_free, must_be_unknown, policy_for
+from bot.service.proposal_rules import actions_behind, evidence_is_fresh, must_be_free, must_be_unknown, policy_for
 from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
 from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import walk_of
@@ -135,6 +135,7 @@ class Proposals:
         job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
         rehearsed = past_of_rehearsal(incident)
+        follows = rehearsed if module.action.name == PUBLISH else past
         plan = Plan(
             incident=incident_id,
             proposal=ProposalId(str(ULID())),
@@ -142,7 +143,7 @@ class Proposals:
             mode=mode,
             match=match,
             evidence=tuple(item.id for item in case.evidence),
-            policy=policy_for(setup, incident, module, by, rehearsed if module.action.name == PUBLISH else past),
+            policy=policy_for(setup, incident, module, by, follows),
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
@@ -169,6 +170,7 @@ class Proposals:
         )
         try:
             proposal = completed(module.propose(plan), plan)
+            proposal = proposal.model_copy(update={"follows": actions_behind(follows)})
         except Refused as error:
             self._not_possible(incident_id, step, error)
             raise

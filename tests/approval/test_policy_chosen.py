@@ -41,12 +41,25 @@ def test_what_publishes_or_undoes_another_action_asks_for_that_ones_approvals() 
     found = [
         table.policy_for(action, "sev1", is_destructive=False, proposer=ANA, follows=follows).required
         for action, follows in [
-            ("publish_repair", "deduplicate_rows"), ("publish_repair", "drop_duplicated_commit"),
-            ("undo_proposal", "deduplicate_rows"), ("publish_repair", None),
+            ("publish_repair", ["deduplicate_rows"]), ("publish_repair", ["drop_duplicated_commit"]),
+            ("undo_proposal", ["deduplicate_rows"]), ("publish_repair", []),
         ]
     ]  # fmt: skip
 
     assert [3, 1, 2, 1] == found
+
+
+def test_an_undo_of_a_publication_and_one_of_an_undo_ask_for_the_first_actions_approvals() -> None:
+    """Putting main back to the fault, or redoing a rewind, is no smaller matter than the first time."""
+    one, three = ApprovalPolicy(users=(BEN,)), ApprovalPolicy(users=(BEN,), required=3)
+    table = setup(default=one, deduplicate_rows=three)
+
+    found = [
+        table.policy_for("undo_proposal", "sev1", is_destructive=False, proposer=ANA, follows=follows).required
+        for follows in [("publish_repair", "deduplicate_rows"), ("undo_proposal", "publish_repair"), ("undo_proposal",)]
+    ]
+
+    assert [3, 1, 1] == found
 
 
 def test_what_is_destructive_needs_two_teams_unless_its_policy_says_a_number() -> None:

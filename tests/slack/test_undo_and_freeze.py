@@ -43,6 +43,26 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
     assert orders.table.properties["gc.enabled"] == "false"
 
 
+def test_the_undo_of_an_undo_is_decided_as_the_rewind_was(
+    proven: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """It does the rewind again: whose approvals that needs is known two proposals later."""
+    ana.clicks("Propose to undo it", proven)
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    ana.sees_on_card("under review")
+    eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
+    bot.services.proposals.undo(WL, None, "It was right after all.", by=ana.person.id)  # type: ignore[arg-type]
+
+    behind = [view.proposal.follows for view in bot.services.store.get(WL).proposals.values()]
+
+    assert behind == [
+        (),
+        ("rewind_table_and_job",),
+        ("undo_proposal", "rewind_table_and_job"),
+    ]
+
+
 def test_trust_ends_before_main_moves(
     proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot
 ) -> None:
