@@ -19,6 +19,9 @@ from bot.ports import Journal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, F2, F13, F18, HEAD_AFTER, PROPOSAL, RUNBOOK, rewind
 
+PROVEN_BY = EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PZZZ")
+"""What a proof of these stories has asked."""
+
 
 def healthy(remedy: Remedy = Remedy.NOTHING) -> e.Diagnosed:
     """A diagnosis: nothing is wrong; or only people are to be told."""
@@ -196,7 +199,7 @@ class Story:
             e.Check(name="no duplicates", passed=passed, sentence="Every order id lives once."),
             e.Check(name="readers", passed=None, sentence="Lineage could not be asked."),
         )
-        self.says(e.Verified(proposal=PROPOSAL, passed=passed, checks=checks, evidence=(), head=HEAD_AFTER))
+        self.says(e.Verified(proposal=PROPOSAL, passed=passed, checks=checks, evidence=(PROVEN_BY,), head=HEAD_AFTER))
         return self.says(e.WaterlineMoved(snapshot=HEAD_AFTER, status="trusted")) if passed else self
 
     def notifies(self, consumer: str = "revenue_daily", *, how: str = "delivered") -> "Story":

@@ -20,7 +20,7 @@ from bot.domain.snapshot import REPAIR
 from bot.domain.table import HeadMove, Ref, TableState
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, HEAD_AFTER, rewind
-from tests.incidents import Story
+from tests.incidents import PROVEN_BY, Story
 
 PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
 UNDO = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAD")
@@ -86,7 +86,7 @@ def publishes(story: Story) -> Story:
     )
     made = rewind(story.now).model_copy(update={"id": PUBLICATION, "effects": (effect,)})
     return _carries_out(story, made, Verified(
-        proposal=PUBLICATION, passed=True, checks=(), evidence=(), head=MENDED
+        proposal=PUBLICATION, passed=True, checks=(), evidence=(PROVEN_BY,), head=MENDED
     ), WaterlineMoved(snapshot=MENDED, status="trusted"))  # fmt: skip
 
 

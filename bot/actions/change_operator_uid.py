@@ -31,6 +31,7 @@ ACTION = Action(
     needs=("checkpoint_pairing", "missing_positions"),
     looks=("checkpoint_pairing", "missing_positions"),
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    moves_waterline="trusted",
 )
 
 

@@ -28,6 +28,7 @@ ACTION = Action(
         ("missing_positions", "No row is missing"),
     ),
     on_request=True,
+    moves_waterline="trusted",
 )
 MOST_ROWS = 1_000_000
 """More than a replay of some checkpoints brings; so many are better taken out by a rewind."""

@@ -24,6 +24,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),
     ),
+    moves_waterline="trusted",
 )
 
 

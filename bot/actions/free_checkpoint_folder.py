@@ -15,6 +15,7 @@ ACTION = Action(
     promise="Checkpoints complete again, in folders that nobody has used before.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    moves_waterline="trusted",
 )
 
 

@@ -23,6 +23,7 @@ ACTION = Action(
     needs=(),
     proofs=(("duplicate_rows", "No row is there twice"), ("duplicate_files", "No file is live twice")),
     on_request=True,
+    moves_waterline="trusted",
 )
 
 

@@ -25,6 +25,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),
     ),
+    moves_waterline="trusted",
 )
 
 

@@ -27,6 +27,7 @@ ACTION = Action(
         ("unreadable_files", "Every file of the window is there, in its size"),
         ("missing_files", "Every file that the head names is there"),
     ),
+    moves_waterline="trusted",
 )
 _PROOF = "every file is there, those of older commits too; no row is there twice"
 

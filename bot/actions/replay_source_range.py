@@ -24,6 +24,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
     ),
     on_request=True,
+    moves_waterline="trusted",
 )
 
 

@@ -16,6 +16,7 @@ ACTION = Action(
     promise="The job commits again, and reads again what its sink has dropped.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    moves_waterline="trusted",
 )
 
 

@@ -20,6 +20,7 @@ ACTION = Action(
     needs=("ledger", "checkpoint_pairing"),
     drops_others=True,
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    moves_waterline="trusted",
 )
 
 

@@ -22,6 +22,7 @@ ACTION = Action(
     looks=("duplicate_rows", "missing_positions"),
     proofs=(("duplicate_rows", "each key lives once"), ("missing_positions", "no source position is missing")),
     on_request=True,
+    moves_waterline="trusted",
 )
 
 

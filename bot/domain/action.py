@@ -49,9 +49,9 @@ class Action(Record):
     """Whether people say within which bounds it acts: `positions=1200..1500`."""
     drops_others: bool = False
     """Whether people may say that it takes commits of other writers off main: `drop_others=yes`."""
-    moves_waterline: MovesWaterline = "trusted"
-    """What a passed proof says of the table, of a repair once it is published: trusted at the new head, under review
-    again, or nothing."""
+    moves_waterline: MovesWaterline = "no"
+    """What a passed proof says of the table, of a repair once it is published: trusted at the new head (then `proofs`
+    look at its rows), under review again, or nothing."""
 
 
 class StoodStill(Record):

@@ -73,3 +73,8 @@ class Verified(Record):
     """What it says of the table if it passed; from the action's declaration, and nothing where a branch was proven."""
     branch: str | None = None
     """The branch of a rehearsal on which it was proven; `head` is of it. None: main."""
+
+    @property
+    def makes_trusted(self) -> bool:
+        """Whether the table is trusted by it, at `head`: never where nothing was asked of the table's rows."""
+        return self.passed and self.moves_waterline == "trusted" and self.branch is None and bool(self.evidence)

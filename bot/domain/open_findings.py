@@ -28,10 +28,7 @@ def _has_proven_since(incident: Incident, at: datetime) -> bool:
     """Whether its table passed a proof of which every part was asked for after that moment."""
     proofs = (entry.body for entry in incident.entries if entry.at > at and isinstance(entry.body, Verified))
     return any(
-        proof.passed
-        and proof.moves_waterline == "trusted"
-        and proof.branch is None
-        and all(incident.runs[each].requested_at > at for each in proof.evidence)
+        proof.makes_trusted and all(incident.runs[each].requested_at > at for each in proof.evidence)
         for proof in proofs
     )
 

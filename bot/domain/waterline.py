@@ -45,11 +45,11 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
                 if outcome != "refused" or _may_have_moved(incident.proposals[proposal]):
                     unproven.add(proposal)
             case Verified(passed=True) as proof if not _says_something(incident, proof):
-                unproven.discard(proof.proposal)
+                unproven -= _looked_at(proof)
             case Verified(passed=True) as proof:
                 unproven.clear()
                 found.begin_anew()
-                is_trusted = proof.moves_waterline == "trusted"
+                is_trusted = proof.makes_trusted
                 head = proof.head if is_trusted else head
             case Verified(passed=False) as proof if _says_something(incident, proof):
                 unproven.add(proof.proposal)
@@ -128,10 +128,17 @@ def has_changed_anything(incident: Incident) -> bool:
 
 def _says_something(incident: Incident, proof: Verified) -> bool:
     """Whether a proof says anything of main: not of a branch, nor where neither main nor the job was touched, as by
-    the undo of a tag."""
+    the undo of a tag; and trust it says only by evidence that it asked."""
     if proof.moves_waterline == "no" or proof.branch is not None:
         return False
-    return proof.moves_waterline == "trusted" or _does(incident.proposals[proof.proposal], _MOVE_MAIN | _MOVE_JOB)
+    if proof.moves_waterline == "trusted":
+        return bool(proof.evidence) or not proof.passed
+    return _does(incident.proposals[proof.proposal], _MOVE_MAIN | _MOVE_JOB)
+
+
+def _looked_at(proof: Verified) -> set[ProposalId]:
+    """What it has proven: nothing where it asked no evidence, for then nobody has looked at what main is now."""
+    return {proof.proposal} if proof.evidence else set()
 
 
 def _does(view: ProposalView, kinds: frozenset[str]) -> bool:

@@ -42,7 +42,7 @@ def turn_before(incident: Incident, view: NoticeView, answer: AnswerView) -> Tur
             continue
         if proof.moves_waterline == "under-review":
             return notice
-        turn = _made_by(incident, proposal) if proof.moves_waterline == "trusted" else None
+        turn = _made_by(incident, proposal) if proof.makes_trusted else None
         if turn is not None and turn.at <= answer.at:
             return turn
     return notice

@@ -14,11 +14,11 @@ from bot.domain.ids import JobId
 from bot.domain.waterline import owed_waterline
 from tests import orders_table as orders
 from tests.decisions import F2, F13
-from tests.incidents import Story
+from tests.incidents import PROVEN_BY, Story
 from tests.published import MENDED, PUBLICATION, publishes
 
 TRUSTED = WaterlineMoved(snapshot=MENDED, status="trusted")
-AGAIN = Verified(proposal=PUBLICATION, passed=True, checks=(), evidence=(), head=MENDED)
+AGAIN = Verified(proposal=PUBLICATION, passed=True, checks=(), evidence=(PROVEN_BY,), head=MENDED)
 TAKEN_BACK = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
 

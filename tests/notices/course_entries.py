@@ -21,7 +21,7 @@ from bot.service.sending_rules import refuse_to_send
 from bot.service.telling_rules import is_said_already
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
-from tests.incidents import Story
+from tests.incidents import PROVEN_BY, Story
 from tests.notices.notebook import Notebook
 from tests.published import MENDED, table_published, table_rewound
 
@@ -122,7 +122,7 @@ class CourseEntries:
         back = self._main in ("brought-back", "damaged")
         keeps = any(isinstance(effect, KeepSavepoint) for effect in view.proposal.effects)
         proof = e.Verified(
-            proposal=view.proposal.id, passed=passed, evidence=(), head=orders.HEAD if back else head,
+            proposal=view.proposal.id, passed=passed, evidence=(PROVEN_BY,), head=orders.HEAD if back else head,
             checks=(e.Check(name="no duplicates", passed=passed, sentence="Every order id lives once."),),
             moves_waterline="no" if keeps else "under-review" if back else "trusted",
         )  # fmt: skip
