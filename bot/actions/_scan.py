@@ -5,11 +5,11 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 
+from bot.actions._declared import must_be_whole
 from bot.domain.action import Action, Plan
 from bot.domain.errors import BadConfiguration
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
-from bot.domain.remedy import Remedy
 
 
 class ActionModule(Record):
@@ -33,7 +33,7 @@ def scan(package: ModuleType, own: Sequence[str] = ()) -> Mapping[str, ActionMod
                 f"Expected each name once; {name} bears one that is taken.",
                 "Rename the module, and its ACTION with it.",
             )
-        _must_be_askable(made.action)
+        must_be_whole(made.action)
         found[made.action.name] = made
     return MappingProxyType(found)
 
@@ -56,14 +56,3 @@ def _loaded(name: str) -> ActionModule:
             "Write both; CONTRIBUTING.md shows an example.",
         )
     return ActionModule(action=action, propose=propose)
-
-
-def _must_be_askable(action: Action) -> None:
-    """Raises BadConfiguration for an action that no diagnosis asks for and that people may not ask for either."""
-    asked_for = {remedy.value.replace("-", "_") for remedy in Remedy}
-    if not action.on_request and action.name not in asked_for:
-        raise BadConfiguration(
-            f"The action {action.name} could never be proposed.",
-            "Expected a diagnosis that asks for it, or on_request=True; found neither.",
-            "Set on_request=True in its ACTION: then `/waterline propose` knows it.",
-        )

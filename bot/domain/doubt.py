@@ -9,7 +9,7 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.incident import Incident
 from bot.domain.remedy import Remedy
 
-_OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
+OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""
 _ROWS_ARE_RIGHT = frozenset(
     {
@@ -67,7 +67,7 @@ def beside_trusted(incident: Incident) -> str:
 
 def shows_wrong_rows(evidence: Evidence) -> bool:
     """Whether it found on main what consumers read wrong. What is seen on a repair's branch nobody reads."""
-    return evidence.task in _OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None
+    return evidence.task in OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None
 
 
 def faults_in(diagnosis: Diagnosis) -> tuple[tuple[Mode, Matches], ...]:

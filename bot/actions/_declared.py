@@ -1,0 +1,65 @@
+"""What the declaration of an action has to say before anybody can rely on it; looked at when actions are scanned."""
+
+import pkgutil
+
+import spark_tasks
+from bot.domain.action import Action
+from bot.domain.doubt import OF_ROWS
+from bot.domain.errors import BadConfiguration
+from bot.domain.remedy import Remedy
+
+TASKS = tuple(sorted(each.name for each in pkgutil.iter_modules(spark_tasks.__path__) if each.name[0] != "_"))
+"""Names of the evidence tasks: each is named after its module."""
+
+
+def must_be_whole(action: Action) -> None:
+    """Raises BadConfiguration for an action that nobody could propose, that rests on evidence which does not exist, or
+    that calls the table trusted without looking at its rows."""
+    _must_be_askable(action)
+    _must_name_tasks(action)
+    _must_prove_trust(action)
+
+
+def _must_be_askable(action: Action) -> None:
+    """That a diagnosis asks for it, or that people may."""
+    asked_for = {remedy.value.replace("-", "_") for remedy in Remedy}
+    if not action.on_request and action.name not in asked_for:
+        raise BadConfiguration(
+            f"The action {action.name} could never be proposed.",
+            "Expected a diagnosis that asks for it, or on_request=True; found neither.",
+            "Set on_request=True in its ACTION: then `/waterline propose` knows it.",
+        )
+
+
+def _must_name_tasks(action: Action) -> None:
+    named = {
+        "needs": action.needs,
+        "looks": action.looks,
+        "proofs": tuple(task for task, _ in action.proofs),
+        "proofs_on_main": tuple(task for task, _ in action.proofs_on_main),
+    }
+    for where, tasks in named.items():
+        unknown = sorted({*tasks} - {*TASKS})
+        if unknown:
+            raise BadConfiguration(
+                f"The action {action.name} names evidence that does not exist.",
+                f"Expected evidence tasks in its {where}; found {', '.join(unknown)}.",
+                f"Name those that there are: {', '.join(TASKS)}.",
+            )
+    if missing := sorted({*action.looks} - {*action.needs}):
+        raise BadConfiguration(
+            f"The action {action.name} collects evidence that it does not need.",
+            f"Expected all of its looks among its needs; found {', '.join(missing)} in looks alone.",
+            "Name it in needs, too, or in neither.",
+        )
+
+
+def _must_prove_trust(action: Action) -> None:
+    """What is asked of metadata alone says nothing of what consumers read."""
+    asked = {task for task, _ in action.proofs}
+    if action.moves_waterline == "trusted" and not asked & OF_ROWS:
+        raise BadConfiguration(
+            f"The action {action.name} calls the table trusted, and nothing proves its rows.",
+            f"Expected {' or '.join(sorted(OF_ROWS))} among its proofs; found {', '.join(sorted(asked)) or 'none'}.",
+            'Name them in proofs, or leave moves_waterline at "no".',
+        )

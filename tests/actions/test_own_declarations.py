@@ -1,0 +1,88 @@
+"""What an action of one's own declares is looked at when it is found: at the start, and by `waterline lint`."""
+
+import sys
+from collections.abc import Iterator
+from importlib import invalidate_caches
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import spark_tasks
+from bot import actions
+from bot.actions._declared import TASKS
+from bot.actions._scan import scan
+from bot.cli import app
+from bot.domain.errors import BadConfiguration
+from bot.evidence import find_tasks
+
+OURS = """
+from bot.domain.action import Action
+
+ACTION = Action(
+    name="ours", title="Ours", promise="It is ours.", needs=("ledger",), proofs=(), on_request=True,
+)
+
+
+def propose(plan):
+    raise NotImplementedError
+"""
+PROVEN = 'proofs=(("duplicate_rows", "No row is there twice"),), moves_waterline="trusted"'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Of modules that this Python can import as `declared_actions.…`."""
+    made = tmp_path / "declared_actions"
+    made.mkdir()
+    (made / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    invalidate_caches()
+    yield made
+    for name in [name for name in sys.modules if name.startswith("declared_actions")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "says"),
+    [
+        ('needs=("ledger",)', 'needs=("legder",)', "Expected evidence tasks in its needs; found legder."),
+        ("proofs=()", 'proofs=(("rows", "No row"),)', "Expected evidence tasks in its proofs; found rows."),
+        ("proofs=()", 'proofs=(), proofs_on_main=(("rows", "No row"),)', "in its proofs_on_main; found rows."),
+        ("proofs=()", 'proofs=(), looks=("late_rows",)', "found late_rows in looks alone."),
+        ("proofs=()", 'proofs=(), moves_waterline="trusted"', "nothing proves its rows"),
+        ("proofs=()", 'proofs=(("ledger", "Told"),), moves_waterline="trusted"', "found ledger."),
+    ],
+)
+def test_what_it_cannot_rest_on_stops_the_start(folder: Path, was: str, written: str, says: str) -> None:
+    """A name that is written wrong is found at three in the morning otherwise."""
+    (folder / "ours.py").write_text(OURS.replace(was, written), encoding="utf-8")
+
+    with pytest.raises(BadConfiguration) as refused:
+        scan(actions, ["declared_actions.ours"])
+
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(("proofs", "moves"), [("proofs=()", "no"), (PROVEN, "trusted")])
+def test_it_says_nothing_of_the_table_unless_it_proves_it(folder: Path, proofs: str, moves: str) -> None:
+    """Trust is declared, never had by leaving something out."""
+    (folder / "ours.py").write_text(OURS.replace("proofs=()", proofs), encoding="utf-8")
+
+    assert scan(actions, ["declared_actions.ours"])["ours"].action.moves_waterline == moves
+
+
+def test_lint_names_the_tasks_that_there_are(folder: Path) -> None:
+    """And ends otherwise than well."""
+    (folder / "ours.py").write_text(OURS.replace("ledger", "legder"), encoding="utf-8")
+
+    done = CliRunner().invoke(app, ["lint", "--action", "declared_actions.ours"])
+
+    assert done.exit_code != 0
+    assert isinstance(done.exception, BadConfiguration)
+    assert "late_rows, leaked_manifests, ledger" in str(done.exception)
+
+
+def test_the_tasks_are_those_that_are_found() -> None:
+    """Named without loading them."""
+    assert set(find_tasks(spark_tasks)) == set(TASKS)
