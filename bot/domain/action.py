@@ -34,8 +34,9 @@ class Action(Record):
     looks: tuple[str, ...] = ()
     """Of these, what is collected by itself when the action is proposed and it has no answer yet."""
     is_destructive: bool = False
-    """Whether it takes away what its undo does not bring back: then two different teams approve it. Which are, and why
-    each of the others is not, stands in `tests/actions/test_destructive.py`."""
+    """Whether it takes away what its undo does not bring back: then two different teams approve it. A proposal that
+    does is refused without it. Which of the package are, and why each of the others is not, stands in
+    `tests/actions/test_destructive.py`."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
     proofs_on_main: tuple[tuple[str, str], ...] = ()

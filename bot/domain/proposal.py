@@ -11,6 +11,9 @@ from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, Tab
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import Requirement
 
+FINAL = "cannot be undone"
+"""What an undo says of a proposal that has none."""
+
 
 class AffectedRun(Record):
     """A consumer run that read a snapshot which the proposal takes away."""
@@ -90,6 +93,11 @@ class Proposal(Record):
     def rehearses_on(self) -> str | None:
         """The branch on which it repairs and is proven, main untouched; None for any other proposal."""
         return next((effect.branch for effect in self.effects if effect.kind == "make-branch"), None)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it says of itself that it cannot be undone."""
+        return FINAL in self.undo.lower()
 
     @property
     def expires_at(self) -> Utc:

@@ -8,6 +8,7 @@ from ulid import ULID
 from bot.actions._completing import completed
 from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
+from bot.actions._taking_away import must_be_destructive
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
@@ -171,6 +172,7 @@ class Proposals:
         try:
             proposal = completed(module.propose(plan), plan)
             proposal = proposal.model_copy(update={"follows": actions_behind(follows)})
+            must_be_destructive(proposal, module.action)
         except Refused as error:
             self._not_possible(incident_id, step, error)
             raise

@@ -2,8 +2,24 @@
 
 from pathlib import Path
 
+import pytest
+
 from bot import actions
-from bot.actions._scan import scan
+from bot.actions import take_savepoint
+from bot.actions._scan import ActionModule, scan
+from bot.actions._taking_away import must_be_destructive
+from bot.adapters.clock import SystemClock
+from bot.domain.action import Action, Plan
+from bot.domain.diagnosis import Case
+from bot.domain.effects import DropBranch, Effect, MarkTable, StopFork
+from bot.domain.errors import Refused
+from bot.domain.ids import JobId
+from bot.domain.proposal import Proposal
+from bot.service.proposing import Proposals
+from tests import orders_table as orders
+from tests.actions.scene import Scene
+from tests.decisions import rewind
+from tests.rewound import ANA
 
 ON_A_BRANCH = "made on a branch; given up, nothing of main has changed, and its publication has an undo of its own"
 A_RUN = "the job alone: its state stays on storage, and the undo starts it again from there"
@@ -42,6 +58,60 @@ def test_of_every_action_it_is_said_whether_it_is_destructive_and_why() -> None:
     found = {name: module.action.is_destructive for name, module in scan(actions, ()).items()}
 
     assert {**dict.fromkeys(DESTRUCTIVE, True), **dict.fromkeys(NOT_DESTRUCTIVE, False)} == found
+
+
+TAG = MarkTable(table=orders.TABLE, why="Tag the head", new_tags={"ours": orders.HEAD})
+TAKEN = "`/waterline undo` removes the tag."
+BRANCH = DropBranch(table=orders.TABLE, branch="theirs", head=orders.HEAD)
+FORK = StopFork(job=orders.JOB, job_id=JobId(orders.RUN_B), keeps=JobId(orders.RUN_A))
+
+
+@pytest.mark.parametrize(
+    ("effect", "undo", "says"),
+    [
+        (BRANCH, TAKEN, "it removes branch theirs"),
+        (FORK, TAKEN, "Waterline starts no second one"),
+        (TAG, "It cannot be undone.", "its undo says “cannot be undone”"),
+        (TAG, TAKEN, ""),
+    ],
+)
+def test_what_takes_something_away_for_good_is_not_proposed_as_if_it_did_not(
+    effect: Effect, undo: str, says: str
+) -> None:
+    """Whoever wrote the action: else one team would approve it."""
+    ours = Action(name="ours", title="Ours", promise="It is ours.", needs=(), proofs=(), on_request=True)
+    proposal = rewind(orders.NINE).model_copy(update={"effects": (effect,), "undo": undo})
+
+    must_be_destructive(proposal, ours.model_copy(update={"is_destructive": True}))
+
+    if not says:
+        must_be_destructive(proposal, ours)
+        return
+    with pytest.raises(Refused) as refused:
+        must_be_destructive(proposal, ours)
+    assert says in str(refused.value)
+
+
+def test_nobody_is_asked_to_approve_it(scene: Scene) -> None:
+    """The refusal comes before anything is written."""
+    plan = scene.plan()
+    made = take_savepoint.propose(plan)
+    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
+
+    class Knowing:
+        def case(self, _incident: object, _observation: object) -> Case:
+            return plan.case
+
+    def propose(_plan: Plan) -> Proposal:
+        return made.model_copy(update={"undo": "It cannot be undone."})
+
+    modules = {action.name: ActionModule(action=action, propose=propose)}
+    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+
+    with pytest.raises(Refused, match="two teams have to approve it"):
+        proposals.propose(scene.incident, action.name, step=None, by=ANA)
+
+    assert scene.store.get(scene.incident).proposals == {}
 
 
 def test_the_page_about_approval_names_them() -> None:

@@ -14,6 +14,7 @@ from bot.actions._completing import completed
 from bot.actions._effects import KINDS
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import scan
+from bot.actions._taking_away import must_be_destructive
 from bot.domain.action import Plan
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.proposal import Proposal
@@ -54,6 +55,7 @@ def test_on_a_healthy_table_it_proposes_something_whole_or_says_why_not(healthy:
 
     if isinstance(answer, Proposal):
         _whole(answer)
+        must_be_destructive(answer, ACTIONS[name].action)
         assert answer.action == name
         check_all(answer.requirements, World(table=healthy.table, jobs=healthy.observer.jobs))
     else:

@@ -14,12 +14,13 @@ from bot.actions._completing import completed
 from bot.actions._effects import KINDS
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import scan
+from bot.actions._taking_away import must_be_destructive
 from bot.domain.action import Plan
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState
-from bot.domain.proposal import Proposal
+from bot.domain.proposal import FINAL, Proposal
 from tests.actions.scene import Scene, carry_out
-from tests.actions.worlds import WORLDS, closed, made, shown
+from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown
 from tests.power_cut import killed
 from tests.rewound import ANA
 
@@ -34,12 +35,29 @@ def _tried(*, by_test: Callable[[str, str], bool]) -> pytest.MarkDecorator:
     tried = [
         pytest.param(name, world, marks=[] if name in _OWN_NAMES or by_test(name, world) else [pytest.mark.long])
         for name in ACTIONS
-        for world in WORLDS
+        for world in (WORLDS | OWN_WORLDS if name in _OWN_NAMES else WORLDS)
     ]
     return pytest.mark.parametrize(("name", "world"), tried)
 
 
 each = _tried(by_test=lambda _name, world: world in {"well", "rewound"})
+
+
+@pytest.mark.parametrize("name", sorted(_OWN_NAMES))
+def test_an_action_of_ones_own_is_tried_on_some_table(tmp_path: Path, name: str) -> None:
+    """Else everything below is skipped, and nothing of it was tried."""
+    said = []
+    for world in WORLDS | OWN_WORLDS:
+        scene, plan = made(tmp_path / world, world)
+        answer = _answer(name, plan)
+        closed(scene)
+        if isinstance(answer, Proposal):
+            return
+        said.append(f"{world}: {answer.happened}")
+    pytest.fail(
+        f"{name} proposes nothing on any table, so that nothing of it is tried ({' '.join(said)}). Make one on which "
+        "it proposes something: WATERLINE_WORLDS names a module with a WORLDS as in tests/actions/worlds.py."
+    )
 
 
 @each
@@ -123,9 +141,9 @@ def _undone_or_not(scene: Scene, proposal: Proposal) -> None:
         again = scene.plan(undoes=proposal.id, number=number)
         undo = _answer("undo_proposal", again)
         if not isinstance(undo, Proposal):
-            assert "cannot be undone" in proposal.undo, f"its undo says “{proposal.undo}”, and is refused: {undo}"
+            assert proposal.is_final, f"its undo says “{proposal.undo}”, and is refused: {undo}"
             return
-        assert "cannot be undone" not in proposal.undo, "it says that it cannot be undone, and can be"
+        assert not proposal.is_final, f"it says that it {FINAL}, and can be"
         assert scene.carries_out(undo, again).state is ProposalState.APPLIED
         proposal = undo
 
@@ -168,9 +186,11 @@ def _answer(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:
 
 
 def _proposed(name: str, scene: Scene, world: str, plan: Plan, *, is_completed: bool = True) -> Proposal:
-    """What it proposes there; the test is skipped where it refuses, and a refusal has its three parts."""
+    """What it proposes there, declared as what it is; the test is skipped where it refuses, and a refusal has its three
+    parts."""
     proposal = _answer(name, plan)
     if isinstance(proposal, Proposal):
+        must_be_destructive(proposal, ACTIONS[name].action)
         return completed(proposal, plan) if is_completed else proposal
     closed(scene)
     assert proposal.happened.endswith(".")

@@ -50,6 +50,62 @@ def propose(plan: Plan) -> Proposal:
         undo="`/waterline undo` removes the tag.",
     )
 '''
+BRANCHES = '''
+"""Drop every branch but main."""
+
+from bot.actions._draft import drafted, untouched
+from bot.domain.action import Action, Plan
+from bot.domain.effects import DropBranch
+from bot.domain.errors import Refused
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import TableIs
+
+ACTION = Action(
+    name="drop_branches",
+    title="Drop branches",
+    promise="Only main is left.",
+    needs=("ledger",),
+    is_destructive=True,
+    proofs=(),
+    on_request=True,
+)
+
+
+def propose(plan: Plan) -> Proposal:
+    """Raises Refused where there is none."""
+    table = plan.case.observation.table
+    them = [ref for ref in table.refs if ref.kind == "branch" and ref.name != "main"]
+    if not them:
+        raise Refused("There is no branch.", "Expected one beside main; found none.", "Nothing has to be done.")
+    return drafted(
+        plan,
+        ACTION,
+        title=ACTION.title,
+        effects=[DropBranch(table=table.name, branch=ref.name, head=ref.snapshot_id) for ref in them],
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(("Drop the branches.",), sure="The branches go."),
+        undo="It cannot be undone.",
+    )
+'''
+BRANCHED = '''
+"""A table with a branch of somebody's."""
+
+from contextlib import closing
+
+from bot.domain.action import Plan
+from tests.actions.scene import Scene
+from tests.little_flink import open_catalog
+from tests.tables import ORDERS
+
+
+def _branched(scene: Scene) -> Plan:
+    with closing(open_catalog(scene.folder)) as catalog:
+        catalog.load_table(ORDERS).manage_snapshots().create_branch(scene.table.head, "theirs").commit()
+    return scene.plan()
+
+
+WORLDS = {"branched": _branched}
+'''
 EXAMPLE = re.search(
     r"^```python\n# bot/actions/restore_nothing\.py\n(.*?)^```$",
     (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8"),
@@ -104,14 +160,16 @@ def test_what_cannot_be_used_stops_the_start_with_what_to_write(own: Path, named
     assert says in str(refused.value)
 
 
-def tried(folder: Path, action: str, *, only: str = "") -> subprocess.CompletedProcess[str]:
+def tried(folder: Path, action: str, *, only: str = "", worlds: str = "") -> subprocess.CompletedProcess[str]:
     """What CONTRIBUTING.md tells people to do, for one action of their own."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
     chosen = ["-k", f"{only} and {action}" if only else action]
     return subprocess.run(
         [*command, *chosen, "tests/actions/test_every_action.py", "tests/actions/test_every_proposal.py"],
         cwd=ROOT,
-        env=os.environ | {"WATERLINE_ACTIONS": f"own_actions.{action}", "PYTHONPATH": f"{folder.parent}:{ROOT}"},
+        env=os.environ
+        | {"WATERLINE_ACTIONS": f"own_actions.{action}", "WATERLINE_WORLDS": worlds}
+        | {"PYTHONPATH": f"{folder.parent}:{ROOT}"},
         capture_output=True,
         text=True,
         timeout=280,
@@ -127,7 +185,7 @@ def test_a_good_action_of_ones_own_passes_what_holds_for_every_action(own: Path)
     done = tried(own, "tag_the_head")
 
     assert done.returncode == 0, done.stdout[-3000:]
-    assert "22 passed" in done.stdout, done.stdout[-3000:]
+    assert "23 passed" in done.stdout, done.stdout[-3000:]
 
 
 @pytest.mark.timeout(300)
@@ -149,3 +207,26 @@ def test_a_bad_one_is_found(own: Path, good: str, bad: str, found_by: str) -> No
 
     assert done.returncode == 1, done.stdout[-3000:]
     assert found_by in done.stdout
+
+
+@pytest.mark.timeout(300)
+def test_one_that_proposes_nothing_on_any_table_is_not_called_tried(own: Path) -> None:
+    """Everything skipped looks like everything passed."""
+    done = tried(own, "restore_nothing", only="is_tried")
+
+    assert done.returncode == 1, done.stdout[-3000:]
+    assert "WATERLINE_WORLDS names a module" in done.stdout
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_said", [True, False])
+def test_what_it_takes_away_on_a_table_of_its_author_is_tried_there(own: Path, is_said: bool) -> None:
+    """An author's world, and an action that drops branches for good and has to say so."""
+    written = BRANCHES if is_said else BRANCHES.replace("    is_destructive=True,\n", "")
+    (own / "drop_branches.py").write_text(written, encoding="utf-8")
+    (own / "worlds.py").write_text(BRANCHED, encoding="utf-8")
+
+    done = tried(own, "drop_branches", only="branched", worlds="own_actions.worlds")
+
+    assert done.returncode == (0 if is_said else 1), done.stdout[-3000:]
+    assert ("5 passed" if is_said else "it removes branch theirs, which nothing makes again") in done.stdout

@@ -1,6 +1,12 @@
-"""Tables on which every action is tried: what a plan knows there, and how the world is made."""
+"""Tables on which every action is tried: what a plan knows there, and how the world is made.
 
+Those for an action of your own, where it proposes nothing on these: a module with a `WORLDS` like the one here, which
+`WATERLINE_WORLDS` names. All that a world makes is on storage below the scene's folder.
+"""
+
+import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from bot.domain.action import Plan
@@ -44,12 +50,19 @@ WORLDS: dict[str, Callable[[Scene], Plan]] = {
     "forked": _forked,
 }
 
+OWN_WORLDS: dict[str, Callable[[Scene], Plan]] = {
+    world: make
+    for module in os.environ.get("WATERLINE_WORLDS", "").split()
+    for world, make in import_module(module).WORLDS.items()
+}
+"""Only actions of your own are tried on them."""
+
 
 def made(folder: Path, world: str) -> tuple[Scene, Plan]:
     """A new one, and what a plan knows there."""
     folder.mkdir(parents=True, exist_ok=True)
     scene = Scene.made_in(folder)
-    return scene, WORLDS[world](scene)
+    return scene, (WORLDS | OWN_WORLDS)[world](scene)
 
 
 def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:
