@@ -136,6 +136,12 @@ class LittleFlink:
         runs[job_id]["state"] = "RESTARTING"
         self._write(runs)
 
+    def ends(self, job_id: JobId, state: str) -> None:
+        """The run is at its end, and leaves nothing on storage."""
+        runs = self._read()
+        runs[job_id]["state"] = state
+        self._write(runs)
+
     saves: str | None = None
     """Why no savepoint can be taken."""
     still_asked: str | None = None

@@ -92,7 +92,7 @@ def rehearsal_of(
         ),
         undo=(
             f"Main is as it was. Propose drop_repair_branch to remove branch {branch}"
-            + (" and to start the job again from the savepoint that its stop takes." if live else ".")
+            + (" and to start the job again from a state that pairs with main then." if live else ".")
         ),
     )
 

@@ -1,14 +1,16 @@
 """Which restore point a rewind or a restart begins from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
+from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
+from bot.domain.pairing import pairings
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
 
 
 class RestorePoint(Record):
@@ -79,6 +81,31 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     )
 
 
+def goes_on_from(case: Case) -> RestorePoint | None:
+    """The newest durable restore point, of whatever run, from which the job goes on where main ends; None: there is
+    none. Read from what storage shows now, so it needs no evidence.
+
+    After the commit with which it pairs, main has no commit by Flink but further copies of that one (F1).
+    Raises CouldNotLook where the restore points could not be listed.
+    """
+    table, stored = case.observation.table, case.observation.checkpoints
+    if stored.state == "not-seen":
+        raise CouldNotLook(
+            "From where the job can go on is not known: the restore points could not be listed.",
+            f"Expected an answer from {stored.source}; found: {stored.reason}",
+            stored.remedy,
+        )
+    commits = flink_commits(table)
+    told = pairings(stored.values, table, case.observation.jobs)
+    return next((p for each in told if each.is_durable and (p := _pair(each)) and _ends(p, commits)), None)
+
+
+def _ends(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
+    """Whether only copies of the commit with which `point` pairs follow it. `commits`: Flink's on main, in order."""
+    place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
+    return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
+
+
 def looked_at(case: Case) -> str:
     """The first restore points with their verdicts, a clause."""
     pairings = case.pairing.pairings if case.pairing else ()
@@ -88,18 +115,16 @@ def looked_at(case: Case) -> str:
 def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
     """Newest first."""
     for each in case.pairing.pairings if case.pairing else ():
-        if (
-            each.verdict is PairVerdict.PAIRED
-            and each.snapshot_id is not None
-            and each.checkpoint_id is not None
-            and each.digest is not None
-        ):
-            yield (
-                each,
-                RestorePoint(
-                    path=each.path,
-                    checkpoint_id=each.checkpoint_id,
-                    snapshot_id=each.snapshot_id,
-                    digest=each.digest,
-                ),
-            )
+        point = _pair(each)
+        if point is not None:
+            yield each, point
+
+
+def _pair(each: Pairing) -> RestorePoint | None:
+    """None for one that does not pair."""
+    is_paired = each.verdict is PairVerdict.PAIRED
+    if not is_paired or each.snapshot_id is None or each.checkpoint_id is None or each.digest is None:
+        return None
+    return RestorePoint(
+        path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=each.snapshot_id, digest=each.digest
+    )

@@ -1,28 +1,41 @@
-"""Give a rehearsal up: start the job again that stood still for it, and remove its branch."""
+"""Give a rehearsal up: start the job again that stood still for it, and remove its branch.
+
+Main may have moved since: people start the job by hand, an undo has it go on, somebody rolls back. So the job goes on
+from what pairs with main as it is now, which need not be the savepoint that the rehearsal's stop took (facts 0.1).
+"""
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._rehearsed import rehearsed, state_of_stop
+from bot.actions._rehearsed import Rehearsed, rehearsed
+from bot.actions._restore_points import RestorePoint, goes_on_from
 from bot.domain.action import Action, Plan
-from bot.domain.effects import DropBranch, Effect, StartFromStop, StartJob
+from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.errors import Refused
-from bot.domain.ids import short, short_job
+from bot.domain.ids import short
+from bot.domain.pairing import pairings
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.rewinds import flink_commits
 
 ACTION = Action(
     name="drop_repair_branch",
     title="Give the repair up",
-    promise="The repair's branch is gone, main is as it was, and the job goes on.",
+    promise="The repair's branch is gone, main is as it was, and the job goes on, if a state of it pairs with main.",
     needs=(),
     is_destructive=True,
     proofs=(),
+    proofs_of_start=(
+        ("duplicate_rows", "The start repeats no row"),
+        ("missing_positions", "The start loses no row"),
+    ),
     on_request=True,
     moves_waterline="no",
 )
 
 
 def propose(plan: Plan) -> Proposal:
-    """The branch's removal, and a start of the stopped run's job if nobody has started it. Raises Refused."""
+    """The branch's removal, and a start of the stopped run's job if nobody has started it and a state of it pairs with
+    main. Raises Refused; CouldNotLook where a start is due and Flink or the restore points were not seen."""
     done = rehearsed(plan, ACTION)
     table = plan.case.observation.table
     at = table.ref(done.branch)
@@ -37,40 +50,67 @@ def propose(plan: Plan) -> Proposal:
     effects: list[Effect] = []
     requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
     sentences = [f"Main of {table.name} stays at {short(head)}."]
+    sure = f"Branch {done.branch} is removed"
+    point = None
     if done.stopped is not None and live_run(plan) is None:
-        point = state_of_stop(plan, done)
-        requirements += [NobodyWrites(job=job), HeadDescends(head=head, job_id=None)]
+        point = goes_on_from(plan.case)
         if point is not None:
             checkpoint = point.checkpoint_id
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
-            requirements.append(
-                RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest)
-            )
-            sentences.append(
-                f"Start the job from checkpoint {checkpoint} at {point.path}, which the rehearsal's stop took."
-            )
+            requirements += [
+                NobodyWrites(job=job),
+                HeadDescends(head=head, job_id=None),
+                RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest),
+            ]
+            sentences.append(_start(point, done))
+            sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
-            effects.append(StartFromStop(job=job, job_id=done.stopped))
-            sentences.append(
-                f"Start the job from the newest state that run {short_job(done.stopped)} has left, once it is proven "
-                "that it pairs with the head."
-            )
-    is_still = bool(effects)
+            sentences += _stays_down(plan)
+            sure += "; the job stays down, as no state of it pairs with main"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
     sentences.append(
         f"Remove branch {done.branch}, which is at {short(at)}. Its commits can be expired from then on; no data file "
         "of main is among what they added."
     )
+    if point is not None:
+        sentences.append(
+            f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(head)}; no more "
+            "rows are there twice or missing than before the start."
+        )
     proposal = drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=untouched(
-            sentences,
-            sure=f"Branch {done.branch} is removed" + (" and the job starts again." if is_still else "."),
-        ),
+        preview=untouched(sentences, sure=f"{sure}.", replayed_from=point.checkpoint_id if point else None),
         undo="It cannot be undone: propose the repair anew, which makes a new branch.",
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
+
+
+def _start(point: RestorePoint, done: Rehearsed) -> str:
+    is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
+    taken = ", which the rehearsal's stop took" if is_of_stop else ""
+    return (
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It pairs with "
+        f"{short(point.snapshot_id)}: the source goes on where main ends."
+    )
+
+
+def _stays_down(plan: Plan) -> tuple[str, str]:
+    seen = plan.case.observation
+    commits = flink_commits(seen.table)
+    newest = (
+        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
+        if commits
+        else "main, which has no commit by Flink"
+    )
+    told = pairings(seen.checkpoints.values, seen.table, seen.jobs)
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"
+    return (
+        f"Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with {newest}; "
+        f"found {found}. From any of these the job would lose or repeat rows.",
+        "What to do next: collect evidence again and diagnose. It says whether table and job are rewound to a point "
+        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs.",
+    )

@@ -85,6 +85,9 @@ def _action(action: Action) -> Iterator[str]:
     yield f"- Evidence that must be there: {', '.join(f'`{task}`' for task in action.needs) or 'none'}."
     proofs = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs)
     yield f"- Proven by: {proofs or 'table and job themselves'}."
+    if action.proofs_of_start:
+        more = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs_of_start)
+        yield f"- Where it starts the job, also by: {more}, both against what was counted before."
 
 
 def _task(task: Task) -> Iterator[str]:

@@ -42,6 +42,9 @@ class Action(Record):
     proofs_on_main: tuple[tuple[str, str], ...] = ()
     """The same of a repair, asked of main once more when it is published, where the task has accused main before: else
     its old answer would go on accusing."""
+    proofs_of_start: tuple[tuple[str, str], ...] = ()
+    """Of an action that leaves main as wrong as it is, asked where it starts the job: passed where the task rules out,
+    or counts no more than before the execution."""
     on_request: bool = False
     """Whether people may ask for it though no diagnosis does."""
     keeps_a_run: bool = False

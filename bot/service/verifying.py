@@ -22,6 +22,7 @@ from bot.ports import Clock
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
 
 _LOOKS = 60
 _PAUSE_S = 2.0
@@ -73,6 +74,10 @@ class Verifier:
         for task, name in (*action.proofs, *self._proofs_on_main(incident, view)):
             check, evidence = self._proof(incident_id, task, name, branch)
             found.append(check)
+            proofs += [evidence] if evidence else []
+        for task, name in proofs_of_start(action, view):
+            check, evidence = self._proof(incident_id, task, name, branch)
+            found.append(no_more_than_before(check, evidence, counted_before(incident, view, task)))
             proofs += [evidence] if evidence else []
         table = self._observer.table(incident.opened.table)
         seen = table if branch is None else table.seen_from(branch)

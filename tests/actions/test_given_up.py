@@ -1,0 +1,141 @@
+"""Who gives a rehearsal up has the job go on from what pairs with main as it is then, or start not at all."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from pyiceberg.table import Table
+
+from bot.actions import drop_repair_branch, protect_last_commit
+from bot.actions._rehearsing import rehearsal_of
+from bot.domain.action import Plan
+from bot.domain.effects import MarkTable, StartJob
+from bot.domain.errors import CouldNotLook
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.looked import NotSeen
+from bot.service.rehearsals import past_of_rehearsal
+from tests.actions.scene import Scene
+from tests.little_flink import JOB, open_catalog
+from tests.tables import ORDERS, job, rows
+
+BRANCH = "recovery-wl-1"
+
+
+def changed(scene: Scene, change: Callable[[Table], object]) -> None:
+    """Somebody works on the table by hand."""
+    with closing(open_catalog(scene.folder)) as catalog:
+        change(catalog.load_table(ORDERS))
+
+
+def rehearsed(scene: Scene) -> None:
+    """Run a is stopped with savepoint 3, and the branch holds a repair; its proposal is number 1."""
+    plan = scene.plan()
+    mark = MarkTable(table=ORDERS, why="Repair", set_properties={"repaired": "yes"})
+    proposal = rehearsal_of(
+        plan, protect_last_commit.ACTION, lambda _b: mark, title="Repair", sentences=(), proof="nothing"
+    )
+    done = scene.carries_out(proposal, plan)
+    assert done.state is ProposalState.APPLIED, done.result
+    changed(scene, lambda table: table.append(rows(range(500, 501)), branch=BRANCH))
+
+
+def planned(scene: Scene, number: int = 2) -> Plan:
+    """What is known when the repair is given up."""
+    past = past_of_rehearsal(scene.store.get(scene.incident))
+    return scene.plan(number=number).model_copy(update={"rehearsed": past})
+
+
+def given_up(scene: Scene) -> ProposalView:
+    """Proposed, approved and carried out."""
+    plan = planned(scene)
+    done = scene.carries_out(drop_repair_branch.propose(plan), plan)
+    assert done.state is ProposalState.APPLIED, done.result
+    assert scene.table.ref(BRANCH) is None
+    return done
+
+
+def test_the_job_goes_on_from_its_stop_where_main_is_as_it_was(scene: Scene) -> None:
+    """Also where main ends with a second copy of the commit with which that pairs (F1)."""
+    scene.flink._commit(job("a"), 3, range(20, 30))
+    rehearsed(scene)
+
+    view = given_up(scene)
+
+    assert len(scene.alive) == 1
+    assert scene.positions() == sorted([*range(50), *range(20, 30)])
+    assert "which the rehearsal's stop took" in " ".join(view.proposal.preview.sentences)
+
+
+def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) -> None:
+    """An undo, or a hand, had the job go on from the rehearsal's stop, and it failed: from there its rows would come a
+    second time."""
+    rehearsed(scene)
+    scene.flink.submit(
+        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
+    )
+    scene.flink.checkpoints(job("b"), 3)
+    scene.flink.ends(job("b"), "FAILED")
+
+    view = given_up(scene)
+
+    assert scene.alive == []
+    assert scene.positions() == list(range(60))
+    said = " ".join(view.proposal.preview.sentences)
+    assert "the job stays down" in said
+    assert "(checkpoint 6), main's newest commit by Flink" in said
+    assert "collect evidence again and diagnose" in said
+    assert "stays down" in view.proposal.preview.sure
+    assert view.proposal.preview.replayed_from is None
+
+
+def test_nothing_is_started_over_a_main_that_was_rolled_back(scene: Scene) -> None:
+    """The rehearsal's stop pairs with a commit that main has not any more: its rows would be missing."""
+    rehearsed(scene)
+    second = scene.snapshot("a", 2)
+    changed(scene, lambda table: table.manage_snapshots().rollback_to_snapshot(second).commit())
+
+    given_up(scene)
+
+    assert scene.alive == []
+    assert scene.positions() == list(range(20))
+
+
+def test_the_job_goes_on_from_the_newest_state_of_whatever_run(scene: Scene) -> None:
+    """People had started it by hand, and stopped it with a savepoint."""
+    rehearsed(scene)
+    scene.flink.submit(
+        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
+    )
+    scene.flink.checkpoints(job("b"), 2)
+    scene.flink.stop(JOB, job("b"))
+
+    view = given_up(scene)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == view.proposal.preview.replayed_from == 5
+    assert scene.positions() == list(range(70))
+    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+
+
+def test_nothing_is_given_up_while_it_is_not_known_from_where_the_job_goes_on(scene: Scene) -> None:
+    """Not to see the restore points is not to see that there are none."""
+    rehearsed(scene)
+    plan = planned(scene)
+    unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
+    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
+    case = plan.case.model_copy(update={"observation": observation})
+
+    with pytest.raises(CouldNotLook, match="From where the job can go on is not known"):
+        drop_repair_branch.propose(plan.model_copy(update={"case": case}))
+
+
+def test_a_start_that_somebody_makes_first_ends_it(scene: Scene) -> None:
+    """A job that runs by then is left alone, and only the branch goes."""
+    rehearsed(scene)
+    scene.flink.submit(
+        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
+    )
+
+    given_up(scene)
+
+    assert scene.alive == [job("b")]
