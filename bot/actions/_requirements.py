@@ -1,5 +1,6 @@
 """Checks a proposal's requirements against the world: when proposed, when approved, and at execution."""
 
+import re
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -18,6 +19,7 @@ from bot.domain.requirements import (
     RestorePointIntact,
     RunIsCurrent,
     RunsAlive,
+    SavepointNameFree,
     SiblingSpared,
     SnapshotPresent,
     StartPossible,
@@ -91,6 +93,8 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
             return not_spared(requirement, world)
         case PlanCounts():
             return _day_passed(requirement, table)
+        case SavepointNameFree():
+            return _name_taken(requirement, table)
         case _:
             assert_never(requirement)
 
@@ -200,6 +204,12 @@ def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:
         f"Expected to be before {requirement.until:%Y-%m-%d %H:%M:%S} UTC, until which it counts; found "
         f"{table.read_at:%Y-%m-%d %H:%M:%S} UTC: a savepoint that is taken now would count for nobody."
     )
+
+
+def _name_taken(requirement: SavepointNameFree, table: TableState) -> str | None:
+    of_that_name = re.compile(rf"savepoint-\d+-{re.escape(requirement.tagged)}")
+    taken = next((ref.name for ref in table.refs if of_that_name.fullmatch(ref.name)), None)
+    return None if taken is None else f"Expected no tag of this savepoint's name yet; found {taken}."
 
 
 def _restore_point_problem(requirement: RestorePointIntact, world: World) -> str | None:

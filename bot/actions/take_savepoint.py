@@ -10,7 +10,7 @@ from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal, Term
-from bot.domain.requirements import HeadDescends, PlanCounts, TableIs
+from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree, TableIs
 from bot.domain.savepoint_terms import AtProposal, planned_terms, retention_sentence, unplanned_terms
 from bot.domain.savepoints import UNPLANNED
 
@@ -38,18 +38,20 @@ def propose(plan: Plan) -> Proposal:
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs. If it is down already, its newest point that pairs is the authoritative one.",
         )
+    tagged = f"{plan.at:%Y%m%d}-{plan.proposal[-4:].lower()}"
     return drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: stop run {short_job(live.job_id)}",
         effects=(
             StopJob(job=job, job_id=live.job_id, needs_state=True),
-            KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=f"{plan.at:%Y%m%d}", plan=plan.planned),
+            KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=tagged, plan=plan.planned),
         ),
         requirements=(
             TableIs(uuid=table.uuid),
             this_run(job, live),
             HeadDescends(head=head, job_id=live.job_id),
+            SavepointNameFree(tagged=tagged),
             *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),
         preview=untouched(
@@ -57,7 +59,7 @@ def propose(plan: Plan) -> Proposal:
                 *stop_sentences(live, needs_state=True),
                 "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
                 "nothing may be started from it.",
-                f"Tag the snapshot as savepoint-<checkpoint>-{plan.at:%Y%m%d}, so that no expiry takes it.",
+                f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that no expiry takes it.",
                 "Start nothing: the new code is started by people, from exactly this path.",
             ),
             recorded=_recorded(plan, live),

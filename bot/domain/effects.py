@@ -97,7 +97,8 @@ class KeepSavepoint(Record):
     job: str
     job_id: JobId
     tagged: str
-    """What follows the checkpoint id in the tag's name: `20261121` makes `savepoint-10-20261121`."""
+    """What follows the checkpoint id in the tag's name: `20261121-a1b2` makes `savepoint-10-20261121-a1b2`. Checkpoint
+    ids come again after a rewind: the end is the proposal's own, which earlier versions left out."""
     plan: SavepointPlanned | None = Field(default=None, exclude_if=lambda plan: plan is None)
     """The terms that are approved with it; None: it is taken without a plan."""
 

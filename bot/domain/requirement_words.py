@@ -12,6 +12,7 @@ from bot.domain.requirements import (
     RestorePointIntact,
     RunIsCurrent,
     RunsAlive,
+    SavepointNameFree,
     SiblingSpared,
     SnapshotPresent,
     StartPossible,
@@ -60,5 +61,7 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             )
         case PlanCounts():
             return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, until which the planned savepoint counts."
+        case SavepointNameFree():
+            return f"No tag is named savepoint-<checkpoint>-{requirement.tagged} yet."
         case _:
             assert_never(requirement)

@@ -106,8 +106,16 @@ class PlanCounts(Record):
     until: Utc
 
 
+class SavepointNameFree(Record):
+    """No branch or tag is named `savepoint-<checkpoint>-<tagged>`, whatever the checkpoint: which it will be is known
+    only after the stop."""
+
+    kind: Literal["savepoint-name-free"] = "savepoint-name-free"
+    tagged: str
+
+
 Requirement = Annotated[
     TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | StartPossible
-    | RestorePointIntact | SiblingSpared | PlanCounts,
+    | RestorePointIntact | SiblingSpared | PlanCounts | SavepointNameFree,
     Field(discriminator="kind"),
 ]  # fmt: skip

@@ -82,7 +82,7 @@ def test_a_savepoint_is_proven_to_pair_and_its_table_state_is_kept(scene: Scene)
 
     view = scene.carries_out(take_savepoint.propose(plan), plan)
 
-    tag = f"savepoint-5-{plan.at:%Y%m%d}"
+    tag = f"savepoint-5-{plan.at:%Y%m%d}-p001"
     kept, terms = view.done[2].result, {term.name: term.says for term in view.proposal.preview.recorded}
     assert scene.table.ref(tag) == scene.snapshot("a", 5)
     assert (kept["checkpoint"], kept["tag"], kept["code"]) == ("5", tag, "test")

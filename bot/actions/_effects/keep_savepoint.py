@@ -6,9 +6,9 @@ from bot.actions._requirements import World
 from bot.actions._stopped_state import newest_that_pairs
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Superseded
 from bot.domain.findings import PairVerdict
-from bot.domain.ids import SnapshotId, short
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairing
 from bot.domain.table import TableState
@@ -17,6 +17,8 @@ from bot.ports import TableChange
 
 class KeepingSavepoint(Kind[KeepSavepoint]):
     """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
+
+    uses_up = frozenset({"savepoint-name-free"})
 
     def describe(self, effect: KeepSavepoint) -> str:  # noqa: ARG002 - the savepoint is not known before
         """See Kind."""
@@ -35,12 +37,16 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
         return intent.model_copy(update=chosen)
 
     def perform(self, effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> Did:
-        """One commit. `result`: `savepoint`, `checkpoint`, `snapshot`, `tag`, `schema`, `code`."""
+        """One commit. `result`: `savepoint`, `checkpoint`, `snapshot`, `tag`, `schema`, `code`. Raises Superseded
+        where the tag's name is taken."""
         tag, snapshot = _tag(effect, intent)
 
         def change(table: TableState) -> TableChange | None:
-            if table.ref(tag) == snapshot:
+            found = table.ref(tag)
+            if found == snapshot:
                 return None
+            if found is not None:
+                raise _taken(effect, intent, found)
             return TableChange(expected_uuid=table.uuid, expected_head=None, new_tags={tag: snapshot})
 
         commit_marks(hands.catalog, effect.table, change)
@@ -78,6 +84,16 @@ def _still_pairs(effect: KeepSavepoint, intent: EffectStarted, snapshot: Snapsho
 def _tag(effect: KeepSavepoint, intent: EffectStarted) -> tuple[str, SnapshotId]:
     assert intent.expected_head is not None
     return f"savepoint-{intent.checkpoint_id}-{effect.tagged}", intent.expected_head
+
+
+def _taken(effect: KeepSavepoint, intent: EffectStarted, found: SnapshotId) -> Superseded:
+    tag, snapshot = _tag(effect, intent)
+    return Superseded(
+        f"Run {short_job(effect.job_id)} is stopped, and its savepoint is not kept: the name of its tag is taken.",
+        f"Expected no tag {tag}; it is on {short(found)}. {intent.path} pairs with {short(snapshot)}: no row is lost.",
+        "`/waterline undo` starts the job again from this very savepoint. Then propose the savepoint anew: it gets "
+        "another name.",
+    )
 
 
 def _kept(effect: KeepSavepoint, intent: EffectStarted) -> str:
