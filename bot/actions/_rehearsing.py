@@ -36,7 +36,8 @@ def rehearsal(
 ) -> Proposal:
     """The repair that `survey` found possible. `sentences` say what is done to the files, `proof` what is asked then.
 
-    Raises Refused for a table that cannot be repaired so, CouldNotLook when Flink was not seen.
+    Raises Refused for a table that cannot be repaired so and while another rehearsal is open, CouldNotLook when Flink
+    was not seen.
     """
 
     def change(branch: str) -> Effect:
@@ -59,6 +60,7 @@ def rehearsal_of(
     """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
     table = plan.case.observation.table
     must_be_writable(table)
+    _must_be_the_only_one(plan)
     _must_be_provable(action, plan.case.contract)
     job, head = job_and_head(plan, action)
     live = live_run(plan)
@@ -105,6 +107,20 @@ def must_be_writable(table: TableState) -> None:
             "Expected format 2, whose manifests it can write.",
             "Rewind table and job instead, or make the repair with the engine that writes the table.",
         )
+
+
+def _must_be_the_only_one(plan: Plan) -> None:
+    """Raises Refused while the branch of an earlier rehearsal is there: the job may stand still for it, and would not
+    be started again by what publishes a second one."""
+    open_on = plan.rehearsed.proposal.rehearses_on if plan.rehearsed is not None else None
+    if open_on is None or plan.case.observation.table.ref(open_on) is None:
+        return
+    raise Refused(
+        "Another repair of this incident is still open.",
+        f"Expected no branch of an earlier rehearsal; {open_on} is there, neither published nor given up.",
+        "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch), then "
+        "propose this again.",
+    )
 
 
 def _must_be_provable(action: Action, contract: TableContract) -> None:

@@ -135,7 +135,7 @@ class Proposals:
         setup = self._observer.setup(incident.opened.table)
         job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
-        rehearsed = past_of_rehearsal(incident)
+        rehearsed = past_of_rehearsal(incident, observation.table)
         follows = rehearsed if module.action.name == PUBLISH else past
         plan = Plan(
             incident=incident_id,

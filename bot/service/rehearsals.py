@@ -1,11 +1,12 @@
 """Where an incident's rehearsal stands: a repair on a branch waits to be proven, published or given up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from bot.domain.action import Past
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.runbook import ASKED_FOR
+from bot.domain.table import TableState
 
 PUBLISH = "publish_repair"
 _ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
@@ -13,14 +14,19 @@ _ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
 
 def rehearsal_of(incident: Incident) -> ProposalView | None:
     """The newest rehearsal that made its branch and was neither published nor given up since; None without any."""
+    view, is_open = next(_begun(incident), (None, False))
+    return view if is_open else None
+
+
+def _begun(incident: Incident) -> Iterator[tuple[ProposalView, bool]]:
+    """(a rehearsal that made its branch, whether it is neither published nor given up), newest first."""
     settled: set[str] = set()
     for view in reversed(incident.proposals.values()):
         for index, effect in enumerate(view.proposal.effects):
             if index in _done(view) and effect.kind in {"publish-branch", "drop-branch"}:
                 settled.add(effect.branch)
             if index in _done(view) and effect.kind == "make-branch" and view.state in _ENDED:
-                return None if effect.branch in settled else view
-    return None
+                yield view, effect.branch not in settled
 
 
 def proven_rehearsal(incident: Incident) -> ProposalView | None:
@@ -53,9 +59,12 @@ def next_action(incident: Incident, name: str, known: Iterable[str]) -> str:
     return name
 
 
-def past_of_rehearsal(incident: Incident) -> Past | None:
-    """What the open rehearsal did, as the journal tells."""
-    view = rehearsal_of(incident)
+def past_of_rehearsal(incident: Incident, table: TableState) -> Past | None:
+    """What the open rehearsal did, as the journal tells: of several, which earlier versions allowed, the newest whose
+    branch the table has."""
+    still_open = [view for view, is_open in _begun(incident) if is_open]
+    there = [view for view in still_open if table.ref(view.proposal.rehearses_on or "") is not None]
+    view = next(iter((*there, *still_open)), None)
     if view is None:
         return None
     done = _done(view)

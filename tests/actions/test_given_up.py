@@ -10,9 +10,10 @@ from bot.actions import drop_repair_branch, protect_last_commit
 from bot.actions._rehearsing import rehearsal_of
 from bot.domain.action import Plan
 from bot.domain.effects import MarkTable, StartJob
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.looked import NotSeen
+from bot.domain.proposal import Proposal
 from bot.service.rehearsals import past_of_rehearsal
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, open_catalog
@@ -27,21 +28,25 @@ def changed(scene: Scene, change: Callable[[Table], object]) -> None:
         change(catalog.load_table(ORDERS))
 
 
-def rehearsed(scene: Scene) -> None:
-    """Run a is stopped with savepoint 3, and the branch holds a repair; its proposal is number 1."""
-    plan = scene.plan()
+def repair(plan: Plan) -> Proposal:
+    """A rehearsal."""
     mark = MarkTable(table=ORDERS, why="Repair", set_properties={"repaired": "yes"})
-    proposal = rehearsal_of(
+    return rehearsal_of(
         plan, protect_last_commit.ACTION, lambda _b: mark, title="Repair", sentences=(), proof="nothing"
     )
-    done = scene.carries_out(proposal, plan)
+
+
+def rehearsed(scene: Scene, plan: Plan | None = None, branch: str = BRANCH) -> None:
+    """Run a is stopped with savepoint 3, and the branch holds a repair; its proposal is number 1."""
+    plan = plan or scene.plan()
+    done = scene.carries_out(repair(plan), plan)
     assert done.state is ProposalState.APPLIED, done.result
-    changed(scene, lambda table: table.append(rows(range(500, 501)), branch=BRANCH))
+    changed(scene, lambda table: table.append(rows(range(500, 501)), branch=branch))
 
 
 def planned(scene: Scene, number: int = 2) -> Plan:
     """What is known when the repair is given up."""
-    past = past_of_rehearsal(scene.store.get(scene.incident))
+    past = past_of_rehearsal(scene.store.get(scene.incident), scene.table)
     return scene.plan(number=number).model_copy(update={"rehearsed": past})
 
 
@@ -139,3 +144,35 @@ def test_a_start_that_somebody_makes_first_ends_it(scene: Scene) -> None:
     given_up(scene)
 
     assert scene.alive == [job("b")]
+
+
+def test_a_second_rehearsal_waits_for_the_end_of_the_first(scene: Scene) -> None:
+    """What publishes the second would not start the job again that the first has stopped."""
+    rehearsed(scene)
+
+    with pytest.raises(Refused, match="Another repair of this incident is still open") as refused:
+        repair(planned(scene))
+
+    assert BRANCH in refused.value.found
+    assert "publish_repair" in refused.value.remedy
+    assert "drop_repair_branch" in refused.value.remedy
+    given_up(scene)
+    assert repair(planned(scene, number=3)).effects
+
+
+def test_of_two_rehearsals_that_an_earlier_version_allowed_both_are_given_up(scene: Scene) -> None:
+    """The newest first; none stays for ever."""
+    rehearsed(scene)
+    second = f"{BRANCH}-p005"
+    plan = scene.plan(number=5).model_copy(update={"branches": frozenset({BRANCH})})
+    rehearsed(scene, plan, second)
+
+    given = []
+    for number in (6, 7):
+        plan = planned(scene, number)
+        given.append(scene.carries_out(drop_repair_branch.propose(plan), plan))
+
+    assert [view.state for view in given] == [ProposalState.APPLIED] * 2
+    assert [view.proposal.title.split()[-1] for view in given] == [second, BRANCH]
+    assert len(scene.alive) == 1
+    assert scene.positions() == list(range(50))
