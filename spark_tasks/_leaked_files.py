@@ -57,8 +57,8 @@ def files_listed(
     read. One that has gone meanwhile is left out: the sink has committed and deleted it.
 
     Cost: the leaked manifests; the head's manifests that were written since the oldest of them, because what is not
-    yet there cannot be live; the manifests of the commits that should have taken the files along; names and sizes of
-    files that the table does not have.
+    yet there cannot be live; the manifests of the commits that should have taken the files along, and of our repairs;
+    names and sizes of files that the table does not have.
     """
     found = paths_in(spark, table, leaks, position)
     paths = sorted({file.path for files in found.values() for file in files})
@@ -114,12 +114,14 @@ def paths_in(
 
 
 def _known(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], paths: Sequence[str]) -> set[str]:
-    """Those of `paths` that main names now, or that a commit that should have taken them along has added."""
+    """Those of `paths` that main names now, or that a commit that should have taken them along has added, or a repair
+    of ours: a compaction may have written their rows into other files since."""
     if table.head is None:
         return set()
     wanted = F.broadcast(spark.createDataFrame([(path,) for path in paths], "file_path string"))
     live = live_since(spark, table.by_id[table.head], _first_possible(table, leaks)).select("file_path")
-    added = entries(spark, committers_of(table, leaks)).where("status = 1").select("file_path")
+    repairs = [each for each in table.chain if each.is_repair and each.counted("added-data-files")]
+    added = entries(spark, (*committers_of(table, leaks), *repairs)).where("status = 1").select("file_path")
     found = live.unionByName(added).join(wanted, on="file_path", how="left_semi").distinct()
     return {row["file_path"] for row in found.limit(len(paths)).collect()}
 

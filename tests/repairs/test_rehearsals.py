@@ -5,11 +5,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.ids import JobId
+from tests.little_flink import JOB
+from tests.repairs.compacting import compacts
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
 
@@ -55,8 +59,11 @@ def test_a_duplicated_commit_is_dropped_on_a_branch_and_then_published(
     assert scene.diagnosed_anew(*PROOF, "missing_positions") == []
 
 
-def test_leaked_manifests_are_appended_on_a_branch_and_then_published(scene: RepairScene, positions: Positions) -> None:
-    """What the sink under its old uid had written, and nothing remembers, comes into the table once."""
+def test_leaked_manifests_are_appended_on_a_branch_and_then_published(
+    scene: RepairScene, positions: Positions, writer: SparkSession
+) -> None:
+    """What the sink under its old uid had written, and nothing remembers, comes into the table once; it is not called
+    lost either after a compaction has written it into other files."""
     scene.sink_comes_back_under_another_uid(owing=range(30, 40))
     scene.opens(*LEAKS)
 
@@ -73,6 +80,13 @@ def test_leaked_manifests_are_appended_on_a_branch_and_then_published(scene: Rep
     assert proof.passed, proof.checks
     assert positions(scene, "main") == list(range(70))
     assert scene.diagnosed_anew(*LEAKS, "duplicate_rows") == []
+    scene.flink.stop(JOB, JobId(scene.alive[0]))
+    compacts(scene, writer)
+    scene.diagnosed_anew(*LEAKS)
+    lost = scene.store.get(scene.incident).latest["leaked_manifests"].evidence
+    assert lost is not None
+    assert lost.verdict is Verdict.RULED_OUT, lost.headline
+    assert "no commit took along" not in lost.headline
 
 
 def test_a_repair_is_not_published_over_a_commit_on_main(scene: RepairScene, positions: Positions) -> None:
