@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from bot.domain import findings as f
 from bot.domain.contract import TableContract
-from bot.domain.evidence import Evidence, Observation
+from bot.domain.evidence import Evidence, Observation, begun_on_main
 from bot.domain.findings import DuplicatesFinding, GapsFinding, PairingFinding
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.last_good import LastGoodRows, called
@@ -79,7 +79,8 @@ class Case(Record):
     """Everything a mode may reason over: the world at one moment, and what evidence found in it."""
 
     observation: Observation
-    window: Window
+    window: Annotated[Window, AfterValidator(begun_on_main)]
+    """It begins on main, whatever was asked for: a last good snapshot is never looked for elsewhere."""
     contract: TableContract
     job_name: str | None
     """The configured job that should be writing the table."""

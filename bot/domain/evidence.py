@@ -1,7 +1,9 @@
 """Evidence: one question, asked of pinned sources, answered with a verdict that a stranger can check."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, ValidationInfo
 
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
@@ -61,11 +63,18 @@ class Observation(Record):
     """Of the newest restore point, else of what the job wrote last; at most one. Empty: no job has written anything."""
 
 
+def begun_on_main(window: Window, info: ValidationInfo) -> Window:
+    """The window as it stands to the observation that was given before it; see `Window.on_main`."""
+    seen = info.data.get("observation")
+    return window.on_main(seen.table) if isinstance(seen, Observation) else window
+
+
 class Ask(Record):
     """One run of a task: the world it may rely on, and the window it answers for."""
 
     observation: Observation
-    window: Window
+    window: Annotated[Window, AfterValidator(begun_on_main)]
+    """It begins on main, whatever was asked for."""
     contract: TableContract
     trusted: SnapshotId | None = None
     """What consumers are told to pin to; None: outside an incident, the tag `waterline` of the table, if any."""

@@ -46,8 +46,8 @@ class Rollback(Record):
         """Whether main lost these commits at or above the window's lower edge."""
         if window.since is None or self.target is None:
             return True
-        below = {s.snapshot_id for s in table.ancestors(window.since)} - {window.since}
-        return self.target not in below
+        since = window.on_main(table).since
+        return self.target not in {s.snapshot_id for s in table.ancestors(since)} - {since}
 
 
 def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback, ...]:

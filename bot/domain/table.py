@@ -178,32 +178,39 @@ class Window(Record):
     """The commits under review: after `since` (exclusive), up to `until` (inclusive).
 
     `since` None means from the first commit that the metadata lists.
-    Rolled-back snapshots that descend from `since` belong to the window too.
+    Snapshots that main has lost since belong to the window too.
     """
 
     since: SnapshotId | None
     until: SnapshotId
 
+    def on_main(self, table: TableState) -> "Window":
+        """The same; or, where main was rolled back to below `since`, the wider one that begins where main left the line
+        of `since`: what main lost below it is in doubt too. Nothing of that line on main: from the first commit."""
+        if self.since is None or self.since in table.chain_ids or self.since not in table.by_id:
+            return self
+        shared = (s.snapshot_id for s in table.ancestors(self.since) if s.snapshot_id in table.chain_ids)
+        return Window(since=next(shared, None), until=self.until)
+
     def of(self, table: TableState) -> tuple[Snapshot, ...]:
-        """The window's snapshots: ancestors of `until` after `since`, and branches that were rolled back to
-        `since` or to a snapshot after it; oldest first. A branch that left main below `since` is not of it, nor what
-        is newer than `until`."""
+        """The window's snapshots: ancestors of `until` after `since`, and branches of what main lost since then,
+        wherever they left it; oldest first. What main lost before is not of it, nor what is newer than `until`."""
         newest = table.place_of(self.until)
         return tuple(s for s in self.up_to_now(table) if newest < 0 or table.place_of(s.snapshot_id) <= newest)
 
     def up_to_now(self, table: TableState) -> tuple[Snapshot, ...]:
         """The same of a window that ends at the table's head, with what was rolled back until now: after a rewind that
         is newer than the head."""
-        is_open = self.since is None or self.since not in table.by_id
-        trunk = list(_above(table, self.until, None if is_open else self.since))
+        since = self.on_main(table).since
+        is_open = since is None or since not in table.by_id
+        trunk = _above(table, self.until, None if is_open else since)
         inside = {s.snapshot_id: s for s in trunk}
-        roots = {self.since, trunk[-1].parent_id if trunk else self.since}
         lost = table.rolled_back
-        below = {s.snapshot_id for s in table.ancestors(self.since)} if lost and not is_open else set()
+        below = {s.snapshot_id for s in table.ancestors(since)} if lost and not is_open else set()
+        edge = table.place_of(since)
+        below |= {s.snapshot_id for s in lost if table.place_of(s.snapshot_id) < edge}
         for leaf in lost:
-            branch = _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))
-            if branch and (is_open or branch[-1].parent_id in roots | inside.keys()):
-                inside |= {s.snapshot_id: s for s in branch}
+            inside |= {s.snapshot_id: s for s in _down_to(below | inside.keys(), table.ancestors(leaf.snapshot_id))}
         return tuple(sorted(inside.values(), key=lambda s: table.place_of(s.snapshot_id)))
 
 

@@ -170,7 +170,8 @@ def _seen_from(table: TableState, branch: str) -> TableState:
 def readers_since(table: TableState, window: Window | None) -> datetime:
     """Readers before this moment (exclusive) do not matter: none of them can have read a commit of the window, or,
     where it is not known, any commit that is still listed."""
-    edge = table.by_id.get(window.since) if window is not None and window.since is not None else None
+    since = window.on_main(table).since if window is not None else None
+    edge = table.by_id.get(since) if since is not None else None
     oldest = min((s.committed_at for s in table.snapshots), default=table.read_at)
     return (edge.committed_at if edge is not None else oldest) - _CLOCKS_DIFFER
 

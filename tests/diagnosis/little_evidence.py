@@ -39,14 +39,19 @@ class Looked(NamedTuple):
     head: SnapshotId
     finished: frozenset[int]
     at: datetime
+    since: SnapshotId | None
+    """Where the incident's window begins; what rows are missing or doubled is told of the whole table all the same."""
+    window: Window
+    """What was asked for then."""
 
 
-def look(world: World) -> Looked:
+def look(world: World, since: SnapshotId | None = None) -> Looked:
     """All evidence is collected now. A checkpoint of the last ten seconds may still be about to commit."""
     assert world.tale.head is not None
     settled = world.tale.now - timedelta(seconds=9)
+    window = Window(since=since, until=world.tale.head).on_main(world.tale.table)
     found: dict[str, object] = {
-        "ledger": ledger_of(world.tale.table, Window(since=None, until=world.tale.head)),
+        "ledger": ledger_of(world.tale.table, window),
         "duplicates": _duplicates(world),
         "gaps": _gaps(world),
         "duplicate_commits": _repeats(world),
@@ -55,14 +60,14 @@ def look(world: World) -> Looked:
         "orphans": orphans(world.erased_files),
     }
     finished = frozenset(each for each, at in world.finished.items() if at <= settled)
-    return Looked(found=found, head=world.tale.head, finished=finished, at=world.tale.now)
+    return Looked(found, world.tale.head, finished, world.tale.now, since, window)
 
 
 def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
     """The case as the bot would build it: the world now, evidence as it was found."""
     kept = {field: value for field, value in looked.found.items() if field not in set(without)}
     evidence = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
-    return world.tale.case(ledger=False).model_copy(update={**kept, "evidence": evidence})
+    return world.tale.case(since=looked.since, ledger=False).model_copy(update={**kept, "evidence": evidence})
 
 
 def _leaked(world: World) -> LeakedManifestsFinding:
@@ -146,7 +151,7 @@ def _evidence(task: str, looked: Looked) -> Evidence:
         headline="It is not.",
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
         head=looked.head,
-        window=Window(since=None, until=looked.head),
+        window=looked.window,
         at=looked.at,
         took_ms=1,
         bytes_read=0,
