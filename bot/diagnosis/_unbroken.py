@@ -10,6 +10,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.sentences import counted
 from bot.domain.suspicion import is_unexplained
 
 
@@ -30,7 +31,7 @@ def break_in_chain(case: Case) -> str | None:
         )
     for lost in rollbacks(case.observation.table, case.observation.jobs.values):
         if lost.is_within(case.window, case.observation.table) and _is_hole(case, lost):
-            return f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits."
+            return f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}."
     for start in empty_starts(case):
         return f"Run {short_job(start.run)} was started without state after checkpoint {start.reached} (F4, F15)."
     foreign = next(iter(changes_by_others(case)), None)

@@ -86,7 +86,7 @@ def _matches(case: Case, missing: MissingManifest) -> Matches:
         if s in table.rolled_back and s.checkpoint_id is not None and s.checkpoint_id >= number
     )
     lost = next(r for r in rollbacks(table) if holding.snapshot_id in r.left)
-    kept = {s.snapshot_id for s in table.ancestors(lost.target)}
+    kept = {s.snapshot_id for s in table.ancestors(lost.fork)}
     above = [s for s in flink_commits(table) if s.snapshot_id not in kept]
     pair = pair_with_head(case)
     state = "fails" if missing.is_alive else "failed"
@@ -98,8 +98,8 @@ def _matches(case: Case, missing: MissingManifest) -> Matches:
     ]
     if above:
         reasons.append(
-            f"{len(above)} commits by Flink came on top of the rollback, up to {short(above[-1].snapshot_id)}: "
-            "the head cannot simply be set back."
+            f"{len(above)} commits by Flink are on main beside what was rolled back, up to "
+            f"{short(above[-1].snapshot_id)}: the head cannot simply be set back."
         )
     elif pair is None:
         reasons.append(

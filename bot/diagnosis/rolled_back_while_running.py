@@ -75,13 +75,19 @@ def _matches(case: Case, found: Rollback) -> Matches:
     following = table.by_id[found.next_commit] if found.next_commit else None
     writer = following.job_id if following else _living_writer(case, found)
     target = table.by_id[found.target] if found.target else None
+    undone = short(found.left[-1])
     held = f" (checkpoint {target.checkpoint_id})" if target and target.checkpoint_id is not None else ""
     reasons = [
         f"Main was rolled back to {short(found.target)}{held}: the commits {short(found.left[0])} to "
-        f"{short(found.left[-1])}, checkpoints {min(ids)} to {max(ids)}, are no longer part of it."
+        f"{undone}, checkpoints {min(ids)} to {max(ids)}, are no longer part of it."
         if ids
         else f"Main was rolled back to {short(found.target)}{held} and lost {len(lost)} commits."
     ]
+    if is_forward := found.fork != found.target:
+        reasons.append(
+            f"It had been set to {short(found.fork)} before, where these were committed, and then forward again to "
+            f"{short(found.target)}, which does not stand on them."
+        )
     if following is not None:
         reasons.append(
             f"Run {short_job(writer)} went on: its next commit {short(following.snapshot_id)} carries checkpoint "
@@ -90,8 +96,8 @@ def _matches(case: Case, found: Rollback) -> Matches:
     else:
         reasons.append(
             f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
-            f"{_restored_at(case, writer)} Until then, setting main back to {short(found.left[-1])} would undo the "
-            "rollback."
+            + _restored_at(case, writer)
+            + ("" if is_forward else f" Until then, setting main back to {undone} would undo the rollback.")
         )
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")

@@ -96,8 +96,8 @@ def _taken_off_main(case: Case) -> str | None:
     for lost in rollbacks(table, case.observation.jobs.values):
         if lost.is_within(case.window, table) and lost.sequel in {Sequel.WENT_ON, Sequel.NOTHING_YET}:
             return (
-                f"Main was rolled back to {short(lost.target)} and lost {len(lost.left)} commits, which held rows that "
-                "are missing now (F6)."
+                f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
+                "held rows that are missing now (F6)."
             )
     removed = next((s for s in changes_without_job(case) if s.operation != "append"), None)
     if removed is not None:

@@ -1,5 +1,6 @@
 """Rollbacks of main, told by the snapshot log, and what the writer did on top of them."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
@@ -25,10 +26,13 @@ class Sequel(StrEnum):
 
 
 class Rollback(Record):
-    """Commits that were head of main once, and the ancestor that main went back to."""
+    """Commits that were head of main once, and the ancestor of its head that main went to from them."""
 
-    target: SnapshotId | None
+    fork: SnapshotId | None
     """The newest snapshot that both share; None when it is no longer listed."""
+    target: SnapshotId | None
+    """The newest commit of main that was made before them. Above `fork` where main had been set back to that for a
+    while and was set forward again, to commits that these do not stand on. None when none is listed."""
     left: tuple[SnapshotId, ...]
     """The commits that main lost there, oldest first."""
     runs: tuple[JobId, ...]
@@ -51,33 +55,42 @@ class Rollback(Record):
 
 
 def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback, ...]:
-    """Every rollback that metadata still shows, one a target, by rising target. Staged commits never were head
+    """Every rollback that metadata still shows, one a target and fork, by rising target. Staged commits never were head
     of main and do not count. `runs`: those that Flink lists; where a run was restored tells its sequel better than the
     checkpoint ids do."""
     listed = tuple(runs)
     restored = {run.job_id: run.restored for run in listed if run.restored is not None}
-    by_target: dict[SnapshotId | None, list[Snapshot]] = {}
+    by_ends: dict[tuple[SnapshotId | None, SnapshotId | None], list[Snapshot]] = {}
     for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
-        by_target.setdefault(_target(table, lost), []).append(lost)
-    order = {None: -1} | {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
-    told = (
-        _rollback(table, target, by_target[target], restored) for target in sorted(by_target, key=lambda t: order[t])
-    )
+        by_ends.setdefault((_target(table, lost), _fork(table, lost)), []).append(lost)
+    rising = sorted(by_ends, key=lambda ends: [table.place_of(end) for end in ends])
+    told = (_rollback(table, ends, by_ends[ends], restored) for ends in rising)
     return tuple(_with_living(table, each, listed) if each.sequel is Sequel.NOTHING_YET else each for each in told)
 
 
-def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
+def _fork(table: TableState, lost: Snapshot) -> SnapshotId | None:
     return next((s.snapshot_id for s in table.ancestors(lost.snapshot_id) if s.snapshot_id in table.chain_ids), None)
 
 
+def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
+    place = table.place_of(lost.snapshot_id)
+    older = bisect_left(table.chain, -place, key=lambda s: -table.place_of(s.snapshot_id))
+    return table.chain[older].snapshot_id if older < len(table.chain) else None
+
+
 def _rollback(
-    table: TableState, target: SnapshotId | None, left: list[Snapshot], restored: Mapping[JobId, Restored]
+    table: TableState,
+    ends: tuple[SnapshotId | None, SnapshotId | None],
+    left: list[Snapshot],
+    restored: Mapping[JobId, Restored],
 ) -> Rollback:
+    target, fork = ends
     kept = {s.snapshot_id for s in table.ancestors(target)}
     commits = flink_commits(table)
     first = next((s for s in commits if s.snapshot_id not in kept), None)
     reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
     return Rollback(
+        fork=fork,
         target=target,
         left=tuple(s.snapshot_id for s in left),
         runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),

@@ -10,6 +10,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
 from bot.domain.rewinds import Rewind, rewinds
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.sentences import counted
 from bot.domain.table import TableState, Window
 
 LOOK_BACK = 20
@@ -95,7 +96,7 @@ def _by_rollback(
     return Suspicion(
         window=Window(since=found.target, until=head),
         trusted=found.target,
-        because=f"Main was rolled back to {short(found.target)} and lost {len(found.left)} commits, up to "
+        because=f"Main was rolled back to {short(found.target)} and lost {counted(len(found.left), 'commit')}, up to "
         f"{short(found.left[-1])}.",
     )
 
