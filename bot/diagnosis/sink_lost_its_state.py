@@ -4,16 +4,19 @@ With `allowNonRestoredState` Flink leaves the old committer's state behind; the 
 Flink manifest that nobody commits any more (facts 1.1, F12).
 """
 
+from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._case import committer_ids, in_window, not_asked, runs_of, unseen
+from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, runs_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.ids import OperatorId, SnapshotId, short, short_job
+from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_of
 
 MODE = Mode(
@@ -54,44 +57,72 @@ class Change(Record):
 
 def examine(case: Case) -> Examined:
     """Matches when the operator id changed and a manifest under the old one was never committed."""
-    change = _change(case)
-    if change is None and isinstance(case.observation.jobs, NotSeen):
-        return CannotTell(missing=(unseen(case.observation.jobs),))
+    changes, jobs = _changes(case), case.observation.jobs
+    if not changes and isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
     if case.leaked is None:
         return CannotTell(missing=(not_asked(case, "leaked_manifests"),))
-    if change is None:
-        change = _silent_change(case)
-    if change is None:
+    if (silent := _silent_change(case)) is not None:
+        changes.append(silent)
+    owing = [(change, owed) for change in changes if (owed := _owed(case, change))]
+    if owing:
+        return _matches(owing)
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    if not changes:
         return Excluded(
             reason="All commits by Flink in the window, and Flink's graph, name one operator id for the sink."
         )
-    owed = _owed(case, change)
-    if not owed:
-        return Excluded(
-            reason=f"{change.shown_by} But no Flink manifest above {short(change.last)} is left under the old id: it "
-            "owed nothing, as when a uid is changed on purpose."
-        )
-    return _matches(change, owed)
+    newest = changes[-1]
+    return Excluded(
+        reason=f"{newest.shown_by} But no Flink manifest above {short(newest.last)} is left under the old id: it "
+        "owed nothing, as when a uid is changed on purpose."
+        + ("" if len(changes) == 1 else f" Nor was anything left at {counted(len(changes) - 1, 'earlier change')}.")
+    )
 
 
-def _change(case: Case) -> Change | None:
-    """The newest change on main in the window; an old id that commits on is a second sink, not a change."""
+def _changes(case: Case) -> list[Change]:
+    """Every change on main in the window, oldest first."""
     inside = {s.snapshot_id for s in in_window(case)}
     commits = [s for s in flink_commits(case.observation.table) if s.operator_id is not None]
-    later: set[OperatorId | None] = set()
+    under = {(s.job_id, s.operator_id) for s in commits}
+    later: set[tuple[JobId | None, OperatorId | None]] = set()
+    found = []
     for before, after in reversed(list(pairwise(commits))):
-        later.add(after.operator_id)
-        if after.snapshot_id not in inside or before.operator_id is None or before.operator_id in later:
-            continue
-        return Change(
-            before=before.operator_id,
-            after=after.operator_id,
-            last=before.snapshot_id,
-            first=after.snapshot_id,
-            shown_by=f"Up to {short(before.snapshot_id)} the sink's operator id was {short_job(before.operator_id)}, "
-            f"from {short(after.snapshot_id)} on it is {short_job(after.operator_id)}.",
-        )
-    return None
+        later.add((after.job_id, after.operator_id))
+        if after.snapshot_id in inside and _gave_way(case, before, after, under, later):
+            found.append(_change(before, after))
+    return found[::-1]
+
+
+def _gave_way(
+    case: Case,
+    before: Snapshot,
+    after: Snapshot,
+    under: Set[tuple[JobId | None, OperatorId | None]],
+    later: Set[tuple[JobId | None, OperatorId | None]],
+) -> bool:
+    """Whether the old id commits no more; or only under a run that began after one that had another id alone. One that
+    commits on is a second sink of the job, or another job's. `under`, `later`: (run, id) of all commits, and of those
+    from `after` on."""
+    if all(operator != before.operator_id for _run, operator in later):
+        return True
+    both = {(after.job_id, before.operator_id), (before.job_id, after.operator_id)}
+    is_foreign = after.job_id in {run.job_id for run in case.observation.jobs.values} and not run_of(case, after.job_id)
+    return (before.job_id, before.operator_id) not in later and not both & under and not is_foreign
+
+
+def _change(before: Snapshot, after: Snapshot) -> Change:
+    assert before.operator_id is not None
+    assert after.operator_id is not None
+    return Change(
+        before=before.operator_id,
+        after=after.operator_id,
+        last=before.snapshot_id,
+        first=after.snapshot_id,
+        shown_by=f"Up to {short(before.snapshot_id)} the sink's operator id was {short_job(before.operator_id)}, "
+        f"from {short(after.snapshot_id)} on it is {short_job(after.operator_id)}.",
+    )
 
 
 def _silent_change(case: Case) -> Change | None:
@@ -131,21 +162,22 @@ def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
     )
 
 
-def _matches(change: Change, owed: tuple[LeakedManifest, ...]) -> Matches:
+def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:
+    """`owing`: changes and what each left behind, oldest first."""
+    owed = tuple(leak for _change, left in owing for leak in left)
     appendable = can_be_appended(owed)
     return Matches(
         headline=f"The sink came back under another uid, and {rows_of(owed)} that its old state owed were never "
         "committed.",
         reasons=(
-            change.shown_by,
-            in_words(owed),
+            *(said for change, left in owing for said in (change.shown_by, in_words(left))),
             "The source went on behind these rows, so no restart reads them again; append them once, and only if "
             "their keys are not in the table."
             if appendable
             else "They cannot be appended as they are: read their source range again.",
         ),
-        rows=tuple(s for s in (change.last, change.first) if s is not None),
-        last_good=change.last,
+        rows=tuple(s for change, _left in owing for s in (change.last, change.first) if s is not None),
+        last_good=owing[0][0].last,
         wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
     )

@@ -1,5 +1,7 @@
 """F12: the sink's uid changed, and what its old state owed was dropped."""
 
+import pytest
+
 from bot.diagnosis import sink_lost_its_state as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import LeakStanding
@@ -119,6 +121,87 @@ def test_what_its_last_commit_covers_is_not_owed() -> None:
     tale = commits_as_new(changed(), 5)
     tale.manifests.clear()
     tale.leaves_manifest("a", 3)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Excluded)
+
+
+def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: int | None = None) -> Tale:
+    """The next run commits under this operator id, which its manifests bear too."""
+    if tale.runs:
+        tale.becomes(next(reversed(tale.runs)), "FINISHED")
+    tale.flink_runs(run, restored=restored)
+    for checkpoint in checkpoints:
+        tale.completes(run, checkpoint).commits(run, checkpoint)
+        told = {"flink.operator-id": operator * 16}
+        last = tale.snapshots[-1]
+        tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | told})
+    return tale
+
+
+def several(last: str) -> Tale:
+    """The uid changes twice: `a` owes 3 under the first, `b` under the second nothing."""
+    tale = runs_as(Tale(), "a", "d1", 1, 2)
+    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
+    runs_as(tale, "b", "d2", 4, 5, restored=3)
+    return runs_as(tale, "c", last, 6, 7, restored=5)
+
+
+@pytest.mark.parametrize("last", ["d3", "d1"], ids=["a third uid", "the first uid again"])
+def test_an_earlier_change_is_judged_too(last: str) -> None:
+    """The newest one owed nothing; what the first owed is lost all the same."""
+    tale = several(last)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale), missing=10))
+    later = mode.examine(tale.looked_at(leaked=lost(tale), since=tale.at("b", 4)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), (tale.at("a", 2), tale.at("b", 4))) == (found.last_good, found.rows)
+    assert isinstance(later, Excluded)
+
+
+def test_every_change_that_owed_is_told() -> None:
+    """The good snapshot is the one below the first of them."""
+    tale = several("d3").leaves_manifest("b", 8, operator=OperatorId("d2" * 16))
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("The sink came back under another uid, and 20 rows")
+    assert (tale.at("a", 2), (tale.at("a", 2), tale.at("b", 4), tale.at("b", 5), tale.at("c", 6))) == (
+        found.last_good,
+        found.rows,
+    )
+
+
+def test_a_later_change_may_be_silent_without_flink() -> None:
+    """Main shows one that owed nothing; whether another followed only Flink tells."""
+    tale = several("d3").flink_is_down()
+
+    found = mode.examine(tale.looked_at(leaked=leaks()))
+
+    assert isinstance(found, CannotTell)
+
+
+def test_another_job_in_between_is_no_change() -> None:
+    """Our run was restarted while the other job wrote, under the uid that it always had."""
+    tale = runs_as(Tale(), "a", "d1", 1, 2)
+    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
+    runs_as(tale, "b", "d2", 4)
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
+    runs_as(tale, "c", "d1", 5, 6, restored=2)
+
+    found = mode.examine(tale.looked_at(leaked=lost(tale)))
+
+    assert isinstance(found, Excluded)
+
+
+def test_two_sinks_of_each_run_are_no_change() -> None:
+    """Both come back with the next run, in whatever order they commit."""
+    tale = runs_as(runs_as(Tale(), "a", "d1", 1), "a", "d2", 1)
+    runs_as(runs_as(tale, "b", "d2", 2, restored=1), "b", "d1", 2, restored=1)
+    tale.leaves_manifest("a", 9, operator=OperatorId("d1" * 16))
 
     found = mode.examine(tale.looked_at(leaked=lost(tale)))
 
