@@ -11,6 +11,7 @@ from bot.domain.findings import (
     DuplicateCommitsFinding,
     DuplicatesFinding,
     GapsFinding,
+    LeakedManifest,
     LeakedManifestsFinding,
     LeakStanding,
     RepeatedCommit,
@@ -73,7 +74,8 @@ def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
 def _leaked(world: World) -> LeakedManifestsFinding:
     """What was left behind: lost, or as the world is drawn, nobody can tell."""
     if not world.forgets:
-        return leaks(*world.tale.manifests, standing=LeakStanding.DROPPED)
+        found = leaks(*world.tale.manifests, standing=LeakStanding.DROPPED)
+        return found.model_copy(update={"manifests": tuple(_lost_by(world, leak) for leak in found.manifests)})
     found = leaks(*world.tale.manifests, standing=LeakStanding.UNTOLD)
     told = zip(found.manifests, world.left, strict=True)
     placed = tuple(
@@ -81,6 +83,12 @@ def _leaked(world: World) -> LeakedManifestsFinding:
         for leak, held in told
     )
     return found.model_copy(update={"manifests": placed})
+
+
+def _lost_by(world: World, leak: LeakedManifest) -> LeakedManifest:
+    """With the state of a sink that has come back under another uid, nobody knows of its manifests."""
+    is_lost = leak.operator_id != world.operator
+    return leak.model_copy(update={"standing": LeakStanding.LOST_STATE}) if is_lost else leak
 
 
 def _duplicates(world: World) -> DuplicatesFinding:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.table import HeadMove, Snapshot
-from tests.cases import Tale
+from tests.cases import OPERATOR, Tale
 
 LISTED = 10
 """So many checkpoints Flink still lists."""
@@ -34,6 +34,8 @@ class World:
         self.forgets = forgets
         """Whether Flink tells of no manifest what became of it."""
         self.run = "a"
+        self.operator = OPERATOR
+        """Under which the sink commits; it follows from its uid."""
         self.position = 0
         self.checkpoint = 0
         self.points = [Point(0, 0)]
@@ -62,10 +64,16 @@ class World:
         if not commits:
             self.leaves(held)
             return None
-        self.tale.commits(self.run, self.checkpoint, rows=len(held))
+        self.commits(self.checkpoint, rows=len(held))
         assert self.tale.head is not None
         self.holds[self.tale.head] = held
         return self.tale.head
+
+    def commits(self, checkpoint: int, rows: int) -> None:
+        """The run's commit under the operator id that its sink has now."""
+        self.tale.commits(self.run, checkpoint, rows=rows)
+        told = self.tale.snapshots[-1].summary | {"flink.operator-id": self.operator}
+        self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": told})
 
     def reads(self, rows: int, *, twice: int = 0, commits: bool = True) -> SnapshotId | None:
         """The source gives the next rows, some of them twice."""
@@ -75,7 +83,7 @@ class World:
 
     def leaves(self, held: tuple[int, ...]) -> None:
         """The newest checkpoint's manifest stays on storage."""
-        self.tale.leaves_manifest(self.run, self.checkpoint)
+        self.tale.leaves_manifest(self.run, self.checkpoint, operator=self.operator)
         self.left.append(held)
 
     def fails_in_flight(self, rows: int) -> None:
@@ -98,10 +106,15 @@ class World:
         self.tale.flink_runs(self.run, restored=None if point is None else point.checkpoint)
         self.checkpoint, self.position = point or (0, position or 0)
 
+    def takes_another_uid(self) -> None:
+        """The newest checkpoint is restored under another uid: what the sink still owed is not in its state."""
+        self.operator = OperatorId(f"{len(self.tale.runs):02x}" * 16)
+        self.restarts(self.points[-1])
+
     # ------------------------------------------------------------------ what others do
 
     def rolls_back_to(self, snapshot: SnapshotId) -> None:
-        """Main goes back."""
+        """Main goes back, or to another line."""
         self.tale.now += timedelta(seconds=10)
         self.tale.head = snapshot
         self.tale.moves.append(HeadMove(at=self.tale.now, snapshot_id=snapshot))
@@ -131,7 +144,7 @@ class World:
 
     def repeats(self, snapshot: SnapshotId, *, checkpoint: int, same_files: bool) -> None:
         """The head gets once more what a commit holds, as the run's commit under this checkpoint id."""
-        self.tale.commits(self.run, checkpoint, rows=len(self.holds[snapshot]))
+        self.commits(checkpoint, rows=len(self.holds[snapshot]))
         assert self.tale.head is not None
         self.holds[self.tale.head] = self.holds[snapshot]
         if same_files:

@@ -1,6 +1,7 @@
 """Histories of a small world, made up from what jobs and people do, and changed afterwards."""
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import NamedTuple
 
 from hypothesis import note
@@ -29,6 +30,31 @@ def _rolls_back(world: World, draw: Draw) -> None:
     world.rolls_back_to(chain[draw(len(chain))].snapshot_id)
 
 
+def _goes_to_another_line(world: World, draw: Draw) -> None:
+    """Main is set to what it had lost: a rollback that was a mistake is set forward again."""
+    on_main = {s.snapshot_id for s in world.chain()}
+    once = {move.snapshot_id for move in world.tale.moves} - on_main
+    lost = [s.snapshot_id for s in world.tale.snapshots if s.snapshot_id in once]
+    if lost:
+        world.rolls_back_to(lost[draw(len(lost))])
+
+
+def _goes_back_and_forward(world: World, draw: Draw) -> None:
+    """Main is rolled back by mistake and set forward again; the job may commit meanwhile."""
+    right = world.tale.head
+    assert right is not None
+    _rolls_back(world, draw)
+    world.reads(draw(3))
+    world.rolls_back_to(right)
+
+
+def _owes_under_another_uid(world: World, draw: Draw) -> None:
+    """Not all that the sink had written was committed when its uid was changed."""
+    if draw(2):
+        world.reads(1 + draw(2), commits=False)
+    world.takes_another_uid()
+
+
 def _compacts(world: World, draw: Draw, *, losing: bool) -> None:
     live = world.live()
     world.another_commits("replace", takes=live[-1 - draw(3) :] if losing else ())
@@ -53,6 +79,7 @@ GOOD: dict[str, Act] = {
     "is quiet": lambda world, _draw: world.reads(0),
     "fails over": lambda world, _draw: world.fails_over(),
     "is restarted where it stood": lambda world, _draw: world.restarts(world.points[-1]),
+    "is restarted under another uid": lambda world, _draw: world.takes_another_uid(),
     "is compacted": lambda world, draw: _compacts(world, draw, losing=False),
 }
 BAD: dict[str, Act] = {
@@ -60,6 +87,9 @@ BAD: dict[str, Act] = {
     "is restarted without state": _restarts_without_state,
     "is rolled back": _rolls_back,
     "is rewound with its job": _rewinds_together,
+    "is set to another line": _goes_to_another_line,
+    "is rolled back and set forward": _goes_back_and_forward,
+    "loses what it owed under a uid": _owes_under_another_uid,
     "skips positions": _skips,
     "writes rows twice": _writes_twice,
     "drops a checkpoint": lambda world, _draw: world.reads(2, commits=False),
@@ -103,6 +133,7 @@ CHANGES: dict[str, Act] = {
     "repeats a commit": _repeats,
     "exchanges two commits": _exchanges,
     "is rolled back": _rolls_back,
+    "is set to another line": _goes_to_another_line,
     "changes nothing": lambda _world, _draw: None,
 }
 
@@ -116,18 +147,23 @@ class Story(NamedTuple):
 
 @st.composite
 def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> Story:
-    """A history of up to nine acts, changed in up to two ways; evidence may be older than the last acts."""
+    """A history of up to nine acts, changed in up to two ways; evidence may be older than the last acts. The window
+    may begin at any commit that was on main while all was well, whatever main does later."""
     world = World(keeps_keys=draw(st.booleans()), forgets=draw(st.booleans()))
     below: Draw = lambda number: draw(st.integers(0, number - 1))  # noqa: E731 - it needs this test's draw
     before = draw(st.lists(st.sampled_from(sorted(acts)), max_size=9))
     changed = draw(st.lists(st.sampled_from(sorted(changes)), max_size=2))
     after = draw(st.lists(st.sampled_from(sorted({**acts, **changes})), max_size=2))
-    looked = None
+    looked = since = None
     world.reads(2)
+    well = len(list(takewhile(GOOD.__contains__, before)))
+    opens = draw(st.none() | st.integers(0, well))
     for index, name in enumerate((*before, *changed, *after)):
+        if index == opens:
+            since = world.chain()[below(len(world.chain()))].snapshot_id
         if index == len(before) + len(changed):
-            looked = look(world)
+            looked = look(world, since)
         (acts | changes)[name](world, below)
     told = f"{', '.join((*before, *changed)) or 'nothing happens'}; then {', '.join(after)}"
-    note(f"{told}; keys: {world.keeps_keys}, forgets: {world.forgets}")
-    return Story(world, looked or look(world))
+    note(f"{told}; keys: {world.keeps_keys}, forgets: {world.forgets}, since: {since}")
+    return Story(world, looked or look(world, since))

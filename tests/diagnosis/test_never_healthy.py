@@ -53,7 +53,7 @@ def test_a_compaction_of_what_main_has_no_more_is_not_healthy() -> None:
 @given(stories(GOOD, {"changes nothing": CHANGES["changes nothing"]}))
 def test_a_history_without_a_fault_is_healthy(story: Story) -> None:
     """The property above would hold for a mode that never matched; this one sees that it does."""
-    looked = look(story.world)
+    looked = look(story.world, story.looked.since)
 
     found = recovered_by_itself.examine(case_of(story.world, looked))
 

@@ -51,7 +51,7 @@ def test_a_history_without_a_fault_is_left_to_the_job(story: Story, loops: bool)
     """The property above would hold for a mode that never matched; this one sees that it does."""
     ends(story.world, loops=loops)
 
-    found = mode.examine(case_of(story.world, look(story.world)))
+    found = mode.examine(case_of(story.world, look(story.world, story.looked.since)))
 
     assert isinstance(found, Matches), found
     assert story.world.tale.head == found.last_good
