@@ -6,10 +6,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import CorrectedRowsFinding
+from bot.domain.findings import CompactedRows, CorrectedRowsFinding
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._changes import key_names, states_of, touched_keys
+from spark_tasks._compacted import compared, losses
 from spark_tasks._data_files import files_of, names_at, renamed
 from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
@@ -18,7 +19,7 @@ TASK = Task(
     name="corrected_rows",
     title="Corrected rows",
     question="Which keys have other values at the window's end than where it begins, and which are gone?",
-    confirmed_means="some key was changed or is gone",
+    confirmed_means="some key was changed or is gone, or a compaction lost rows",
     needs=("table", "contract.key"),
     cost="keys of the files that the window added, removed or deleted from; all columns of older rows in their range",
 )
@@ -28,8 +29,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Two states are compared, not two logs: what was changed and changed back does not count.
 
     Only keys that the window's files can have touched are read. A key with several rows has changed when the lowest,
-    the highest or the null among its values did. Compactions are passed over, and so are columns that were added
-    since.
+    the highest or the null among its values did. Compactions are passed over, but for those whose counters leave open
+    whether they kept their rows: their keys are compared right before and after. Columns that were added since are
+    passed over, too.
     """
     if (unfit := without_key(ask, "Corrected rows")) is not None:
         return unfit
@@ -42,17 +44,21 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     key = ask.contract.key
     if unreadable := renamed(ask.observation.table, key):
         return could_not(f"Corrected rows cannot be told: {unreadable[0].reason}", *unreadable)
-    commits = [commit for commit in reach.main if commit.operation != "replace"]
+    compactions = compared(spark, ask, reach.main)
+    if isinstance(compactions, NotSeen):
+        return could_not(f"Corrected rows cannot be told: {compactions.reason}", compactions)
+    lossy = {each.snapshot_id for each in compactions if each.lost}
+    commits = [commit for commit in reach.main if commit.operation != "replace" or commit.snapshot_id in lossy]
     if not commits or reach.since is None:
-        return _none("Nothing lived where the window begins, so nothing can have been corrected."
-                     if commits else "No commit of the window changed a row.")  # fmt: skip
+        return _none("Nothing lived where the window begins, so nothing can have been corrected"
+                     if commits else "No commit of the window changed a row", compactions)  # fmt: skip
     touched = touched_keys(spark, ask, files_of(spark, commits))
     if isinstance(touched, NotSeen):
         return could_not(f"Corrected rows cannot be told: {touched.reason}", touched)
     values = [name for name in names_at(ask.observation.table, reach.since) if name not in key]
     kept = touched.persist()
     try:
-        return _compared(spark, ask, reach, kept, values)
+        return _compared(spark, ask, reach, kept, values, compactions)
     finally:
         kept.unpersist()
 
@@ -78,7 +84,14 @@ def _sides(side: str, count: int) -> list[str]:
     return [f"{side}_{place}" for place in range(count)]
 
 
-def _compared(spark: SparkSession, ask: Ask, reach: Reach, touched: DataFrame, values: Sequence[str]) -> Answer:
+def _compared(
+    spark: SparkSession,
+    ask: Ask,
+    reach: Reach,
+    touched: DataFrame,
+    values: Sequence[str],
+    compactions: tuple[CompactedRows, ...],
+) -> Answer:
     assert reach.since is not None
     keys = key_names(ask)
     before = states_of(spark, ask, reach.since, touched, values, "before")
@@ -96,9 +109,10 @@ def _compared(spark: SparkSession, ask: Ask, reach: Reach, touched: DataFrame, v
         keys=int(total["keys"]),
         gone=int(total["gone"]),
         columns=dict(sorted(by_column.items(), key=lambda each: (-each[1], each[0]))),
+        compactions=compactions,
     )
     return Answer(
-        verdict=Verdict.CONFIRMED if finding.keys or finding.gone else Verdict.RULED_OUT,
+        verdict=Verdict.CONFIRMED if finding.keys or finding.gone or losses(compactions) else Verdict.RULED_OUT,
         headline=_headline(finding),
         measures=_measures(finding),
         columns=(*ask.contract.key, "what happened", "changed columns"),
@@ -109,12 +123,13 @@ def _compared(spark: SparkSession, ask: Ask, reach: Reach, touched: DataFrame, v
 
 
 def _headline(finding: CorrectedRowsFinding) -> str:
-    if not finding.keys and not finding.gone:
+    lost = losses(finding.compactions)
+    if not finding.keys and not finding.gone and not lost:
         return "Every key that lived where the window begins has the same values at its end."
     most = ", ".join(f"{name} in {number:,}" for name, number in list(finding.columns.items())[:4])
     changed = f"{counted(finding.keys, 'key')} changed ({most})" if finding.keys else "No key changed"
     gone = f"; {counted(finding.gone, 'key')} {'is' if finding.gone == 1 else 'are'} gone" if finding.gone else ""
-    return f"{changed}{gone} between the window's beginning and its end."
+    return f"{changed}{gone} between the window's beginning and its end{lost}."
 
 
 def _row(ask: Ask, row: Row, values: Sequence[str]) -> tuple[str, ...]:
@@ -130,6 +145,12 @@ def _measures(finding: CorrectedRowsFinding) -> tuple[Measure, ...]:
     )
 
 
-def _none(headline: str) -> Answer:
-    finding = CorrectedRowsFinding(keys=0, gone=0, columns={})
-    return Answer(verdict=Verdict.RULED_OUT, headline=headline, measures=_measures(finding), finding=finding)
+def _none(headline: str, compactions: tuple[CompactedRows, ...]) -> Answer:
+    finding = CorrectedRowsFinding(keys=0, gone=0, columns={}, compactions=compactions)
+    lost = losses(compactions)
+    return Answer(
+        verdict=Verdict.CONFIRMED if lost else Verdict.RULED_OUT,
+        headline=f"{headline}{lost}.",
+        measures=_measures(finding),
+        finding=finding,
+    )

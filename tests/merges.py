@@ -32,6 +32,7 @@ class MergedTable:
         spark.conf.set(f"spark.sql.catalog.{catalog}", "org.apache.iceberg.spark.SparkCatalog")
         spark.conf.set(f"spark.sql.catalog.{catalog}.type", "hadoop")
         spark.conf.set(f"spark.sql.catalog.{catalog}.warehouse", f"file://{folder}")
+        self._catalog = catalog
         self._name = f"{catalog}.{ORDERS}"
         modes = ", ".join(f"'write.{act}.mode'='{mode}'" for act in ("merge", "delete", "update"))
         spark.sql(
@@ -57,6 +58,21 @@ class MergedTable:
         """Orders are deleted."""
         self._spark.sql(f"DELETE FROM {self._name} WHERE {where}")  # noqa: S608
         return self.head
+
+    def compacts(self) -> SnapshotId:
+        """All files are rewritten into one, by Spark's own procedure."""
+        self._spark.sql(
+            f"CALL {self._catalog}.system.rewrite_data_files('{ORDERS}', options => map('rewrite-all', 'true'))"
+        )
+        return self.head
+
+    def sets(self, name: str, value: str) -> None:
+        """A table property is changed."""
+        self._spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{name}'='{value}')")
+
+    def refreshes(self) -> None:
+        """The session forgets what it knew of the table."""
+        self._spark.sql(f"REFRESH TABLE {self._name}")
 
     @property
     def head(self) -> SnapshotId:

@@ -5,6 +5,7 @@ staged (write-audit-publish) brings that writer's change.
 """
 
 from bot.diagnosis._case import in_window
+from bot.diagnosis._compactions import lost_by
 from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Case
 from bot.domain.ids import short
@@ -16,7 +17,7 @@ def changes_without_job(case: Case) -> tuple[Snapshot, ...]:
     """Commits without a Flink job id that changed which rows are live, oldest first, whatever they were picked from.
     What an approved repair of ours led to is looked at elsewhere."""
     table = case.observation.table
-    return tuple(s for s in in_window(case) if changes_rows_without_flink(table, s))
+    return tuple(s for s in in_window(case) if changes_rows_without_flink(table, s) or lost_by(case, s))
 
 
 def changes_by_others(case: Case) -> tuple[Snapshot, ...]:

@@ -8,6 +8,7 @@ from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
+from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_writers import unknown_pick
@@ -20,7 +21,7 @@ from bot.domain.ids import SnapshotId
 
 RESTS_ON = ("duplicate_rows", "missing_positions", "duplicate_commits", "leaked_manifests", "unreadable_files")
 """Evidence that must have answered as a whole, and still hold."""
-ASKS_FOR = ("replayed_rows", "orphan_files", ALL_FILES)
+ASKS_FOR = ("replayed_rows", "orphan_files", ALL_FILES, COMPARES)
 """Evidence that settles what these leave open, where they do."""
 
 
@@ -51,7 +52,8 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
 def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
     newest commit that it covers."""
-    open_still = [each for each in (repeats_unexplained(case), missing_now(case)) if isinstance(each, CannotTell)]
+    found = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case))
+    open_still = [each for each in found if isinstance(each, CannotTell)]
     uncommitted = unaccounted(case, until)
     missing = [what for each in open_still for what in each.missing]
     missing += [what for what in (uncommitted, unknown_origin(case)) if what is not None]

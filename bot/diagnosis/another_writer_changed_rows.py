@@ -5,11 +5,12 @@ rows; one that loses rows is.
 """
 
 from bot.diagnosis._case import in_window, not_asked
+from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
 from bot.diagnosis._other_writers import changes_by_others, unknown_pick
 from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import short
-from bot.domain.other_writers import name_of, origin_of, picked_from, rows_lost_by_replacing
+from bot.domain.other_writers import name_of, origin_of, picked_from
 from bot.domain.table import Snapshot
 
 MODE = Mode(
@@ -17,6 +18,7 @@ MODE = Mode(
     name="another_writer_changed_rows",
     title="another writer changed rows of the table",
     needs=("ledger",),
+    asks_for=(COMPARES,),
     false_positives=(
         "A deletion or backfill that was announced (privacy requests, corrections).",
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
@@ -45,7 +47,9 @@ def examine(case: Case) -> Examined:
     foreign = changes_by_others(case)
     if not foreign:
         unknown = unknown_pick(case)
-        return Excluded(reason=_why_not(case)) if unknown is None else CannotTell(missing=(unknown,))
+        if unknown is not None:
+            return CannotTell(missing=(unknown,))
+        return unsettled_compactions(case) or Excluded(reason=_why_not(case))
     if not any(s.job_id for s in case.observation.table.chain):
         return CannotTell(
             missing=(
@@ -81,7 +85,7 @@ def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
 
 
 def _said(case: Case, snapshot: Snapshot) -> str:
-    lost = rows_lost_by_replacing(case.observation.table, snapshot)
+    lost = lost_by(case, snapshot)
     source = picked_from(snapshot)
     picked = f" (a cherry-pick of {short(source)})" if source is not None else ""
     counts = [

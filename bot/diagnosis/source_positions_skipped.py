@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, in_window
+from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
@@ -26,6 +27,7 @@ MODE = Mode(
     name="source_positions_skipped",
     title="the source skipped positions that nobody wrote",
     needs=("ledger", "missing_positions", "leaked_manifests"),
+    asks_for=(COMPARES,),
     false_positives=(
         "A compacted topic, tombstones and transaction markers: positions without a record.",
         "A job that filters records on purpose.",
@@ -73,6 +75,17 @@ def examine(case: Case) -> Examined:
             reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
         )
+    if (open_still := _may_have_been_written(case)) is not None:
+        return open_still
+    if why_upsert(case) is not None:
+        skipped = skipped_between_commits(case)
+        missing_rows = sum(gap.last - gap.first + 1 for gap in skipped)
+        found = found.model_copy(update={"gaps": skipped, "missing": missing_rows})
+    return _matches(case, found)
+
+
+def _may_have_been_written(case: Case) -> CannotTell | None:
+    """What is missing to know that nothing ever held the rows; None: nothing is."""
     if untold := may_be_missing(case):
         return CannotTell(
             missing=(
@@ -83,11 +96,7 @@ def examine(case: Case) -> Examined:
         )
     if (unknown := may_be_replaced(case)) is not None:
         return CannotTell(missing=(unknown,))
-    if why_upsert(case) is not None:
-        skipped = skipped_between_commits(case)
-        missing_rows = sum(gap.last - gap.first + 1 for gap in skipped)
-        found = found.model_copy(update={"gaps": skipped, "missing": missing_rows})
-    return _matches(case, found)
+    return unsettled_compactions(case)
 
 
 def _taken_off_main(case: Case) -> str | None:

@@ -41,17 +41,32 @@ def brings_nothing(table: TableState, snapshot: Snapshot) -> bool:
 
 
 def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
-    """Rows that a `replace` did not write again and that no position delete of before accounts for; 0 where equality
-    deletes may have been worked in, as nobody counts their rows, and where no counter tells."""
-    parent = table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
-    if "deleted-records" in snapshot.summary:
-        gone = snapshot.counted("deleted-records") - snapshot.counted("added-records")
-    elif parent is not None and "total-records" in parent.summary and "total-records" in snapshot.summary:
-        gone = parent.counted("total-records") - snapshot.counted("total-records")
-    else:
-        return 0
-    deleted = _deleted_before(parent, snapshot)
+    """Rows that a `replace` is known to have lost: it did not write them again, and all position deletes of before do
+    not account for them. 0 where equality deletes may have been worked in, as nobody counts their rows, and where no
+    counter tells; see `leaves_rows_open`."""
+    gone, deleted = _not_written_again(table, snapshot), _deleted_before(_parent(table, snapshot), snapshot)
     return 0 if deleted is None else max(gone - deleted, 0)
+
+
+def leaves_rows_open(table: TableState, snapshot: Snapshot) -> bool:
+    """Whether a `replace` wrote fewer rows than it read, and the position deletes that it removed are not just as many:
+    whether deletes that it left behind, or equality deletes, had taken these rows is not in the counters."""
+    gone = _not_written_again(table, snapshot) if snapshot.operation == "replace" else 0
+    return gone > 0 and gone != snapshot.counted("removed-position-deletes")
+
+
+def _not_written_again(table: TableState, compaction: Snapshot) -> int:
+    """Rows in its files of before, deleted ones too, less those in its own; 0 where no counter tells."""
+    parent = _parent(table, compaction)
+    if "deleted-records" in compaction.summary:
+        return compaction.counted("deleted-records") - compaction.counted("added-records")
+    if parent is not None and "total-records" in parent.summary and "total-records" in compaction.summary:
+        return parent.counted("total-records") - compaction.counted("total-records")
+    return 0
+
+
+def _parent(table: TableState, snapshot: Snapshot) -> Snapshot | None:
+    return table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
 
 
 def _deleted_before(parent: Snapshot | None, compaction: Snapshot) -> int | None:

@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import (
+    CompactedRows,
+    CorrectedRowsFinding,
     DuplicateCommitsFinding,
     DuplicatesFinding,
     GapsFinding,
@@ -29,6 +32,7 @@ TASKS = {
     "leaked": "leaked_manifests",
     "unreadable": "unreadable_files",
     "orphans": "orphan_files",
+    "corrected": "corrected_rows",
 }
 """Field of a case -> the task that fills it."""
 
@@ -59,6 +63,7 @@ def look(world: World, since: SnapshotId | None = None) -> Looked:
         "leaked": _leaked(world),
         "unreadable": unreadable(),
         "orphans": orphans(world.erased_files),
+        "corrected": _compactions(world),
     }
     finished = frozenset(each for each, at in world.finished.items() if at <= settled)
     return Looked(found, world.tale.head, finished, world.tale.now, since, window)
@@ -112,6 +117,21 @@ def _gaps(world: World) -> GapsFinding:
         gaps=(),
         to_come=sum(1 for each in taken if each > live[-1]),
     )
+
+
+def _compactions(world: World) -> CorrectedRowsFinding:
+    """Each compaction, compared with its parent; what else changed does not matter here."""
+    chain = world.chain()
+    told = tuple(
+        CompactedRows(snapshot_id=s.snapshot_id, lost=_lost_between(world, below.snapshot_id, s.snapshot_id))
+        for below, s in pairwise(chain)
+        if s.operation == "replace"
+    )
+    return CorrectedRowsFinding(keys=0, gone=0, columns={}, compactions=told)
+
+
+def _lost_between(world: World, before: SnapshotId, after: SnapshotId) -> int:
+    return (Counter(world.live(before)) - Counter(world.live(after))).total()
 
 
 def _repeats(world: World) -> DuplicateCommitsFinding:

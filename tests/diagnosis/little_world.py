@@ -28,11 +28,16 @@ class Point(NamedTuple):
 class World:
     """Acts write down what happens; `live`, `lost` and `doubled` tell the truth."""
 
-    def __init__(self, *, keeps_keys: bool = True, forgets: bool = False) -> None:
+    def __init__(
+        self, *, keeps_keys: bool = True, forgets: bool = False, deleted: int = 0, equality_deletes: int = 0
+    ) -> None:
         self.tale = Tale().flink_runs("a")
         self.keeps_keys = keeps_keys
         self.forgets = forgets
         """Whether Flink tells of no manifest what became of it."""
+        self.deleted = deleted
+        """Rows that still stand in files, taken out long ago by as many position deletes, or by equality deletes."""
+        self.equality_deletes = equality_deletes
         self.run = "a"
         self.operator = OPERATOR
         """Under which the sink commits; it follows from its uid."""
@@ -120,14 +125,34 @@ class World:
         self.tale.moves.append(HeadMove(at=self.tale.now, snapshot_id=snapshot))
 
     def another_commits(self, operation: str, *, takes: Iterable[int] = (), adds: Iterable[int] = ()) -> None:
-        """Another engine's commit. A compaction tells how many rows it read and wrote."""
+        """Another engine's commit."""
         gone, added, before = frozenset(takes), tuple(adds), self.live()
         self.tale.commits(None, rows=len(added), operation=operation)
         assert self.tale.head is not None
         self.holds[self.tale.head], self.takes[self.tale.head] = added, gone
         if operation == "replace":
-            counts = {"deleted-records": str(len(before)), "added-records": str(len(before) - len(gone))}
-            self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": counts})
+            self._counts_compaction(len(before), len(gone), works_in=0, removes=False)
+
+    def compacts(self, *, loses: Iterable[int] = (), works_in: int = 0, removes: bool = False) -> None:
+        """A compaction that drops so many deleted rows too (`removes`: with their position deletes), or loses rows."""
+        live = len(self.live())
+        self.another_commits("replace", takes=loses)
+        lost = live - len(self.live())
+        self._counts_compaction(live, lost, works_in=min(works_in, self.deleted), removes=removes)
+
+    def _counts_compaction(self, live: int, lost: int, *, works_in: int, removes: bool) -> None:
+        """It tells how many rows it read and wrote, and its parent how many deletes the table had."""
+        counts = {"deleted-records": str(live + works_in), "added-records": str(live - lost)}
+        if removes:
+            counts["removed-position-deletes"] = str(works_in)
+        deletes = {"total-position-deletes": self.deleted, "total-equality-deletes": self.equality_deletes}
+        newest = self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": counts})
+        self.tale.snapshots = [
+            s.model_copy(update={"summary": {**s.summary, **{key: str(n) for key, n in deletes.items()}}})
+            if s.snapshot_id == newest.parent_id
+            else s
+            for s in self.tale.snapshots
+        ]
 
     def erases(self, snapshot: SnapshotId) -> None:
         """A commit goes from the metadata without a trace; its files stay on storage."""

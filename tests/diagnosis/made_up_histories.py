@@ -56,8 +56,8 @@ def _owes_under_another_uid(world: World, draw: Draw) -> None:
 
 
 def _compacts(world: World, draw: Draw, *, losing: bool) -> None:
-    live = world.live()
-    world.another_commits("replace", takes=live[-1 - draw(3) :] if losing else ())
+    lost = world.live()[-1 - draw(3) :] if losing else ()
+    world.compacts(loses=lost, works_in=draw(world.deleted + 1), removes=bool(draw(2)))
 
 
 def _restarts_without_state(world: World, draw: Draw) -> None:
@@ -149,7 +149,12 @@ class Story(NamedTuple):
 def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> Story:
     """A history of up to nine acts, changed in up to two ways; evidence may be older than the last acts. The window
     may begin at any commit that was on main while all was well, whatever main does later."""
-    world = World(keeps_keys=draw(st.booleans()), forgets=draw(st.booleans()))
+    world = World(
+        keeps_keys=draw(st.booleans()),
+        forgets=draw(st.booleans()),
+        deleted=draw(st.integers(0, 4)),
+        equality_deletes=draw(st.integers(0, 1)),
+    )
     below: Draw = lambda number: draw(st.integers(0, number - 1))  # noqa: E731 - it needs this test's draw
     before = draw(st.lists(st.sampled_from(sorted(acts)), max_size=9))
     changed = draw(st.lists(st.sampled_from(sorted(changes)), max_size=2))
@@ -166,4 +171,5 @@ def stories(draw: st.DrawFn, acts: dict[str, Act], changes: dict[str, Act]) -> S
         (acts | changes)[name](world, below)
     told = f"{', '.join((*before, *changed)) or 'nothing happens'}; then {', '.join(after)}"
     note(f"{told}; keys: {world.keeps_keys}, forgets: {world.forgets}, since: {since}")
+    note(f"deleted: {world.deleted}, equality deletes: {world.equality_deletes}")
     return Story(world, looked or look(world, since))

@@ -62,7 +62,7 @@ def test_a_history_without_a_fault_is_healthy(story: Story) -> None:
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(stories(GOOD, CHANGES), st.sampled_from([None, *sorted(set(TASKS) - {"orphans"})]))
+@given(stories(GOOD, CHANGES), st.sampled_from([None, *sorted(set(TASKS) - {"orphans", "corrected"})]))
 def test_without_a_source_nothing_is_healthy(story: Story, without: str | None) -> None:
     """Each source that health rests on is needed, Flink (None) too, whatever the others say."""
     if without is None:

@@ -34,6 +34,7 @@ from bot.domain.findings.promises import (
 )
 from bot.domain.findings.rows import (
     BackfillFinding,
+    CompactedRows,
     CopiesOfCommit,
     CorrectedRowsFinding,
     DuplicatePair,
@@ -88,6 +89,7 @@ Finding = Annotated[
 __all__ = [
     "BackfillFinding",
     "CheckpointHealthFinding",
+    "CompactedRows",
     "ContractAgreementFinding",
     "CopiesOfCommit",
     "CorrectedRowsFinding",

@@ -156,6 +156,14 @@ class LateRowsFinding(Record):
     """At most 20, most late rows first."""
 
 
+class CompactedRows(Record):
+    """What became of the rows of one compaction, by their keys."""
+
+    snapshot_id: SnapshotId
+    lost: int
+    """Rows that lived before it and do not live after it."""
+
+
 class CorrectedRowsFinding(Record):
     """Keys whose values differ between the state where the window begins and its end."""
 
@@ -166,6 +174,9 @@ class CorrectedRowsFinding(Record):
     """Keys that were there before and are not at the end."""
     columns: dict[str, int]
     """Column -> keys in which it changed."""
+    compactions: tuple[CompactedRows, ...] = ()
+    """The window's compactions whose counters leave open whether they kept their rows, each compared with its parent;
+    without one whose parent is not listed."""
 
 
 class ReplayedRowsFinding(Record):

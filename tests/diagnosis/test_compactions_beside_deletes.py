@@ -1,0 +1,117 @@
+"""A compaction that wrote fewer rows than it read is no all-clear until the keys before and after it were compared."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.diagnosis import (
+    another_writer_changed_rows,
+    no_snapshot_advanced,
+    recovered_by_itself,
+    source_positions_skipped,
+)
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches
+from bot.domain.findings import CompactedRows, CorrectedRowsFinding
+from tests.cases import Tale
+
+EXAMINES = pytest.mark.parametrize(
+    ("state", "examine"),
+    [
+        ("RUNNING", recovered_by_itself.examine),
+        ("FAILED", no_snapshot_advanced.examine),
+        ("RUNNING", another_writer_changed_rows.examine),
+    ],
+    ids=["healthy", "no-advance", "F21"],
+)
+
+
+def compacted(*, position: int = 0, equality: int = 0, state: str = "RUNNING", **counts: int) -> Tale:
+    """Four commits of the job, a compaction with these counters, and another commit; the table's deletes before it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4).commits("a", 4)
+    _counts(tale, {"total-position-deletes": position, "total-equality-deletes": equality})
+    tale.commits(None, operation="replace")
+    _counts(tale, {key.replace("_", "-"): number for key, number in counts.items()})
+    return tale.completes("a", 5).commits("a", 5).becomes("a", state)
+
+
+def _counts(tale: Tale, counts: dict[str, int]) -> None:
+    newest = tale.snapshots[-1]
+    told = {**newest.summary, **{key: str(number) for key, number in counts.items()}}
+    tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+
+
+def compared(tale: Tale, lost: int) -> Case:
+    """Evidence has compared the compaction with its parent."""
+    compaction = next(s for s in tale.snapshots if s.operation == "replace")
+    told = (CompactedRows(snapshot_id=compaction.snapshot_id, lost=lost),)
+    return tale.looked_at(corrected=CorrectedRowsFinding(keys=0, gone=lost, columns={}, compactions=told))
+
+
+def beside_position_deletes(state: str) -> Tale:
+    """Fifty rows are gone, and the table has fifty deletes: of another partition, as it were."""
+    return compacted(position=50, state=state, deleted_records=100, added_records=50)
+
+
+def beside_equality_deletes(state: str) -> Tale:
+    """Nobody counts how many rows five equality deletes take."""
+    return compacted(equality=5, state=state, deleted_records=3010, added_records=10)
+
+
+DELETES = pytest.mark.parametrize("tale", [beside_position_deletes, beside_equality_deletes])
+
+
+@DELETES
+@EXAMINES
+def test_rows_that_deletes_may_have_taken_are_compared(
+    tale: Callable[[str], Tale], state: str, examine: Callable[[Case], Examined]
+) -> None:
+    """It said healthy, and that the table is right; the evidence that tells is asked for."""
+    found = examine(tale(state).looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert found.asks == ("corrected_rows",)
+    assert "wrote fewer rows than it read" in found.missing[0]
+
+
+@DELETES
+@EXAMINES
+def test_a_comparison_that_finds_every_row_clears_it(
+    tale: Callable[[str], Tale], state: str, examine: Callable[[Case], Examined]
+) -> None:
+    """An upsert table that is compacted every hour is healthy for all that."""
+    found = examine(compared(tale(state), lost=0))
+
+    assert isinstance(found, Excluded if examine is another_writer_changed_rows.examine else Matches)
+
+
+@DELETES
+def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale]) -> None:
+    """By the rows, where the counters could not."""
+    case = compared(tale("RUNNING"), lost=50)
+
+    told = another_writer_changed_rows.examine(case)
+
+    assert isinstance(told, Matches)
+    assert "a compaction that lost 50 rows" in told.reasons[0]
+    assert isinstance(recovered_by_itself.examine(case), Excluded)
+    dead = no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50))
+    assert isinstance(dead, Excluded)
+
+
+def test_positions_are_not_skipped_while_a_compaction_may_have_lost_them() -> None:
+    """A replay of the source would be the wrong remedy for what somebody dropped."""
+    case = beside_position_deletes("RUNNING").looked_at(missing=50)
+
+    assert isinstance(source_positions_skipped.examine(case), CannotTell)
+    cleared = compared(beside_position_deletes("RUNNING"), lost=0).model_copy(update={"gaps": case.gaps})
+    assert isinstance(source_positions_skipped.examine(cleared), Matches)
+
+
+@pytest.mark.parametrize(
+    ("removed", "verdict"), [(50, Excluded), (49, CannotTell), (51, CannotTell)], ids=["all", "fewer", "more"]
+)
+def test_deletes_that_the_compaction_removed_account_for_just_as_many(removed: int, verdict: type[Examined]) -> None:
+    """With the files went the deletes that named their rows; more of them had deleted nothing any more."""
+    tale = compacted(position=80, deleted_records=100, added_records=50, removed_position_deletes=removed)
+
+    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), verdict)
