@@ -64,6 +64,20 @@ class Tale(JobTale):
         self._add(self.head, run, checkpoint, 10, operation)
         return self
 
+    def counts(self, **counts: object) -> Self:
+        """The newest commit's summary tells these too: `deleted_records=30` is its `deleted-records`."""
+        newest = self.snapshots[-1]
+        told = {key.replace("_", "-"): str(value) for key, value in counts.items()}
+        self.snapshots[-1] = newest.model_copy(update={"summary": {**newest.summary, **told}})
+        return self
+
+    def by_sink(self, operator: OperatorId) -> Self:
+        """The newest commit was made under another operator id."""
+        newest = self.snapshots[-1]
+        told = {**newest.summary, "flink.operator-id": operator}
+        self.snapshots[-1] = newest.model_copy(update={"summary": told})
+        return self
+
     def rolls_back_to(self, run: str, checkpoint: int) -> Self:
         """Main goes back to the newest commit of that run with that checkpoint id."""
         self.now += timedelta(seconds=10)

@@ -6,6 +6,7 @@ staged (write-audit-publish) brings that writer's change.
 
 from bot.diagnosis._case import in_window
 from bot.diagnosis._compactions import lost_by
+from bot.diagnosis._guests import took_as_guest
 from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Case
 from bot.domain.ids import short
@@ -14,16 +15,24 @@ from bot.domain.table import Snapshot
 
 
 def changes_without_job(case: Case) -> tuple[Snapshot, ...]:
-    """Commits without a Flink job id that changed which rows are live, oldest first, whatever they were picked from.
-    What an approved repair of ours led to is looked at elsewhere."""
+    """Commits that changed which rows are live and carry no Flink job id, whatever they were picked from, or are of
+    another Flink job and took rows off; oldest first. What an approved repair of ours led to is looked at elsewhere."""
     table = case.observation.table
-    return tuple(s for s in in_window(case) if changes_rows_without_flink(table, s) or lost_by(case, s))
+    return tuple(
+        s for s in in_window(case) if changes_rows_without_flink(table, s) or lost_by(case, s) or took_as_guest(case, s)
+    )
 
 
 def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
     """Those of them that are known to be no commit of the job put back."""
     origins = ((s, origin_of(case.observation.table, s)) for s in changes_without_job(case))
-    return tuple(s for s, origin in origins if origin is not None and origin.job_id is None)
+    return tuple(s for s, origin in origins if origin is not None and not _is_put_back(case, s, origin))
+
+
+def _is_put_back(case: Case, snapshot: Snapshot, origin: Snapshot) -> bool:
+    """Whether it is a cherry-pick of what the job, or a guest that only added rows, had committed."""
+    is_pick = origin.snapshot_id != snapshot.snapshot_id
+    return is_pick and origin.job_id is not None and not took_as_guest(case, origin)
 
 
 def unknown_pick(case: Case) -> str | None:

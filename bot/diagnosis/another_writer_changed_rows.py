@@ -6,6 +6,7 @@ rows; one that loses rows is.
 
 from bot.diagnosis._case import in_window, not_asked
 from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
+from bot.diagnosis._guests import is_guest
 from bot.diagnosis._other_writers import changes_by_others, unknown_pick
 from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -28,7 +29,8 @@ MODE = Mode(
         "F1": "There a checkpoint or file that was on main already is there a second time; here a commit "
         "that is not the job's changed rows.",
         "F6": "There main was set back, and no commit did it; here a commit on main did.",
-        "F13": "There both writers leave a Flink job id; here the other one leaves none.",
+        "F13": "There two runs bring the same rows; here the other writer leaves no Flink job id, or is another Flink "
+        "job that took rows off.",
         "F18": "There nobody ever wrote the missing rows; here they may have been there until this commit "
         "took them off.",
         "F23": "There only the schema changed, and new columns stay empty; here rows were added, deleted or "
@@ -41,7 +43,7 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches on commits on main without a Flink job id, compactions that keep their rows apart, and what
-    puts a commit of the job back."""
+    puts a commit of the job back; and on another Flink job's commits that took rows off."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     foreign = changes_by_others(case)
@@ -66,9 +68,8 @@ def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
     reasons = [_said(case, s) for s in foreign[:3]]
     if len(foreign) > 3:
         reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
-    later = [
-        s for s in in_window(case) if s.job_id and table.place_of(s.snapshot_id) > table.place_of(first.snapshot_id)
-    ]
+    newer = [s for s in in_window(case) if table.place_of(s.snapshot_id) > table.place_of(first.snapshot_id)]
+    later = [s for s in newer if s.job_id and s not in foreign and not is_guest(case, s)]
     if later:
         came = "1 commit of the job came" if len(later) == 1 else f"{len(later)} commits of the job came"
         reasons.append(f"{came} on top of it, so going back means to write these rows again.")

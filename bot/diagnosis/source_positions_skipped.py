@@ -10,6 +10,7 @@ from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, in_window
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._guests import is_overwrite
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
@@ -108,11 +109,12 @@ def _taken_off_main(case: Case) -> str | None:
                 f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
                 "held rows that are missing now (F6)."
             )
-    removed = next((s for s in changes_without_job(case) if s.operation != "append"), None)
+    foreign = [s for s in changes_without_job(case) if s.operation != "append"]
+    removed = next((s for s in in_window(case) if s in foreign or is_overwrite(s)), None)
     if removed is not None:
         return (
             f"{short(removed.snapshot_id)} ({removed.operation} by {name_of(removed)}) took rows off the table: they "
-            "were written once (F21)."
+            f"were written once{' (F21)' if removed in foreign else ''}."
         )
     return None
 

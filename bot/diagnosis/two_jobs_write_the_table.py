@@ -5,6 +5,7 @@ twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
 from bot.diagnosis._case import in_window, not_asked, run_of, time_in, unseen
+from bot.diagnosis._guests import took_as_guest
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -31,7 +32,8 @@ MODE = Mode(
         "alive at once.",
         "F2": "There the older run had ended when the new one took over; here both write.",
         "F12": "There one operator id follows the other for good; here both come again.",
-        "F21": "There the other writer leaves no Flink job id; here both do.",
+        "F21": "There the other writer leaves no Flink job id, or is another Flink job that took rows off; here two "
+        "runs bring the same rows.",
     },
     act=Act.CONTAIN,
     remedies=(Remedy.RESOLVE_FORK, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
@@ -55,6 +57,11 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(jobs),))
     if doubtful and case.duplicates is None:
         return CannotTell(missing=(not_asked(case, "duplicate_rows"),))
+    if doubtful and (taking := next((s for s in in_window(case) if took_as_guest(case, s)), None)) is not None:
+        return Excluded(
+            reason=f"Run {short_job(taking.job_id)} writes the table too, and no key lives twice; but its commit "
+            f"{short(taking.snapshot_id)} ({taking.operation}) took rows off the table (F21)."
+        )
     if doubtful:
         return Excluded(
             reason=f"Run {short_job(_guest(case, doubtful[0]))} writes the table too, and Flink does not list it as a "

@@ -1,7 +1,7 @@
 """Whether a commit is a change by anybody but Flink, told by its operation and counters; and who wrote it."""
 
 from bot.domain.conversions import brings_staged, converted_from, converts_in_place
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import SnapshotId, short_job
 from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
@@ -103,7 +103,9 @@ def origin_of(table: TableState, snapshot: Snapshot) -> Snapshot | None:
 
 
 def name_of(snapshot: Snapshot) -> str:
-    """The writer as the summary tells: `spark application local-17`, `flink 2.1`, `an unknown writer`."""
+    """The writer as the summary tells: `spark application local-17`, `Flink run 3f2a11`, `an unknown writer`."""
+    if snapshot.job_id is not None:
+        return f"Flink run {short_job(snapshot.job_id)}"
     application = snapshot.summary.get("spark.app.id") or snapshot.summary.get("app-id")
     if application:
         return f"{snapshot.engine} application {application}"

@@ -133,6 +133,17 @@ class World:
         if operation == "replace":
             self._counts_compaction(len(before), len(gone), works_in=0, removes=False)
 
+    def guest_commits(self, operation: str, checkpoint: int, *, takes: Iterable[int], by_own_sink: bool) -> None:
+        """Another Flink job, which Flink does not list, adds rows of its own source, or takes rows off."""
+        gone = frozenset(takes)
+        self.tale.commits("z", checkpoint, operation=operation)
+        assert self.tale.head is not None
+        self.holds[self.tale.head], self.takes[self.tale.head] = (), gone
+        if gone:
+            self.tale.counts(deleted_records=len(gone), deleted_data_files=1)
+        if by_own_sink:
+            self.tale.by_sink(OperatorId("ee" * 16))
+
     def compacts(self, *, loses: Iterable[int] = (), works_in: int = 0, removes: bool = False) -> None:
         """A compaction that drops so many deleted rows too (`removes`: with their position deletes), or loses rows."""
         live = len(self.live())
@@ -182,6 +193,8 @@ class World:
         self.tale.snapshots[at[one]] = first.model_copy(update={"summary": second.summary})
         self.tale.snapshots[at[other]] = second.model_copy(update={"summary": first.summary})
         self.holds[one], self.holds[other] = self.holds.get(other, ()), self.holds.get(one, ())
+        none: frozenset[int] = frozenset()
+        self.takes[one], self.takes[other] = self.takes.get(other, none), self.takes.get(one, none)
 
     # ------------------------------------------------------------------ the truth
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hypothesis import note
 from hypothesis import strategies as st
 
+from bot.domain.ids import DRAINED
 from tests.diagnosis.little_evidence import Looked, look
 from tests.diagnosis.little_world import World
 
@@ -74,6 +75,12 @@ def _writes_twice(world: World, _draw: Draw) -> None:
     world.reads(2, twice=2 if world.keeps_keys else 0)
 
 
+def _has_a_guest(world: World, draw: Draw, *, operation: str) -> None:
+    """Another job counts its own checkpoints, of which the last one of a batch is Long.MAX_VALUE."""
+    gone = () if operation == "append" else world.live()[-1 - draw(4) :]
+    world.guest_commits(operation, (3, 500, DRAINED)[draw(3)], takes=gone, by_own_sink=bool(draw(2)))
+
+
 GOOD: dict[str, Act] = {
     "reads": lambda world, draw: world.reads(1 + draw(3)),
     "is quiet": lambda world, _draw: world.reads(0),
@@ -96,6 +103,9 @@ BAD: dict[str, Act] = {
     "fails in flight": lambda world, draw: world.fails_in_flight(1 + draw(3)),
     "is compacted with a loss": lambda world, draw: _compacts(world, draw, losing=True),
     "is deleted from": lambda world, draw: world.another_commits("delete", takes=world.live()[-1 - draw(4) :]),
+    "has a guest": lambda world, draw: _has_a_guest(world, draw, operation="append"),
+    "is overwritten by another job": lambda world, draw: _has_a_guest(world, draw, operation="overwrite"),
+    "is deleted from by another job": lambda world, draw: _has_a_guest(world, draw, operation="delete"),
     "is added to": lambda world, draw: world.another_commits("append", adds=world.live()[-1 - draw(4) :]),
 }
 
