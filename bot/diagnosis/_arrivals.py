@@ -4,11 +4,12 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import in_window, listed, longest_silence, runs_of
+from bot.diagnosis._guests import commits_of_job
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
-from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_of
 
 ON_ITS_WAY = timedelta(seconds=10)
@@ -17,8 +18,7 @@ ON_ITS_WAY = timedelta(seconds=10)
 
 def silence(case: Case, run: JobRun) -> str | None:
     """What shows that the living run's commits do not arrive, though nothing failed."""
-    commits = flink_commits(case.observation.table)
-    newest = commits[-1] if commits else None
+    newest = _newest(case, run)
     if newest is None or newest.checkpoint_id is None:
         return None
     if newest.checkpoint_id == DRAINED:
@@ -40,6 +40,12 @@ def silence(case: Case, run: JobRun) -> str | None:
             "committed: even without rows one would have been."
         )
     return _waiting(case, run)
+
+
+def _newest(case: Case, run: JobRun) -> Snapshot | None:
+    """The newest commit of the run itself, else of the job: ids of other jobs count their own checkpoints."""
+    commits = commits_of_job(case)
+    return next((s for s in reversed(commits) if s.job_id == run.job_id), commits[-1] if commits else None)
 
 
 def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
@@ -88,7 +94,7 @@ def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[Check
     own = max((s.checkpoint_id or 0 for s in mine if s.snapshot_id not in above), default=0)
     carried = {s.checkpoint_id for s in mine}
     late = {i for i, at in _completed(run).items() if since < at <= until and i > own and i not in carried}
-    commits = flink_commits(table)
+    commits = commits_of_job(case)
     base = next((c.checkpoint_id or 0 for c in reversed(commits) if c.snapshot_id not in above), 0)
     restored = run.restored.checkpoint_id if run.restored is not None and not run.is_terminal else CheckpointId(0)
     if restored > base and restored not in {c.checkpoint_id for c in commits}:

@@ -2,6 +2,7 @@
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
+from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
@@ -13,7 +14,6 @@ from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import keeps_its_rows
-from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 
 MODE = Mode(
@@ -79,7 +79,7 @@ def _who_runs(case: Case) -> str:
 
 def _wrong(case: Case) -> str | None:
     """The first thing that is wrong with the table, or that keeps the job from being restored as it is."""
-    newest = next(reversed(flink_commits(case.observation.table)), None)
+    newest = next(reversed(commits_of_job(case)), None)
     missing = missing_manifest(case)
     if missing is not None:
         return f"A restart looks for {missing.name}, which is not there (F7, F8, F9)."
@@ -92,10 +92,10 @@ def _wrong(case: Case) -> str | None:
 
 def _matches(case: Case, why: str) -> Matches:
     table = case.observation.table
-    newest = flink_commits(table)[-1]
+    newest = commits_of_job(case)[-1]
     reasons = [
         why,
-        f"The newest commit by Flink is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
+        f"The job's newest commit is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
         f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
         "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",
         _whence(case),

@@ -11,6 +11,7 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 from bot.diagnosis._arrivals import silence
 from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
+from bot.diagnosis._guests import is_guest
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
@@ -100,7 +101,7 @@ def _wrong_run(case: Case) -> str | None:
 
 
 def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ...]:
-    commits = [s for s in in_window(case) if s.job_id]
+    commits = [s for s in in_window(case) if s.job_id and not is_guest(case, s)]
     said = [_how_it_recovered(case, run)]
     if commits:
         first, last = commits[0], commits[-1]
