@@ -143,8 +143,8 @@ def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[Stor
 
 
 def _may_owe(leak: FlinkManifest, stored: StoredCheckpoint) -> bool:
-    """A point of that run, late enough, whose committer state could not be read."""
-    is_late = stored.checkpoint_id is not None and stored.checkpoint_id >= leak.checkpoint_id
+    """A point of that run, late enough as far as is known, whose committer state could not be read."""
+    is_late = stored.is_unread if stored.checkpoint_id is None else stored.checkpoint_id >= leak.checkpoint_id
     return is_late and not stored.is_committer_read and stored.job_id in {None, leak.job_id}
 
 

@@ -12,6 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from bot.domain.unread_points import beside
 from spark_tasks._data_files import data_added, files_of
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._goes_on import source_in_words
@@ -56,10 +57,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
     good = [point for point in finding.points if point.brings_back]
     is_open = unknown > 0 or isinstance(world.flink_manifests, NotSeen)
+    nearer = beside(world.checkpoints) if good else None
     verdict = Verdict.CONFIRMED if good else Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT
     return Answer(
         verdict=verdict,
-        headline=_headline(ask, good, len(known), unknown, unseen),
+        headline=" ".join(filter(None, (_headline(ask, good, len(known), unknown, unseen), nearer))),
         measures=_measures(good, len(known)),
         columns=_COLUMNS,
         rows=tuple(_row(ask, point) for point in finding.points[:MAX_ROWS]),

@@ -10,7 +10,7 @@ from bot.actions._draft import (
     stop_sentences,
     untouched,
 )
-from bot.actions._restore_points import RestorePoint
+from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun
@@ -46,6 +46,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
     ]
     sentences = (
         *(said_of(live, owned) if owned is not None else ()),
+        *nearer_unread(plan.case, point),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
         "ends this proposal.",

@@ -11,6 +11,9 @@ from bot.domain.pairing import pairings
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
+from bot.domain.unread_points import beside
+
+_NAMED = 4
 
 
 class RestorePoint(Record):
@@ -107,9 +110,16 @@ def _ends(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
 
 
 def looked_at(case: Case) -> str:
-    """The first restore points with their verdicts, a clause."""
+    """The first restore points with their verdicts, those that could not be read before all others, a clause."""
     pairings = case.pairing.pairings if case.pairing else ()
-    return "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in pairings[:4]) or "none at all"
+    first = sorted(pairings, key=lambda p: p.verdict is not PairVerdict.UNREADABLE)[:_NAMED]
+    return "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in first) or "none at all"
+
+
+def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
+    """What an approver must know of restore points that could not be read before starting from this one, sentences."""
+    said = beside(case.observation.checkpoints, point.path)
+    return (said,) if said is not None else ()
 
 
 def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:

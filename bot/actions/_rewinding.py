@@ -13,7 +13,7 @@ from bot.actions._draft import (
     stop_sentences,
 )
 from bot.actions._other_rows import in_words
-from bot.actions._restore_points import RestorePoint
+from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
 from bot.domain.flink import JobRun
@@ -99,6 +99,7 @@ def _preview(
     rows = sum(s.counted("added-records") for s in brought)
     sentences = [
         *(said_of(live, point.path) if point is not None else ()),
+        *(nearer_unread(plan.case, point) if point is not None else ()),
         *(stop_sentences(live) if live else [NOTHING_STOPPED]),
         *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "

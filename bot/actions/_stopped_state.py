@@ -4,7 +4,7 @@ from bot.actions._restore_points import RestorePoint
 from bot.actions._world import World
 from bot.domain.errors import Superseded
 from bot.domain.findings import PairVerdict
-from bot.domain.flink import with_kinds
+from bot.domain.flink import names_run, with_kinds
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairings
@@ -14,12 +14,13 @@ from bot.domain.rewinds import flink_commits
 def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
     """The newest restore point of the run whose table state is the newest Flink commit on main.
 
-    Raises Superseded with what was found instead, CouldNotLook.
+    Raises Superseded with what was found instead, CouldNotLook, also where none pairs and one could not be opened.
     """
     ports = world.jobs[job]
     runs = ports.flink.runs(job)
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
-    told = pairings((s for s in stored if s.job_id == run), world.table, Seen(source="Flink", values=runs))
+    of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
+    told = pairings(of_run, world.table, Seen(source="Flink", values=runs))
     commits = flink_commits(world.table)
     newest = commits[-1].snapshot_id if commits else None
     for each in told:
@@ -33,6 +34,8 @@ def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
             return RestorePoint(
                 path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=each.snapshot_id, digest=each.digest
             )
+    for unread in (s for s in of_run if s.is_unread):
+        ports.checkpoints.read(unread.path)
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason}" for p in told[:3]) or "none at all"
     raise Superseded(
         f"Run {short_job(run)} has ended, and no state of it pairs with the table.",

@@ -5,6 +5,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.ids import SnapshotId
 from bot.domain.rewinds import flink_commits
+from bot.domain.unread_points import unread_points
 
 
 def pair_with_head(case: Case) -> Pairing | None:
@@ -18,11 +19,14 @@ def pair_with_head(case: Case) -> Pairing | None:
 
 
 def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
-    """Whether a durable restore point pairs with main at or below `last_good`; None before anybody looked."""
+    """Whether a durable restore point pairs with main at or below `last_good`; None before anybody looked, and where
+    one that could not be read may."""
     if case.pairing is None:
         return None
     below = {s.snapshot_id for s in case.observation.table.ancestors(last_good)}
-    return any(p.is_durable and p.snapshot_id in below for p in _paired(case))
+    if any(p.is_durable and p.snapshot_id in below for p in _paired(case)):
+        return True
+    return None if unread_points(case.observation.checkpoints) else False
 
 
 def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:

@@ -15,6 +15,7 @@ from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.sentences import counted
+from bot.domain.unread_points import beside, unread_points
 
 MODE = Mode(
     code="no-advance",
@@ -100,6 +101,8 @@ def _matches(case: Case, why: str) -> Matches:
         "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",
         _whence(case),
     ]
+    if (unread := beside(case.observation.checkpoints)) is not None:
+        reasons.append(unread)
     together = _needs_both(case)
     if together:
         cure = "but only an older restore point is left, so both go back"
@@ -135,7 +138,7 @@ def _needs_both(case: Case) -> bool:
 def _is_nothing_left(case: Case) -> bool:
     """Whether storage was looked at, and no restore point fits the table, by itself or together with it."""
     fits = pair_with_head(case) is not None or bool(_ahead(case)) or _needs_both(case)
-    return answers(case, "checkpoint_pairing") and not fits
+    return answers(case, "checkpoint_pairing") and not fits and not unread_points(case.observation.checkpoints)
 
 
 def _whence(case: Case) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
+from pydantic import Field
+
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.paths import ByPath, may_be_same
 from bot.domain.record import Record, Utc
@@ -185,6 +187,9 @@ class StoredCheckpoint(Record):
     digest: str | None = None
     """sha256 of `_metadata`, so that an approved restore point cannot be swapped."""
     problem: str | None = None
+    is_unread: bool = Field(default=False, exclude_if=lambda is_unread: not is_unread)
+    """Whether storage has it and it could not be read (archived, denied, too large): it may be whole. Then `problem`
+    says why."""
     state_bytes: dict[OperatorId, int] = {}
     """Operator -> size of its state, inline and in files, 0 for one without any; empty: not known."""
     source_positions: tuple[SourcePosition, ...] = ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters import checkpoint_files
+from bot.adapters import checkpoint_point
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
@@ -103,7 +103,7 @@ def test_a_committer_state_that_is_too_large_is_not_read(state: State, monkeypat
     """A look has its bounds; what it did not read it does not claim to know."""
     folder = state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
     (folder / BESIDE).write_bytes(recorded("flink21_v1_chk12_beside.xz"))
-    monkeypatch.setattr(checkpoint_files, "MAX_STATE_BYTES", 22144)
+    monkeypatch.setattr(checkpoint_point, "MAX_STATE_BYTES", 22144)
 
     [stored] = state.files.stored(JOB, [])
 

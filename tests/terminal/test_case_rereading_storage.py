@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
-from bot.adapters.checkpoint_files import stored_as
+from bot.adapters.checkpoint_point import stored_as
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.domain.contract import TableContract
