@@ -98,20 +98,20 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
     except NotUnderstood as error:
         not_understood = f"Which operators it holds, and how large, could not be followed: {error}."
     pieces = _committer_state(operators, beside)
-    text = b"\0".join([content, *(piece for piece in pieces if piece is not None)])
-    found = list(_MANIFEST.finditer(text))
+    texts = [content, *(piece for piece in pieces if piece is not None)]
+    found = [match for text in texts for match in _MANIFEST.finditer(text)]
     manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in found})
-    job_id = _job_id(text, manifests[-1][2] if manifests else None)
+    job_id = _job_id(texts, manifests[-1][2] if manifests else None)
     return Told(
         checkpoint_id=CheckpointId(int.from_bytes(content[8:16], "big", signed=True)),
         kind=kind,
         is_drained=is_drained,
         job_id=job_id,
         pending_manifests=tuple(name for _, name, _, _ in manifests),
-        manifest_folders=_folders(text, found),
+        manifest_folders=_folders(found),
         is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
         operators=operators,
-        named_operators=_named(text, {operator for _, _, _, operator in manifests}),
+        named_operators=_named(texts, {operator for _, _, _, operator in manifests}),
         source_positions=positions_in(operators, beside),
         not_understood=not_understood,
         problem=problem,
@@ -175,23 +175,24 @@ def _properties(content: bytes) -> tuple[CheckpointKind, bool, str | None]:
     return kind, False, None
 
 
-def _job_id(text: bytes, of_newest_manifest: str | None) -> JobId | None:
+def _job_id(texts: Sequence[bytes], of_newest_manifest: str | None) -> JobId | None:
     """The run whose commits the restored committer will look for."""
     if of_newest_manifest is not None:
         return JobId(of_newest_manifest)
-    found = _V1_JOB.search(text) or _V2_JOB_AND_OPERATOR.search(text)
+    tried = (pattern.search(text) for pattern in (_V1_JOB, _V2_JOB_AND_OPERATOR) for text in texts)
+    found = next((match for match in tried if match is not None), None)
     return JobId(found[1].decode()) if found else None
 
 
-def _folders(text: bytes, manifests: Sequence[re.Match[bytes]]) -> dict[str, tuple[str, ...]]:
+def _folders(manifests: Sequence[re.Match[bytes]]) -> dict[str, tuple[str, ...]]:
     folders: dict[str, set[str]] = {}
     for each in manifests:
-        before = text[max(0, each.start() - _LONGEST_FOLDER) : each.start()]
+        before = each.string[max(0, each.start() - _LONGEST_FOLDER) : each.start()]
         folder = _NOT_IN_A_PATH.split(before)[-1].decode(errors="replace")
         folders.setdefault(each[1].decode(), set()).add(folder)
     return {name: tuple(sorted(named)) for name, named in sorted(folders.items())}
 
 
-def _named(text: bytes, of_manifests: set[str]) -> tuple[OperatorId, ...]:
-    named = {match[2].decode() for match in _V2_JOB_AND_OPERATOR.finditer(text)}
+def _named(texts: Sequence[bytes], of_manifests: set[str]) -> tuple[OperatorId, ...]:
+    named = {match[2].decode() for text in texts for match in _V2_JOB_AND_OPERATOR.finditer(text)}
     return tuple(OperatorId(each) for each in sorted(named | of_manifests))

@@ -14,7 +14,10 @@ from bot.adapters.opening import address, opened
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 
-MAX_STATE_BYTES = 64 * 1024 * 1024
+MAX_METADATA_BYTES = 16 * 1024 * 1024
+"""A larger `_metadata` is listed and not read: it lies in memory while it is, and the bot stays below 250 MB. Flink
+writes some 100 bytes for each file of a state, and the states below 20 KB themselves."""
+MAX_STATE_BYTES = 16 * 1024 * 1024
 """A larger committer state is not read; what it owes is then not known."""
 METADATA = "_metadata"
 JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
@@ -27,11 +30,15 @@ def point_in(files: FileSystem, folder: str) -> StoredCheckpoint | None:
     info = files.get_file_info(f"{folder}/{METADATA}")
     if info.type is not FileType.File:
         return None
+    if info.size > MAX_METADATA_BYTES:
+        return _too_large(files, folder, info)
     try:
-        with files.open_input_stream(info.path) as stream:
-            content = stream.read()
+        with files.open_input_file(info.path) as file:
+            content: bytes = file.read(MAX_METADATA_BYTES + 1)
     except FileNotFoundError:
         return None
+    if len(content) > MAX_METADATA_BYTES:  # it has grown since
+        return _too_large(files, folder, info)
     return stored_as(
         content, address(files, folder), written_at(info), lambda handle: _state_beside(files, folder, handle)
     )
@@ -78,6 +85,14 @@ def stored_as(content: bytes, folder: str, at: datetime, beside: Callable[[Handl
         state_bytes=sizes,
         source_positions=told.source_positions,
     )
+
+
+def _too_large(files: FileSystem, folder: str, info: FileInfo) -> StoredCheckpoint:
+    problem = (
+        f"Its _metadata has {max(info.size, MAX_METADATA_BYTES) / 2**20:,.1f} MiB; Waterline reads no more than "
+        f"{MAX_METADATA_BYTES // 2**20} MiB of one."
+    )
+    return _without_words(address(files, folder), written_at(info), problem)
 
 
 def _without_words(folder: str, at: datetime, problem: str) -> StoredCheckpoint:

@@ -3,12 +3,15 @@
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bot.adapters import checkpoint_point
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.checkpoint_handles import Handle
+from bot.adapters.checkpoint_parsing import Told, told_by
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import JobId
@@ -189,3 +192,30 @@ def test_a_swapped_restore_point_has_another_digest(state: State) -> None:
     (folder / "_metadata").write_bytes(recorded("v2_stop_savepoint__metadata"))
 
     assert state.files.read(str(folder)).digest != approved.digest
+
+
+def test_a_metadata_file_that_is_too_large_is_not_loaded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is listed with its size, hides no other, and is not taken for broken; asked for alone it says the same."""
+    state.put(state.savepoints / "savepoint-1", recorded("v1_stop_savepoint__metadata"))
+    large = state.put(state.savepoints / "savepoint-2", None)
+    with (large / "_metadata").open("wb") as file:
+        file.write(recorded("v2_stop_savepoint__metadata"))
+        file.truncate(100 * 2**20)
+    monkeypatch.setattr(checkpoint_point, "told_by", _never_of(100 * 2**20))
+
+    whole, listed = sorted(state.files.stored(JOB, []), key=lambda each: each.path)
+
+    assert (whole.problem, whole.is_unread) == (None, False)
+    assert listed.problem == "Its _metadata has 100.0 MiB; Waterline reads no more than 16 MiB of one."
+    assert listed.is_unread
+    assert state.files.read(str(large)) == listed
+
+
+def _never_of(length: int) -> Callable[..., Told]:
+    """The reading, which must not be given a file of this length."""
+
+    def told(content: bytes, *more: Callable[[Handle], bytes | None]) -> Told:
+        assert len(content) < length
+        return told_by(content, *more)
+
+    return told
