@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
+from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._keys_brought import keys_brought
 from spark_tasks._reading import column, operations, rows_appended, rows_at
@@ -46,6 +47,16 @@ def with_key_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> Data
     renamed = wanted.select(*(F.col(key).alias(f"wanted_{key}") for key in keys))
     same = [F.col(key).eqNullSafe(F.col(f"wanted_{key}")) for key in keys]
     return rows.join(renamed, on=reduce(and_, same), how="left_semi")
+
+
+def keys_at(spark: SparkSession, ask: Ask, wanted: DataFrame, at: SnapshotId) -> DataFrame:
+    """Shape: the key columns as `wanted` names them (`Copies.keys`), _file; one row per row that lived at `at` and
+    whose key is wanted. Cost: the key columns of the files in which these keys can lie."""
+    names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
+    live = rows_at(spark, ask.observation.table, at)
+    live = live.select(*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE))
+    narrowed, _, _ = in_range_of(ask, wanted, live, names)
+    return with_key_in(narrowed, wanted.select(*names), tuple(names))
 
 
 def in_range_of(

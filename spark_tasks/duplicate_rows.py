@@ -11,8 +11,9 @@ from bot.domain.findings import DuplicatePair, DuplicatesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, Copies, copies_of, with_key_in
-from spark_tasks._file_names import SUBTASK_IN_FILE_NAME
+from spark_tasks._before_compaction import with_writers
+from spark_tasks._commits_of_copies import commits_of_copies, pairs_of, shares_of
+from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
@@ -25,9 +26,11 @@ TASK = Task(
     confirmed_means="some key lives more than once",
     needs=("table", "contract.key"),
     cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "
-    "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them",
+    "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them; "
+    "where a compaction rewrote copies, their keys once more as they lived before it",
 )
 MAX_PAIRS = 500
+_OLDER = "No key lives more than once with a copy from the window: compactions only rewrote copies that are older."
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
@@ -47,7 +50,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     try:
         total = grouped.agg(
             F.count_if(_has(copies.keys)).alias("keys"),
-            F.sum(F.when(_has(copies.keys), F.col("copies") - 1)).alias("extra"),
             F.sum(F.when(~_has(copies.keys), F.col("copies"))).alias("keyless"),
         ).first()
         assert total is not None
@@ -57,7 +59,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         if total["keys"] == 0:
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Every key of {rows} in the window lives exactly once.", copies.sources)
-        return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), total)
+        return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), int(total["keyless"] or 0))
     finally:
         grouped.unpersist()
 
@@ -77,49 +79,6 @@ def _has(keys: tuple[str, ...]) -> Column:
     return reduce(or_, (F.col(key).isNotNull() for key in keys))
 
 
-def commits_of_copies(copies: DataFrame, written: DataFrame, order: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Shape: the key columns, commits (array of snapshot_id, oldest copy first), across_subtasks and
-    across_partitions (boolean: whether its copies differ in it; null where none is told); one row per key.
-
-    `written` has one row per file, `order` one per snapshot: no join repeats a copy. A file whose commit is
-    no longer listed counts as the oldest.
-    """
-    name = F.regexp_extract("file_path", r"[^/]+$", 0)
-    files = written.join(F.broadcast(order), on="snapshot_id", how="left").select(
-        F.col("file_path"),
-        F.struct(F.coalesce("place", F.lit(-1)).alias("place"), F.col("snapshot_id").alias("id")).alias("one"),
-        F.nullif(F.regexp_extract(name, SUBTASK_IN_FILE_NAME, 1), F.lit("")).alias("subtask"),
-    )
-    placed = copies.join(F.broadcast(files), F.col(FILE) == F.col("file_path"), "left")
-    unknown = F.struct(F.lit(-1).alias("place"), F.lit(0).cast("bigint").alias("id"))
-    listed = placed.groupBy(*keys).agg(
-        F.array_sort(F.collect_list(F.coalesce("one", unknown))).alias("found"),
-        (F.min("subtask") != F.max("subtask")).alias("across_subtasks"),
-        (F.min(PARTITION) != F.max(PARTITION)).alias("across_partitions"),
-    )
-    return listed.select(
-        *keys, F.transform("found", lambda each: each["id"]).alias("commits"), "across_subtasks", "across_partitions"
-    )
-
-
-def shares_of(commits: DataFrame) -> DataFrame:
-    """Shape: one row: within, partitions, subtasks (bigint): keys with two copies by one commit, with copies in
-    different partitions, and by different subtasks. A copy whose commit is not known is not one of two by it."""
-    known = F.filter("commits", lambda each: each != 0)
-    return commits.agg(
-        F.count_if(F.size(known) > F.size(F.array_distinct(known))).alias("within"),
-        F.count_if("across_partitions").alias("partitions"),
-        F.count_if("across_subtasks").alias("subtasks"),
-    )
-
-
-def pairs_of(commits: DataFrame) -> DataFrame:
-    """Shape: first, second (snapshot ids), keys; one row per pair of commits, most keys first."""
-    further = F.array_distinct(F.expr("slice(commits, 2, size(commits) - 1)"))
-    each = commits.select(F.col("commits")[0].alias("first"), F.explode(further).alias("second"))
-    return each.groupBy("first", "second").agg(F.count("*").alias("keys")).orderBy(F.desc("keys"), "first", "second")
-
-
 def _some(
     spark: SparkSession,
     ask: Ask,
@@ -127,7 +86,7 @@ def _some(
     written: DataFrame,
     copies: Copies,
     repeated: DataFrame,
-    total: Row,
+    keyless: int,
 ) -> Answer:
     table = ask.observation.table
     found = with_key_in(copies.frame, repeated, copies.keys).persist()
@@ -135,18 +94,22 @@ def _some(
         older = found.where(~F.col(IN_WINDOW)).select(F.col(FILE).alias("file_path")).distinct()
         if reach.since is not None and older.limit(1).count():
             written = written.union(writers_of(spark, table.by_id[reach.since], older))
+        placed = with_writers(spark, table, found, copies.keys, written, lambda at: keys_at(spark, ask, repeated, at))
         order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-        commits = commits_of_copies(found, written, order, copies.keys).persist()
+        commits = commits_of_copies(placed, order, copies.keys, table.place_of(reach.since)).persist()
         try:
             pairs = pairs_of(commits).limit(MAX_PAIRS).collect()
             shares = shares_of(commits).first()
             sample = commits.orderBy(F.desc(F.size("commits")), *copies.keys).limit(MAX_ROWS).collect()
         finally:
             commits.unpersist()
+            placed.unpersist()
     finally:
         found.unpersist()
     assert shares is not None
-    keys, extra = int(total["keys"]), int(total["extra"])
+    if not shares["keys"]:
+        return _none(copies.window_rows, _OLDER, copies.sources)
+    keys, extra = int(shares["keys"]), int(shares["extra"])
     finding = DuplicatesFinding(
         rows_checked=copies.window_rows,
         keys=keys,
@@ -157,6 +120,7 @@ def _some(
         within_commit=int(shares["within"]),
         across_partitions=int(shares["partitions"]),
         across_subtasks=int(shares["subtasks"]),
+        hidden=int(shares["hidden"]),
     )
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -173,7 +137,10 @@ def _some(
         rows=tuple(_row(ask, copies.keys, row) for row in sample),
         finding=finding,
         sources=copies.sources,
-        could_not_look=(_without_a_key(ask, total["keyless"]),) if total["keyless"] else (),
+        could_not_look=(
+            *((_without_a_key(ask, keyless),) if keyless else ()),
+            *((_behind_a_compaction(ask, finding.hidden),) if finding.hidden else ()),
+        ),
     )
 
 
@@ -186,24 +153,40 @@ def _without_a_key(ask: Ask, rows: int) -> NotSeen:
     )
 
 
+def _behind_a_compaction(ask: Ask, keys: int) -> NotSeen:
+    return NotSeen(
+        source=f"writers of copies in {ask.observation.table.name}",
+        reason=f"A compaction rewrote copies of {counted(keys, 'key')}, and what it read is gone or was deleted from "
+        "since: which commits wrote these copies is not known.",
+        remedy="Compare the copies themselves. Snapshots that are kept for longer, and maintenance that waits, would "
+        "tell.",
+    )
+
+
 def _headline(finding: DuplicatesFinding) -> str:
-    largest = finding.pairs[0]
     lives = "lives" if finding.keys == 1 else "live"
+    told = f"{counted(finding.keys, 'key')} {lives} more than once, {counted(finding.extra_rows, 'row')} too many"
+    if not finding.pairs:
+        return f"{told}; a compaction has rewritten the copies and hides which commits wrote them."
+    largest = finding.pairs[0]
+    first = f"commit {short(largest.first)}" if largest.first else "a commit that is not known"
     where = (
         f"has both copies in commit {short(largest.first)}"
         if largest.first == largest.second
-        else f"was written by commit {short(largest.first)} and again by {short(largest.second)}"
+        else f"was written by {first} and again by {short(largest.second)}"
     )
-    return (
-        f"{counted(finding.keys, 'key')} {lives} more than once, {counted(finding.extra_rows, 'row')} too many; "
-        f"the largest share ({counted(largest.keys, 'key')}) {where}."
-    )
+    hidden = f" Of {counted(finding.hidden, 'key')} a compaction hides who wrote a copy." if finding.hidden else ""
+    return f"{told}; the largest share ({counted(largest.keys, 'key')}) {where}.{hidden}"
 
 
 def _row(ask: Ask, keys: tuple[str, ...], row: Row) -> tuple[str, ...]:
     names = zip(ask.contract.key, keys, strict=True)
     values = (shown(name, row[key], ask.contract) for name, key in names)
-    return (*values, str(len(row["commits"])), " → ".join(short(commit) for commit in row["commits"]))
+    return (*values, str(len(row["commits"])), " → ".join(_named(commit) for commit in row["commits"]))
+
+
+def _named(commit: int) -> str:
+    return short(commit) if commit else "not known"
 
 
 def _none(rows: int, headline: str, sources: tuple[str, ...]) -> Answer:

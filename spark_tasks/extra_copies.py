@@ -11,9 +11,10 @@ from bot.domain.findings import CopiesOfCommit, ExtraCopiesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from spark_tasks._before_compaction import with_writers
 from spark_tasks._copies import copies_of, in_range_of, with_key_in
 from spark_tasks._data_files import comparable, whole_schema
-from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, spans_of, standing_of
+from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, placed_of, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not, shown, without_key
@@ -53,20 +54,32 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     try:
         if repeated.limit(1).count() == 0:
             return _none(reach, "No key of the window lives more than once.", copies.sources)
-        standing = standing_of(
-            _rows(spark, ask, reach, repeated), _placed(spark, ask, written), copies.keys, ask.copies.keep
-        ).persist()
+        rows = _rows(spark, ask, reach.until, repeated)
+        placed = with_writers(
+            spark,
+            ask.observation.table,
+            rows,
+            (*copies.keys, "hashes"),
+            _first_named(spark, ask, written),
+            lambda at: _rows(spark, ask, at, repeated),
+        )
+        order = local_ids(spark, [s.snapshot_id for s in ask.observation.table.snapshots])
+        begins = ask.observation.table.place_of(reach.since)
+        standing = standing_of(placed_of(placed, order, copies.keys, begins), copies.keys, ask.copies.keep).persist()
         try:
+            if standing.limit(1).count() == 0:
+                return _none(reach, "Compactions of the window only rewrote older copies.", copies.sources)
             return _told(ask, reach, standing, copies.keys, copies.sources)
         finally:
             standing.unpersist()
+            placed.unpersist()
     finally:
         repeated.unpersist()
 
 
-def _rows(spark: SparkSession, ask: Ask, reach: Reach, repeated: DataFrame) -> DataFrame:
-    """Shape: the key, _file, _pos, hashes (array of bigint, one a column beside the key); one row per live row whose
-    key is repeated."""
+def _rows(spark: SparkSession, ask: Ask, at: SnapshotId, repeated: DataFrame) -> DataFrame:
+    """Shape: the key, _file, _pos, hashes (array of bigint, one a column beside the key); one row per row that lived at
+    `at` and whose key is repeated."""
     keys = repeated.columns
     kinds = {field.name: field.dataType for field in whole_schema(spark, ask.observation.table).fields}
     told = [comparable(name, kinds[name]) for name in _others(ask)]
@@ -76,21 +89,17 @@ def _rows(spark: SparkSession, ask: Ask, reach: Reach, repeated: DataFrame) -> D
         F.col(PLACE),
         F.array(*(_hash(each) for each in told)).cast("array<bigint>").alias("hashes"),
     ]
-    live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
+    live = rows_at(spark, ask.observation.table, at).select(*chosen)
     narrowed, _, _ = in_range_of(ask, repeated, live, dict(zip(keys, ask.contract.key, strict=True)))
     return with_key_in(narrowed, repeated, keys)
 
 
-def _placed(spark: SparkSession, ask: Ask, written: DataFrame) -> DataFrame:
-    """Shape: file_path, snapshot_id, age (0 is the oldest listed commit); one row per file of the window."""
+def _first_named(spark: SparkSession, ask: Ask, written: DataFrame) -> DataFrame:
+    """Shape: file_path, snapshot_id (the oldest listed commit that names it); one row per file of the window."""
     order = local_ids(spark, [s.snapshot_id for s in ask.observation.table.snapshots])
     named = written.join(F.broadcast(order), on="snapshot_id", how="inner")
     first = F.min(F.struct("place", "snapshot_id")).alias("first")
-    return (
-        named.groupBy("file_path")
-        .agg(first)
-        .select("file_path", F.col("first.snapshot_id").alias("snapshot_id"), F.col("first.place").alias("age"))
-    )
+    return named.groupBy("file_path").agg(first).select("file_path", F.col("first.snapshot_id").alias("snapshot_id"))
 
 
 def _hash(value: Column) -> Column:
@@ -113,7 +122,9 @@ def _told(ask: Ask, reach: Reach, standing: DataFrame, keys: Sequence[str], sour
         .orderBy(F.desc("rows"), "snapshot_id")
     )
     brought = commits.limit(MAX_COMMITS).collect()
-    below = extra.where("snapshot_id IS NULL").count() if ask.copies.keep == "newest" else 0
+    unnamed = extra.where("snapshot_id IS NULL")
+    others = unnamed.agg(F.count_if("is_hidden").alias("hidden"), F.count("*").alias("rows")).first()
+    assert others is not None
     by_key = standing.groupBy(*keys).agg(
         F.count_if("is_extra").alias("extra"), _differing(len(_others(ask))).alias("differs")
     )
@@ -139,7 +150,8 @@ def _told(ask: Ask, reach: Reach, standing: DataFrame, keys: Sequence[str], sour
         places=_places(spans) if is_whole else (),
         is_whole=is_whole,
         rule=ask.copies,
-        below=below,
+        below=int(others["rows"] - others["hidden"]),
+        hidden=int(others["hidden"]),
     )
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -185,6 +197,8 @@ def _headline(finding: ExtraCopiesFinding) -> str:
         brought = f"{counted(finding.rows, 'row')} of the window repeat a key that lives already"
     if finding.commits:
         brought += f", most of them by commit {short(finding.commits[0].snapshot_id)}"
+    if finding.hidden:
+        brought += f" (a compaction hides who wrote {counted(finding.hidden, 'row')} of them)"
     same = f"all copies of a key are equal{finding.rule.but}"
     if finding.differing:
         same = f"the copies of {counted(finding.differing, 'key')} differ, in {', '.join(finding.columns)}"

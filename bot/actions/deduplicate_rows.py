@@ -112,4 +112,6 @@ def _brought(found: ExtraCopiesFinding) -> str:
     told = [f"{short(each.snapshot_id)} ({counted(each.rows, 'row')})" for each in found.commits]
     if found.below:
         told.append(f"commits before the window ({counted(found.below, 'row')})")
+    if found.hidden:
+        told.append(f"commits that a compaction hides ({counted(found.hidden, 'row')})")
     return ", ".join(told)

@@ -5,6 +5,7 @@ number. So an upsert table needs its rows distributed by key, and its partition 
 """
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._hidden_writers import cannot_tell_which, last_good_below
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
@@ -40,6 +41,8 @@ def examine(case: Case) -> Examined:
     assert found is not None
     if not found.keys:
         return Excluded(reason=f"No key lives twice among the {found.rows_checked} rows that were checked.")
+    if not found.across_partitions and not found.across_subtasks and found.hidden and why_upsert(case) is not None:
+        return cannot_tell_which(found)
     if not found.across_partitions and not found.across_subtasks:
         return Excluded(
             reason=f"The copies of all {found.keys} repeated keys lie in one partition and come from one subtask each."
@@ -74,7 +77,7 @@ def _matches(case: Case, found: DuplicatesFinding, upsert: str) -> Matches:
         "other.",
         reasons=tuple(reasons),
         rows=rows,
-        last_good=case.observation.table.by_id[first].parent_id if first else case.window.since,
+        last_good=last_good_below(case, first),
         wrong_run=None,
         remedy=Remedy.DEDUPLICATE_ROWS,
     )

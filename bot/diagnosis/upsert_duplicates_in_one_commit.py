@@ -6,6 +6,7 @@ both sinks before 1.7) and in CDC sinks.
 """
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._hidden_writers import cannot_tell_which, last_good_below
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import SnapshotId, short
@@ -37,6 +38,8 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=missing)
     assert case.duplicates is not None
     inside, subtasks = case.duplicates.within_commit, case.duplicates.across_subtasks
+    if not inside and case.duplicates.hidden and why_upsert(case) is not None:
+        return cannot_tell_which(case.duplicates)
     if not inside:
         told = (
             f"All {case.duplicates.keys} repeated keys have"
@@ -50,6 +53,8 @@ def examine(case: Case) -> Examined:
             reason=f"{inside} keys came twice within one commit, but the job only appends, so no delete was to remove "
             "one: the source gave them twice, or upsert is not enabled where it should be."
         )
+    if subtasks >= inside and case.duplicates.hidden:
+        return cannot_tell_which(case.duplicates)
     if subtasks >= inside:
         return Excluded(
             reason=f"The copies of all {inside} keys were written by different subtasks: the rows are not "
@@ -80,7 +85,7 @@ def _matches(case: Case, upsert: str) -> Matches:
         headline=f"{found.within_commit} keys of the upsert table have two rows by one commit.",
         reasons=tuple(reasons),
         rows=commits,
-        last_good=case.observation.table.by_id[first].parent_id if first else case.window.since,
+        last_good=last_good_below(case, first),
         wrong_run=None,
         remedy=Remedy.DEDUPLICATE_ROWS,
     )

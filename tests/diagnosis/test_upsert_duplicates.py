@@ -86,6 +86,24 @@ def test_copies_of_several_commits_in_one_place_are_neither() -> None:
 
 
 @pytest.mark.parametrize("mode", [within, across])
+def test_copies_that_a_compaction_hides_leave_it_open(mode: Any) -> None:
+    """Of one commit or of several, by one subtask or by several: the compaction's file does not tell."""
+    found = mode.examine(case(hidden=8))
+
+    assert isinstance(found, CannotTell)
+    assert found.missing == ("who wrote the copies of 8 keys (a compaction has rewritten them and hides it)",)
+
+
+@pytest.mark.parametrize(("mode", "counts"), [(within, {"within_commit": 3}), (across, {"across_partitions": 3})])
+def test_no_state_is_trusted_while_some_writer_is_hidden(mode: Any, counts: dict[str, int]) -> None:
+    """The copies that are hidden may be older than those that are told."""
+    found = mode.examine(case(hidden=5, **counts))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+
+
+@pytest.mark.parametrize("mode", [within, across])
 def test_uncounted_rows_leave_it_open(mode: Any) -> None:
     """Nothing is excluded before the rows were counted."""
     found = mode.examine(case().model_copy(update={"duplicates": None}))

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.copies import CopyRule
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import SnapshotId
@@ -36,6 +38,8 @@ class DuplicatesFinding(Record):
     """Keys whose copies lie in different partitions of the table (F17)."""
     across_subtasks: int = 0
     """Keys whose copies were written by different subtasks, as far as file names tell (F17)."""
+    hidden: int = Field(default=0, exclude_if=lambda keys: not keys)
+    """Keys with a copy whose writer a compaction hides: what it read is gone, or was deleted from since."""
 
 
 class CopiesOfCommit(Record):
@@ -72,6 +76,8 @@ class ExtraCopiesFinding(Record):
     """What was declared when it was looked at."""
     below: int = 0
     """Extra copies that commits below the window brought."""
+    hidden: int = Field(default=0, exclude_if=lambda rows: not rows)
+    """Extra copies whose writer a compaction hides."""
 
 
 class ReplayableFinding(Record):
