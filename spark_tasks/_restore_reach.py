@@ -12,20 +12,21 @@ from bot.domain.owed import owed_to
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._goes_on import disagreements, source_in_words
+from spark_tasks._read_again import Brought, rows_again
 from spark_tasks._words import ids, shown
 
 _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
 
 
 def reach_of_point(
-    ask: Ask, stored: StoredCheckpoint, pair: Pairing, positions: Mapping[SnapshotId, int]
+    ask: Ask, stored: StoredCheckpoint, pair: Pairing, positions: Mapping[SnapshotId, int], brought: Brought
 ) -> RestoreReach:
     """`positions`: the highest source position of each paired table state, as far as it is known."""
     table = ask.observation.table
     above = commits_above(table, pair.snapshot_id)
     missing = _missing(ask, stored)
-    again = sum(s.counted("added-records") for s in above if s.job_id is not None and s.operation != "replace")
     position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
+    again = rows_again(above, brought, position if ask.contract.position_partition is None else None)
     reach = RestoreReach(
         path=stored.path,
         checkpoint_id=stored.checkpoint_id,
@@ -37,7 +38,8 @@ def reach_of_point(
         pending_manifests=owed_to(table, stored),
         missing_manifests=missing,
         position_until=position,
-        to_read_again=again if pair.snapshot_id is not None else None,
+        to_read_again=again.rows if pair.snapshot_id is not None else None,
+        is_at_most=pair.snapshot_id is not None and not again.is_exact,
         cannot=(),
         source_positions=stored.source_positions,
         written_at=stored.written_at,

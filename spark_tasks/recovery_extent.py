@@ -13,9 +13,10 @@ from bot.domain.pairing import judged
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
-from spark_tasks._data_files import data_added, files_of
+from spark_tasks._data_files import DataFile, data_added, files_of
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._goes_on import source_in_words
+from spark_tasks._read_again import Brought
 from spark_tasks._restore_reach import reach_of_point
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting, shown
 
@@ -41,7 +42,8 @@ _COLUMNS = (
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Every restore point that can be read, the best first: those that bring job and table back, the newest first.
 
-    Rows to read again are those that Flink committed on main above the paired snapshot, as the summaries count them.
+    Rows to read again are those that Flink committed on main above the paired snapshot and above its source position,
+    each position once, by the bounds of the files; at the most so many where bounds or positions do not tell.
     State files beside `_metadata` are taken from its word and not opened, but for the committer's and those of Kafka
     sources, whose next offsets are told. `ruled-out` only when every point could be read and what it owes is known.
     """
@@ -50,8 +52,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
     known = judged(world.checkpoints.values, world.table, world.jobs)
     readable = [(stored, pair) for stored, pair in known if pair.verdict is not PairVerdict.UNREADABLE]
-    positions = _positions(spark, ask, [pair for _, pair in readable])
-    points = sorted((reach_of_point(ask, stored, pair, positions) for stored, pair in readable), key=_rank)
+    positions, brought = _positions(spark, ask, [pair for _, pair in readable])
+    points = sorted((reach_of_point(ask, stored, pair, positions, brought) for stored, pair in readable), key=_rank)
     finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]))
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
     unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
@@ -71,8 +73,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     )
 
 
-def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> dict[SnapshotId, int]:
-    """Paired snapshot -> highest source position of its table state; without those for which no file tells.
+def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> tuple[dict[SnapshotId, int], Brought]:
+    """(Paired snapshot -> highest source position of its table state, without those for which no file tells; the files
+    of the window's commits and of these).
 
     Looked for in the window's commits and in the newest three with rows: a state's highest position is among its
     newest commits, unless a job has read older records again since before the window.
@@ -81,19 +84,23 @@ def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> dict[
     position = next((c for c in table.columns if c.name == ask.contract.position and c.type in _WHOLE), None)
     states = {pair.snapshot_id for pair in pairs if pair.snapshot_id is not None}
     if position is None or not states:
-        return {}
-    inside = {s.snapshot_id for s in ask.window.of(table)}
+        return {}, {}
+    inside = {s.snapshot_id: s for s in ask.window.of(table)}
     held: dict[SnapshotId, list[Snapshot]] = {}
     for state in states:
         near = [s for s in table.ancestors(state) if s.snapshot_id in inside]
         held[state] = list({s.snapshot_id: s for s in (*near, *newest_with_rows(table, state, _BELOW))}.values())
-    commits = {s.snapshot_id: s for commits in held.values() for s in commits}
-    highest: dict[SnapshotId, int] = {}
+    commits = inside | {s.snapshot_id: s for commits in held.values() for s in commits}
+    brought: dict[SnapshotId, list[DataFile]] = {commit: [] for commit in commits}
     for file in data_added(files_of(spark, list(commits.values()), position)):
-        if file.high is not None:
-            highest[file.snapshot_id] = max(file.high, highest.get(file.snapshot_id, file.high))
+        brought[file.snapshot_id].append(file)
+    highest = {
+        commit: max(told)
+        for commit, files in brought.items()
+        if (told := [file.high for file in files if file.high is not None])
+    }
     tops = {state: [highest[s.snapshot_id] for s in held[state] if s.snapshot_id in highest] for state in states}
-    return {state: max(found) for state, found in tops.items() if found}
+    return {state: max(found) for state, found in tops.items() if found}, brought
 
 
 def _rank(point: RestoreReach) -> tuple[bool, bool, bool, float]:
@@ -118,7 +125,8 @@ def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, 
     if best.to_read_again:
         is_told = best.position_until is not None and not ask.contract.hides(ask.contract.position)
         above = f" above position {best.position_until:,}" if is_told else ""
-        again += f"; {counted(best.to_read_again, 'row')}{above} would be read and written again"
+        at_most = "at most " if best.is_at_most else ""
+        again += f"; {at_most}{counted(best.to_read_again, 'row')}{above} would be read and written again"
     elif best.to_read_again == 0:
         again += "; no row would have to be read again"
     else:
@@ -150,7 +158,7 @@ def _row(ask: Ask, point: RestoreReach) -> tuple[str, ...]:
         f"{len(point.pending_manifests)}{gone}",
         shown(ask.contract.position or "", point.position_until, ask.contract),
         source_in_words(point.source_positions, ask.contract) or "unknown",
-        cell(point.to_read_again),
+        f"{'at most ' if point.is_at_most else ''}{cell(point.to_read_again)}",
         " ".join(point.cannot) or "nothing that is known",
     )
 

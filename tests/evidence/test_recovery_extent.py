@@ -89,6 +89,20 @@ def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTa
     assert points_of(answer)[0].to_read_again == 0
 
 
+def test_rows_that_the_point_holds_are_not_read_again(orders: OrdersTable, asks: Asks) -> None:
+    """A run that was restored from an older point wrote 30 to 59 anew: the savepoint at 59 needs none of it."""
+    base = orders.commits("a", 1, range(30))
+    orders.commits("a", 2, range(30, 60))
+    orders.commits("b", 2, range(30, 50))
+
+    behind = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
+    orders.commits("b", 3, range(50, 75))
+    passed = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
+
+    assert [points_of(each)[0].to_read_again for each in (behind, passed)] == [0, 15]
+    assert "15 rows above position 59 would be read and written again" in passed.headline
+
+
 def test_what_others_committed_above_does_not_come_back(orders: OrdersTable, asks: Asks) -> None:
     """A backfill or a delete by another engine is taken off main by the rewind, and the job knows nothing of it."""
     good = orders.commits("a", 2, range(100))

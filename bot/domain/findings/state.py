@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record, Utc
@@ -102,7 +104,8 @@ class RestoreReach(Record):
     """Highest source position that its table state holds, of all partitions of the source together, from the bounds
     of the window's files and of the three newest commits with rows; what lies above is read again."""
     to_read_again: int | None
-    """Rows on main above that table state: what a rewind would write again."""
+    """Rows that Flink committed on main above that table state, each source position once and only those above
+    `position_until`: what the job would read and write again."""
     cannot: tuple[str, ...]
     """What no restore from here brings back, each a sentence."""
     source_positions: tuple[SourcePosition, ...] = ()
@@ -113,6 +116,8 @@ class RestoreReach(Record):
     brings_back: bool = False
     """Whether job and table go on from it as if nothing had happened: it pairs, or it commits first what it owes, all
     of which is there, on top of its own run's commits."""
+    is_at_most: bool = Field(default=False, exclude_if=lambda at_most: not at_most)
+    """Whether `to_read_again` may be too high: rows may stand there twice, and no position tells."""
 
 
 class RecoveryExtentFinding(Record):
