@@ -1,30 +1,15 @@
 """How long the table keeps the snapshots that a restore must find."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LastCommit
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, OperatorId
+from bot.domain.snapshots_kept import stays_for
 from bot.domain.table import Snapshot, TableState
 
-_MAX_AGE, _MIN_KEPT = "history.expire.max-snapshot-age-ms", "history.expire.min-snapshots-to-keep"
-_DEFAULT_AGE = timedelta(days=5)
-"""Iceberg's defaults: five days, one snapshot."""
 _RunAndOperator = tuple[JobId, OperatorId | None]
-
-
-def kept_for(table: TableState) -> timedelta:
-    """The age from which the table lets a snapshot be expired; a procedure may be called with another."""
-    told = table.properties.get(_MAX_AGE, "")
-    return timedelta(milliseconds=int(told)) if told.isdigit() else _DEFAULT_AGE
-
-
-def least_kept(table: TableState) -> int:
-    """Snapshots of main that are kept whatever their age."""
-    told = table.properties.get(_MIN_KEPT, "")
-    return int(told) if told.isdigit() else 1
 
 
 def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]:
@@ -44,24 +29,15 @@ def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]
 
 
 def _last(table: TableState, place: int, commit: Snapshot) -> LastCommit:
-    is_protected = any(ref.snapshot_id == commit.snapshot_id for ref in table.refs) or place == 0
+    left = stays_for(table, place, commit)
     return LastCommit(
         job_id=commit.job_id or JobId(""),
         operator_id=commit.operator_id,
         snapshot_id=commit.snapshot_id,
         checkpoint_id=commit.checkpoint_id,
-        is_protected=is_protected,
-        expires_within_s=None if is_protected else _left(table, place, commit).total_seconds(),
+        is_protected=left is None,
+        expires_within_s=None if left is None else left.total_seconds(),
     )
-
-
-def _left(table: TableState, place: int, commit: Snapshot) -> timedelta:
-    """Until its age is reached, and until enough newer snapshots stand above it at the present pace."""
-    by_age = commit.committed_at + kept_for(table) - table.read_at
-    missing = least_kept(table) - place
-    newer = table.chain[:place]
-    pace = (table.read_at - newer[-1].committed_at) / place
-    return max(by_age, missing * pace, timedelta(0))
 
 
 def _gone(run: JobRun) -> LastCommit:

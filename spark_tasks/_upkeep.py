@@ -8,8 +8,8 @@ from bot.domain.findings import LastCommit
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import short, short_job
 from bot.domain.sentences import counted
-from bot.domain.table import TableState
-from spark_tasks._retention import kept_for
+from bot.domain.snapshots_kept import kept_for, ref_ends_in
+from bot.domain.table import Ref, TableState
 from spark_tasks._words import lasting
 
 SOON = timedelta(days=1)
@@ -53,14 +53,14 @@ def _expiring(last: Sequence[LastCommit]) -> Iterator[str]:
             when = f"in {lasting(each.expires_within_s)}" if each.expires_within_s else "now"
             yield (
                 f"Snapshot {short(each.snapshot_id)} is the last commit of run {run} and may expire {when}: no branch "
-                "or tag keeps it, and without it a restore fails or commits again."
+                "or tag keeps it for longer, and without it a restore fails or commits again."
             )
 
 
 def _restore_points(table: TableState, stored: Iterable[StoredCheckpoint]) -> Iterator[str]:
     """Restore points that outlive the snapshots that they belong to."""
     kept = kept_for(table)
-    tagged = {ref.snapshot_id for ref in table.refs}
+    tagged = {ref.snapshot_id for ref in table.refs if _stays(table, ref)}
     safe = {(s.job_id, s.checkpoint_id) for s in table.snapshots if s.snapshot_id in tagged}
     points = [s for s in stored if s.problem is None and (s.job_id, s.checkpoint_id) not in safe]
     old = [point for point in points if table.read_at - point.written_at > kept]
@@ -71,6 +71,11 @@ def _restore_points(table: TableState, stored: Iterable[StoredCheckpoint]) -> It
             f"{counted(len(old), 'restore point')} {'is' if len(old) == 1 else 'are'} older than the table keeps "
             f"snapshots ({lasting(kept.total_seconds())}), the oldest {name}: what they pair with may be gone."
         )
+
+
+def _stays(table: TableState, ref: Ref) -> bool:
+    ends = ref_ends_in(table, ref)
+    return ends is None or ends > timedelta(0)
 
 
 def _promises(ask: Ask) -> Iterator[str]:

@@ -8,9 +8,10 @@ from bot.domain.findings import LastCommit, TableHealthFinding
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from bot.domain.snapshots_kept import kept_for, least_kept
 from bot.domain.table import TableState
 from spark_tasks._reading import entries
-from spark_tasks._retention import kept_for, last_commits, least_kept
+from spark_tasks._retention import last_commits
 from spark_tasks._upkeep import problems_of
 from spark_tasks._window import Reach, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
@@ -30,8 +31,8 @@ _TARGET, _USUAL_TARGET = "write.target-file-size-bytes", 512 * 2**20
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Retention first: whether the newest snapshot of each run stays, because a restore looks for it.
 
-    The retention is the table's own (`history.expire.*`); who expires by hand may ask for less. Sizes are of the
-    window's files; counts of files and deletes are the head's summary.
+    The retention is main's own, else the table's (`history.expire.*`), and that of branches and tags; who expires by
+    hand may ask for less. Sizes are of the window's files; counts of files and deletes are the head's summary.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):

@@ -10,12 +10,9 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
+from bot.domain.snapshots_kept import MAX_AGE, kept_for, says_itself
 from bot.domain.spans import span
 from bot.domain.table import TableState
-
-_MAX_AGE = "history.expire.max-snapshot-age-ms"
-_DEFAULT_MAX_AGE = timedelta(days=5)
-_MS = timedelta(milliseconds=1)
 
 
 def retention_terms(observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
@@ -68,14 +65,13 @@ def _key(point: StoredCheckpoint) -> tuple[object, object]:
 def _promised(table: TableState, promised: timedelta) -> Finding:
     """By what expiry has left, and by what the table lets it take."""
     term = f"Snapshots stay readable for {span(promised)}."
-    written = table.properties.get(_MAX_AGE, "")
-    allowed = int(written) * _MS if written.isdigit() else _DEFAULT_MAX_AGE
-    action = f"Set {_MAX_AGE} to at least the promised time, and let maintenance obey it."
+    allowed = kept_for(table)
+    action = f"Set {MAX_AGE} to at least the promised time, and let maintenance obey it."
     oldest = table.chain[-1] if table.chain else None
     if oldest is not None and oldest.parent_id is not None and table.read_at - oldest.committed_at < promised:
         age = span(table.read_at - oldest.committed_at)
         gone = f"The oldest listed commit, {short(oldest.snapshot_id)}, is {age} old, and those before it were expired."
         return _finding("table", term, gone, False, action)
-    by = "as the table sets" if written else "Iceberg's own default"
+    by = "as the table sets" if says_itself(table) else "Iceberg's own default"
     observed = f"Expiry may take what is older than {span(allowed)} ({by})."
     return _finding("table", term, observed, allowed >= promised, action)

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import takewhile, zip_longest
 from typing import Annotated, TypeVar
 
-from pydantic import SerializerFunctionWrapHandler, ValidatorFunctionWrapHandler, WrapSerializer, WrapValidator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidatorFunctionWrapHandler, WrapSerializer, WrapValidator
 
 from bot.domain.commit_order import ages
 from bot.domain.head_moves import HeadMove as HeadMove
@@ -35,12 +35,21 @@ Long = Annotated[Sequence[T], WrapValidator(_lazy_or_plain), WrapSerializer(_pla
 """As long as the table's history: a tuple, or a sequence whose elements are made when they are looked at."""
 
 
+_UNSET = Field(default=None, exclude_if=lambda told: told is None)
+
+
 class Ref(Record):
     """A named pointer: branch or tag."""
 
     name: str
     kind: str
     snapshot_id: SnapshotId
+    max_ref_age_ms: int | None = _UNSET
+    """From this age of its snapshot on, expiry drops the branch or tag itself; None: the table's rule."""
+    max_snapshot_age_ms: int | None = _UNSET
+    """Of a branch: the age from which its snapshots may expire; None: the table's rule."""
+    min_snapshots: int | None = _UNSET
+    """Of a branch: its newest snapshots that stay whatever their age; None: the table's rule."""
 
 
 class Column(Record):

@@ -36,7 +36,14 @@ def table_state(
         head=SnapshotId(head) if head is not None and head >= 0 else None,
         snapshots=history.snapshots,
         refs=tuple(
-            Ref(name=ref_name, kind=ref.snapshot_ref_type.value, snapshot_id=SnapshotId(ref.snapshot_id))
+            Ref(
+                name=ref_name,
+                kind=ref.snapshot_ref_type.value,
+                snapshot_id=SnapshotId(ref.snapshot_id),
+                max_ref_age_ms=ref.max_ref_age_ms,
+                max_snapshot_age_ms=ref.max_snapshot_age_ms,
+                min_snapshots=ref.min_snapshots_to_keep,
+            )
             for ref_name, ref in sorted(metadata.refs.items())
         ),
         head_moves=history.moves,

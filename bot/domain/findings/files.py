@@ -162,7 +162,7 @@ class LastCommit(Record):
     """None: the metadata lists none any more although Flink or storage shows that the run has committed (F8)."""
     checkpoint_id: CheckpointId | None
     is_protected: bool
-    """Whether a branch or tag keeps it from expiry; the head of main counts."""
+    """Whether a branch or tag without an end keeps it from expiry; the head of main counts."""
     expires_within_s: float | None
     """Seconds until the table's own retention may expire it, 0 if it may now; None: protected, or nothing listed."""
 
