@@ -37,8 +37,15 @@ class Reach(Record):
 
 
 def reach_of(ask: Ask) -> Reach | NotSeen:
-    """The window's commits; NotSeen when the metadata no longer lists its end."""
+    """The window's commits; NotSeen when the metadata no longer lists its end, or there is no commit yet."""
     table, window = ask.observation.table, ask.window
+    if window.until is None:
+        return NotSeen(
+            source=f"main of {table.name}",
+            reason="Nothing was ever committed to it, so there is no commit to be looked at.",
+            remedy="Look at the job: checkpoint_health, checkpoint_pairing and leaked_manifests need no commit. Ask "
+            "again after its first commit.",
+        )
     if window.until not in table.by_id:
         return NotSeen(
             source=f"snapshot {window.until} of {table.name}",
@@ -59,6 +66,11 @@ def reach_of(ask: Ask) -> Reach | NotSeen:
         main=main,
         branches=tuple(_branch(ask, leaf, lost) for leaf in leaves),
     )
+
+
+def no_commits(ask: Ask) -> str:
+    """Why `reach_of` gives none, as the beginning of a headline."""
+    return "The table has no commit yet" if ask.window.until is None else "The window's end is no longer listed"
 
 
 def is_cut(ask: Ask, reach: Reach) -> bool:

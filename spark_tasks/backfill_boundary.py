@@ -24,7 +24,7 @@ from spark_tasks._event_time import (
     timed_files,
 )
 from spark_tasks._reading import column, rows_at
-from spark_tasks._window import begin_expired, is_cut, reach_of
+from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
 
 TASK = Task(
@@ -50,7 +50,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return event
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its commits cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its commits cannot be read.", reach)
     table = ask.observation.table
     if unreadable := renamed(table, [event.name]):
         return could_not(f"A backfill cannot be told: {unreadable[0].reason}", *unreadable)

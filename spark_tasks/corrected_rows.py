@@ -12,7 +12,7 @@ from bot.domain.sentences import counted
 from spark_tasks._changes import key_names, states_of, touched_keys
 from spark_tasks._compacted import compared, losses
 from spark_tasks._data_files import files_of, names_at, renamed
-from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
+from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 
 TASK = Task(
@@ -37,7 +37,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return unfit
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if is_cut(ask, reach):
         gone = begin_expired(ask)
         return could_not(f"Corrected rows cannot be told. {gone.reason}", gone)

@@ -15,7 +15,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._brought import brought_by
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 COMMITS_BELOW = 20
@@ -44,7 +44,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its commits cannot be compared.", reach)
+        return could_not(f"{no_commits(ask)}, so its commits cannot be compared.", reach)
     if not reach.main:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)

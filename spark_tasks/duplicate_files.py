@@ -12,7 +12,7 @@ from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW
 from spark_tasks._repeated_files import repeats_in
-from spark_tasks._window import reach_of
+from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import could_not, ids
 
 TASK = Task(
@@ -34,7 +34,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its files cannot be compared.", reach)
+        return could_not(f"{no_commits(ask)}, so its files cannot be compared.", reach)
     if not reach.main:
         return _none(0, "No commit in the window, so none can have added a file again.")
     table = ask.observation.table

@@ -15,7 +15,7 @@ from spark_tasks._before_compaction import with_writers
 from spark_tasks._commits_of_copies import commits_of_copies, pairs_of, shares_of
 from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
 from spark_tasks._reading import entries, local_ids
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 from spark_tasks._writers import writers_of
 
@@ -39,7 +39,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return unfit
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main:
         return _none(0, "No commit in the window, so no row can be a duplicate from it.", ())
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")

@@ -16,7 +16,7 @@ from spark_tasks._copies import copies_of, in_range_of, with_key_in
 from spark_tasks._data_files import comparable, whole_schema
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, placed_of, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
@@ -45,7 +45,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"Extra copies cannot be told: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main:
         return _none(reach, "No commit in the window, so it brought no copy.", ())
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")

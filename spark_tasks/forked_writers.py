@@ -14,7 +14,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import one_of, plain
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
@@ -38,7 +38,7 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its writers are not known.", reach)
+        return could_not(f"{no_commits(ask)}, so its writers are not known.", reach)
     world = ask.observation
     commits = [commit for commit in reach.main if commit.operation != "replace"]
     turns, interleaved = _turns(_order(world, reach, commits))

@@ -25,7 +25,7 @@ from spark_tasks._event_time import (
     newest_with_rows,
     timed_files,
 )
-from spark_tasks._window import begin_expired, is_cut, reach_of
+from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 
 TASK = Task(
@@ -49,7 +49,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return event
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if unreadable := renamed(ask.observation.table, [event.name]):
         return could_not(f"Late rows cannot be told: {unreadable[0].reason}", *unreadable)
     commits = [commit for commit in reach.main if brings_rows(commit)]

@@ -21,7 +21,7 @@ from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after
 from spark_tasks._other_branches import commits_beside_main, in_words, told_of
 from spark_tasks._sinks import Sinks
-from spark_tasks._window import reach_of
+from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
@@ -46,7 +46,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so there is nothing to tell of it.", reach)
+        return could_not(f"{no_commits(ask)}, so there is nothing to tell of it.", reach)
     world = ask.observation
     commits = ask.window.of(world.table)
     ledger = _ledger(spark, ask, commits)

@@ -12,7 +12,7 @@ from bot.domain.sentences import counted
 from spark_tasks._near import Edge
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
 from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown
 
 TASK = Task(
@@ -38,7 +38,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return unfit
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main and not reach.branches:
         return _whole(None, "No commit in the window, so no position can be missing from it.")
     edges = edges_of(spark, ask, reach)

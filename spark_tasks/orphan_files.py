@@ -15,7 +15,7 @@ from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unn
 from spark_tasks._spelling import inside_of
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
-from spark_tasks._window import reach_of
+from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
@@ -41,7 +41,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world, table = ask.observation, ask.observation.table
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its time is not known.", reach)
+        return could_not(f"{no_commits(ask)}, so its time is not known.", reach)
     if isinstance(world.flink_manifests, NotSeen):
         said = "Orphan files cannot be told from those that Flink has yet to commit: its manifests were not listed."
         return could_not(said, world.flink_manifests)

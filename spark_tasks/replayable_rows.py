@@ -13,7 +13,7 @@ from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
 from spark_tasks._source_edges import edges_of, several_partitions, unplaced
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
 
 TASK = Task(
@@ -43,7 +43,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"Replayable rows cannot be told: {missing[0].reason}", *missing)
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if contract.position is not None:
         bounds, lost = _gaps(spark, ask, reach)
     else:

@@ -13,7 +13,7 @@ from bot.domain.sentences import counted
 from spark_tasks._data_files import data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows, mixes
 from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
-from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
+from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 
 TASK = Task(
@@ -38,7 +38,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return unfit
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its rows cannot be read.", reach)
+        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_rows(commit)]
     files = data_added(files_of(spark, commits))
     unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()))

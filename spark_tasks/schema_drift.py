@@ -25,7 +25,7 @@ from bot.domain.written import WrittenSchema, as_said
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._filled import Filling, fillings
 from spark_tasks._reading import entries
-from spark_tasks._window import Reach, begin_expired, is_cut, reach_of
+from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
@@ -49,7 +49,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so its schema is not known.", reach)
+        return could_not(f"{no_commits(ask)}, so its schema is not known.", reach)
     table = ask.observation.table
     flinks = [commit for commit in reach.main if commit.job_id is not None]
     added = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]

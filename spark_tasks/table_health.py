@@ -13,7 +13,7 @@ from bot.domain.table import TableState
 from spark_tasks._reading import entries
 from spark_tasks._retention import last_commits
 from spark_tasks._upkeep import problems_of
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 
 TASK = Task(
@@ -36,7 +36,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so the table's upkeep cannot be judged.", reach)
+        return could_not(f"{no_commits(ask)}, so the table's upkeep cannot be judged.", reach)
     world, table = ask.observation, ask.observation.table
     target = _target(table)
     added, small = _sizes(spark, reach, target)

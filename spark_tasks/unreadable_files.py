@@ -10,7 +10,7 @@ from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._named_files import MANIFESTS_CHECKED, Looked, look_at
 from spark_tasks._storage import PASSED_OVER
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 TASK = Task(
@@ -36,7 +36,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     table = ask.observation.table
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
-        return could_not("The window's end is no longer listed, so nothing can be said of its files.", reach)
+        return could_not(f"{no_commits(ask)}, so nothing can be said of its files.", reach)
     looked = look_at(spark, table, reach)
     bad = sorted((*_lost_metadata(table), *looked.unreadable), key=lambda file: (_ORDER.index(file.what), file.path))
     finding = UnreadableFilesFinding(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
-from bot.domain.table import Snapshot, TableState, Window
+from bot.domain.table import EMPTY, Snapshot, TableState, Window
 
 FORMS = "ID, ID..ID (snapshot ids), 2h or 30m (back from now), or TIME..TIME (ISO 8601, UTC unless it says otherwise)"
 _BACK = re.compile(r"(\d+)\s*(s|m|h|d)")
@@ -20,7 +20,7 @@ def asked_window(text: str, table: TableState) -> Window:
     Raises Refused, with the forms that are understood.
     """
     if table.head is None:
-        raise Refused(f"Table {table.name} has no commit yet.", "", "There is no window to look at.")
+        return _of_nothing(text, table)
     if back := _BACK.fullmatch(text.strip()):
         edge = table.read_at - timedelta(**{_UNITS[back[2]]: int(back[1])})
         return Window(since=_newest_before(table, table.head, edge), until=table.head)
@@ -33,6 +33,17 @@ def asked_window(text: str, table: TableState) -> Window:
     if lower.isdigit():
         return Window(since=_listed(lower, table), until=until)
     return Window(since=_newest_before(table, until, _time(lower, text)), until=until)
+
+
+def _of_nothing(text: str, table: TableState) -> Window:
+    """Main has no commit yet: whatever time is meant, the window is empty; an id is not listed."""
+    if not _BACK.fullmatch(text.strip()):
+        ends = [end for end in text.strip().partition("..")[::2] if end]
+        if not ends:
+            raise _not_understood(text)
+        for end in ends:
+            _listed(end, table) if end.isdigit() else _time(end, text)
+    return EMPTY
 
 
 def _end(upper: str, table: TableState) -> SnapshotId:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
@@ -11,7 +10,7 @@ from bot.domain.record import Record
 from bot.domain.rewinds import Rewind, rewinds
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
-from bot.domain.table import TableState, Window
+from bot.domain.table import EMPTY, TableState, Window
 
 LOOK_BACK = 20
 """Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""
@@ -33,16 +32,12 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     """The window and trusted snapshot for a new incident. Cost: none, all is in hand.
 
     Nothing at or below a waterline that was verified (`waterline.status=trusted`) is suspected again.
-    Raises Refused for a table without commits.
+    Of a table without a commit on main the window is empty, and nothing is trusted.
     """
-    if table.head is None:
-        raise Refused(
-            f"No incident can be opened for {table.name}.",
-            "Expected at least one commit on main; found an empty table.",
-            "Look at the job first: it has never committed to this table.",
-        )
-    floor = _floor(table)
     unasked = f" Flink was not asked ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
+    if table.head is None:
+        return Suspicion(window=EMPTY, trusted=None, because=f"Nothing was ever committed to main.{unasked}")
+    floor = _floor(table)
     told = (
         _by_rewind(table, floor, table.head, jobs.values)
         or _by_rollback(table, floor, table.head, jobs)

@@ -191,7 +191,8 @@ class Window(Record):
     """
 
     since: SnapshotId | None
-    until: SnapshotId
+    until: SnapshotId | None
+    """None: main had no commit yet; the window is empty then."""
 
     def on_main(self, table: TableState) -> "Window":
         """The same; or, where main was rolled back to below `since`, the wider one that begins where main left the line
@@ -223,7 +224,11 @@ class Window(Record):
         return tuple(sorted(inside.values(), key=lambda s: table.place_of(s.snapshot_id)))
 
 
-def _above(table: TableState, until: SnapshotId, since: SnapshotId | None) -> Iterator[Snapshot]:
+EMPTY = Window(since=None, until=None)
+"""Of a table without a commit on main."""
+
+
+def _above(table: TableState, until: SnapshotId | None, since: SnapshotId | None) -> Iterator[Snapshot]:
     """`until` and those of its ancestors that are not `since` or an ancestor of it, newest first.
 
     Both lines are walked side by side until they meet: the cost is the distance, not the table's age.

@@ -53,10 +53,9 @@ class Opening:
         return tuple(sorted(found, key=lambda book: book.is_planned))
 
     def offer(self, table: TableName) -> Offer:
-        """Look at the table and propose a window. Raises UnknownTable, CouldNotLook, Refused (no snapshot yet)."""
+        """Look at the table and propose a window, an empty one where nothing was ever committed. Raises UnknownTable,
+        CouldNotLook."""
         observation = self._observer.observe(table)
-        if observation.table.head is None:
-            raise Refused(f"Table {table} has no snapshot yet.", "", "There is nothing to review: look at the job.")
         suspicion = propose_window(observation.table, observation.jobs)
         return Offer(
             table=table,

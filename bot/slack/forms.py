@@ -157,8 +157,11 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
         Option(value="sev3", text="Sev 3: something to look into"),
     ]
     window = offer.window
+    commits = "none, for nothing was ever committed to main"
+    if window.until is not None:
+        commits = f"{offer.commits} commits, after {short(window.since)} up to {short(window.until)}"
     proposed = (
-        f"*Proposed window:* {offer.commits} commits, after {short(window.since)} up to {short(window.until)}\n"
+        f"*Proposed window:* {commits}\n"
         f"*Trusted until proven otherwise:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(

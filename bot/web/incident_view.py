@@ -56,7 +56,9 @@ class IncidentView(Record):
         "private."
     )
     window_since: ExactId | None = Field(description="Commits under review begin after this one; null: with the first.")
-    window_until: ExactId = Field(description="The newest commit under review, inclusive.")
+    window_until: ExactId | None = Field(
+        description="The newest commit under review, inclusive; null: nothing was committed yet."
+    )
     proposal: Decision | None = Field(description="The newest proposal; null: nothing was proposed.")
     entries: int = Field(ge=1, description="Entries in its record.")
     head_hash: str = Field(description="Hash of its newest entry: the end of the chain.")

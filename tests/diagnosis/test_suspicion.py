@@ -2,7 +2,6 @@
 
 import pytest
 
-from bot.domain.errors import Refused
 from bot.domain.suspicion import Suspicion, propose_window
 from tests.cases import Tale
 
@@ -143,11 +142,3 @@ def test_a_rollback_that_takes_the_waterline_off_main_is_suspected() -> None:
     found = proposed(tale)
 
     assert tale.at("a", 3) == found.trusted
-
-
-def test_an_empty_table_is_refused() -> None:
-    """There is no commit to look at, and the message says what to look at instead."""
-    tale = Tale().flink_runs("a")
-
-    with pytest.raises(Refused, match="has never committed"):
-        proposed(tale)
