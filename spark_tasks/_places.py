@@ -28,6 +28,13 @@ def window_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
     return inside.select("partition", "position")
 
 
+def added_places(
+    spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...], since: SnapshotId | None, until: SnapshotId
+) -> DataFrame:
+    """Shape: partition, position; one row per row that these commits added, from `since` (exclusive) to `until`."""
+    return _added(spark, ask, commits, since, until).select("partition", "position")
+
+
 def live_places(spark: SparkSession, ask: Ask, at: SnapshotId, edges: Sequence[Edge]) -> DataFrame:
     """Shape: partition, position, lowest, is_shared (boolean: whether rows of different keys carry it, which a replay
     does not make; only told where the contract names no source partition); one row per live position at or above its

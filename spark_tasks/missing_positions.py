@@ -9,8 +9,8 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._near import Edge
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
+from spark_tasks._silent import Silent, silence, silent_partitions
 from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown
@@ -22,7 +22,8 @@ TASK = Task(
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
     cost="position columns of the window's rows, and of files whose positions reach its lowest or the next below (the "
-    "key's too, where no source partition is named); of older files, where that one does not live",
+    "key's too, where no source partition is named; where one is, both of the 20 commits below the window); of older "
+    "files, where that one does not live",
 )
 _WHOLE = {"int", "long"}
 
@@ -65,8 +66,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             lost = rolled_back_places(spark, ask, reach, live).first()
     finally:
         live.unpersist()
-    if (edges.unplaced or edges.without) and not counts["missing"]:
-        return _from_nowhere(ask, edges.unplaced) if edges.unplaced else _without_some(ask, edges)
+    silent = silent_partitions(spark, ask, reach, edges)
+    unjudged = _not_judged(ask, reach, edges, silent)
+    if unjudged and not counts["missing"]:
+        return _open(edges, unjudged)
     finding = GapsFinding(
         lowest=edges.each[0].lowest,
         highest=None if span["highest"] is None else int(span["highest"]),
@@ -74,10 +77,18 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         missing=int(counts["missing"] or 0),
         gaps=tuple(_gap(row, ask) for row in first),
     )
-    return _told(ask, reach, finding, int(counts["gaps"]), lost, edges)
+    return _told(ask, reach, finding, int(counts["gaps"]), lost, edges, unjudged)
 
 
-def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | None, edges: Edges) -> Answer:
+def _told(
+    ask: Ask,
+    reach: Reach,
+    finding: GapsFinding,
+    gaps: int,
+    lost: Row | None,
+    edges: Edges,
+    unjudged: tuple[NotSeen, ...],
+) -> Answer:
     inside = int(lost["inside"]) if lost else 0
     above = int(lost["above"]) if lost else 0
     verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
@@ -98,13 +109,14 @@ def _told(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, lost: Row | N
         rows=tuple(_row(ask, gap) for gap in finding.gaps),
         finding=finding.model_copy(update={"to_come": above}),
         sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
-        could_not_look=_not_judged(ask, edges),
+        could_not_look=unjudged,
     )
 
 
-def _not_judged(ask: Ask, edges: Edges) -> tuple[NotSeen, ...]:
+def _not_judged(ask: Ask, reach: Reach, edges: Edges, silent: Sequence[Silent]) -> tuple[NotSeen, ...]:
     return (
         *((unplaced(ask, edges.unplaced),) if edges.unplaced else ()),
+        *((silence(ask, reach, silent),) if silent else ()),
         *((_bare(ask, edges),) if edges.without else ()),
     )
 
@@ -195,20 +207,15 @@ def _of_several_partitions(ask: Ask, shared: int) -> Answer:
     return could_not(f"Missing positions cannot be told: {several.reason}", several)
 
 
-def _from_nowhere(ask: Ask, edges: Sequence[Edge]) -> Answer:
-    missing = unplaced(ask, edges)
-    return could_not(
-        "No position is missing between those that were seen, but below them there may be: "
-        f"{missing.reason[0].lower()}{missing.reason[1:]}",
-        missing,
-    )
-
-
-def _without_some(ask: Ask, edges: Edges) -> Answer:
-    bare = _bare(ask, edges)
-    return could_not(
-        f"No position is missing between those that were seen, but not all rows have one: {bare.reason}", bare
-    )
+def _open(edges: Edges, unjudged: tuple[NotSeen, ...]) -> Answer:
+    """Nothing is missing between what was seen, and that is not all."""
+    reason = unjudged[0].reason
+    said = f"not every source partition was: {reason[0].lower()}{reason[1:]}"
+    if edges.unplaced:
+        said = f"below them there may be: {reason[0].lower()}{reason[1:]}"
+    elif edges.without and len(unjudged) == 1:
+        said = f"not all rows have one: {reason}"
+    return could_not(f"No position is missing between those that were seen, but {said}", *unjudged)
 
 
 def _bare(ask: Ask, edges: Edges) -> NotSeen:
