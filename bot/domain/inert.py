@@ -39,7 +39,12 @@ def inert(text: str) -> str:
     )
 
 
+def without_emoji(text: str) -> str:
+    """For a place where back-ticks mean nothing, so that what stands between them would be shown as an emoji, too."""
+    return _EMOJI.sub("∶", text)
+
+
 def _unformatted(text: str, *, is_first: bool) -> str:
-    plain = _EMOJI.sub("∶", text.translate(_LOOKALIKES))
+    plain = without_emoji(text.translate(_LOOKALIKES))
     plain = _EDGE.sub(lambda found: "ˍ" * len(found[0]), plain)
     return _QUOTE.sub(r"\1›", plain) if is_first else plain

@@ -157,11 +157,9 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
         Option(value="sev3", text="Sev 3: something to look into"),
     ]
     window = offer.window
-    commits = "none, for nothing was ever committed to main"
-    if window.until is not None:
-        commits = f"{offer.commits} commits, after {short(window.since)} up to {short(window.until)}"
+    commits = f"{offer.commits} commits, after {short(window.since)} up to {short(window.until)}"
     proposed = (
-        f"*Proposed window:* {commits}\n"
+        f"*Proposed window:* {commits if window.until else 'none, for nothing was ever committed to main'}\n"
         f"*Trusted until proven otherwise:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from slack_sdk.models.blocks import MarkdownTextObject
 
-from bot.domain.inert import inert, visible
+from bot.domain.inert import inert, visible, without_emoji
 from bot.domain.named_people import PERSON
 
 _LONG_PATH = re.compile(r"https?://\S+|(?<![\w/])(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
@@ -54,7 +54,7 @@ def code(value: str) -> str:
 
 def plain(value: str, most: int) -> str:
     """For a heading, a button or a cell: on one line, nothing hidden, no emoji, at most `most` characters."""
-    return clipped(inert(value), most)
+    return clipped(without_emoji(inert(value)), most)
 
 
 def short_paths(text: str) -> str:

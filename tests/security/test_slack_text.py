@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
@@ -165,6 +165,7 @@ def test_no_notice_is_spoofed(kind: str, attack: str) -> None:
 
 @FAST
 @given(attack=texts)
+@example(attack="` :evil: `")
 def test_no_small_piece_is_spoofed(attack: str) -> None:
     """Headings, buttons, confirmations, answers, prose of runbooks, and forms that say what went wrong."""
     made: list[Block] = [
