@@ -1,6 +1,6 @@
 """Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
 
-from bot.diagnosis._asked import answers
+from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
@@ -42,12 +42,20 @@ def break_in_chain(case: Case) -> str | None:
     return _fall(case)
 
 
-def rows_were_put_back(case: Case) -> bool:
-    """Whether evidence that still holds found every position at the head, with none to come: a hole would show."""
+def rows_were_put_back(case: Case, lost: Rollback) -> bool:
+    """Whether evidence that still holds, of a head that came after this rollback, found every position there, with
+    none to come: a hole would show."""
     found = case.gaps
-    if found is None or not found.has_positions or not answers(case, "missing_positions"):
+    if found is None or not found.has_positions or not looked_since(case, lost):
         return False
     return not found.missing and not found.to_come
+
+
+def looked_since(case: Case, lost: Rollback) -> bool:
+    """Whether missing positions were looked for, with an answer that still holds, at a commit that is newer than those
+    that main lost: what was found before says nothing of them."""
+    table, until = case.observation.table, checked_until(case, "missing_positions")
+    return answers(case, "missing_positions") and table.place_of(until) > table.place_of(lost.left[-1])
 
 
 def _is_hole(case: Case, lost: Rollback) -> bool:
@@ -55,7 +63,7 @@ def _is_hole(case: Case, lost: Rollback) -> bool:
     not. Where the contract names no position by which rows could be looked for, it is."""
     if lost.sequel is Sequel.WENT_ON:
         unnamed = case.contract.position is None
-        return unnamed or (answers(case, "missing_positions") and not rows_were_put_back(case))
+        return unnamed or (answers(case, "missing_positions") and not rows_were_put_back(case, lost))
     if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
         return False
     return is_unexplained(lost, case.observation.jobs)

@@ -2,7 +2,7 @@
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
-from bot.diagnosis._unbroken import rows_were_put_back
+from bot.diagnosis._unbroken import looked_since, rows_were_put_back
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -44,7 +44,7 @@ def examine(case: Case) -> Examined:
     inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
     went_on = next((r for r in inside if r.sequel is Sequel.WENT_ON), None)
     if went_on is not None:
-        if case.gaps is not None and rows_were_put_back(case):
+        if case.gaps is not None and rows_were_put_back(case, went_on):
             return Excluded(
                 reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
                 f"missing between {at_position(case, case.gaps.lowest)} and "
@@ -101,7 +101,7 @@ def _matches(case: Case, found: Rollback) -> Matches:
         )
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
-    reasons.append(_rows_said(case))
+    reasons.append(_rows_said(case, found))
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     how = (
         f" while run {short_job(writer)} was running"
@@ -127,12 +127,14 @@ def _restored_at(case: Case, writer: JobId | None) -> str:
     return f" Flink restored it last from checkpoint {run.restored.checkpoint_id}."
 
 
-def _rows_said(case: Case) -> str:
+def _rows_said(case: Case, found: Rollback) -> str:
     if missing := lacking(case, "missing_positions"):
         return f"Nobody knows yet which source positions are missing: {missing[0].rstrip('.')}."
     assert case.gaps is not None
     if case.gaps.missing:
         return f"{case.gaps.missing} source positions are missing at the head."
+    if found.next_commit is not None and not looked_since(case, found):
+        return "Nobody knows yet which source positions are missing: they were looked for before these were lost."
     if case.gaps.to_come:
         return f"{case.gaps.to_come} positions of the lost commits lie above every live one."
     return "No source position is missing below the head yet."

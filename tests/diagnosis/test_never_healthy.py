@@ -33,6 +33,7 @@ def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, withou
     event("healthy" if isinstance(found, Matches) else "not healthy")
     if isinstance(found, Matches):
         assert set() == story.world.lost(story.looked.finished)
+        assert set() == story.world.taken_off()
         assert set() == story.world.doubled(found.last_good)
 
 

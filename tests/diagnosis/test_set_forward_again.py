@@ -1,5 +1,7 @@
 """A mistaken rollback is set forward again, and what the job had committed meanwhile is lost."""
 
+import pytest
+
 from bot.diagnosis import recovered_by_itself, restore_misses_flink_manifest, rolled_back_while_running
 from bot.diagnosis import source_positions_skipped as skipped
 from bot.domain.diagnosis import Excluded, Matches
@@ -7,6 +9,8 @@ from bot.domain.rollbacks import Sequel, rollbacks
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from tests.cases import Tale, job_id
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_world import World
 
 
 def set_forward(*after: int) -> Tale:
@@ -88,3 +92,24 @@ def test_a_missing_manifest_is_not_cured_by_losing_what_main_has() -> None:
     assert isinstance(found, Matches)
     assert not any("restarts by itself" in reason for reason in found.reasons)
     assert tale.at("a", 6) == found.last_good
+
+
+@pytest.mark.parametrize("is_set_forward", [True, False])
+def test_what_was_found_before_it_says_nothing_of_it(is_set_forward: bool) -> None:
+    """The head that was looked at is on main again, or still, and the rows that were lost came after it."""
+    world = World()
+    for _ in range(4):
+        world.reads(2)
+    seen, looked = world.tale.head, look(world)
+    assert seen is not None
+    if is_set_forward:
+        world.rolls_back_to(world.chain()[1].snapshot_id)
+    world.reads(2)
+    world.rolls_back_to(seen)
+    world.reads(2)
+
+    before, after = case_of(world, looked), case_of(world, look(world))
+
+    for case in (before, after):
+        assert isinstance(rolled_back_while_running.examine(case), Matches)
+        assert isinstance(recovered_by_itself.examine(case), Excluded)
