@@ -53,6 +53,9 @@ def examine(case: Case) -> Examined:
     dropped = {s for commit in case.observation.table.chain for s in commit.took_out}
     same = [r for r in same if r.again not in dropped]
     files = case.duplicate_files
+    outdated = _outdated(case)
+    if outdated:
+        return CannotTell(missing=outdated)
     by_fork = {s.snapshot_id for s in brought_by_fork(case)}
     again = {r.again for r in same} | set(files.again if files else ())
     if again and again <= by_fork:
@@ -84,6 +87,19 @@ def examine(case: Case) -> Examined:
             "replay (F15), not a commit made twice."
         )
     return Excluded(reason=_why_not(found.commits_checked, found.repeated))
+
+
+def _outdated(case: Case) -> tuple[str, ...]:
+    """The tasks whose copies main has lost since: what is there twice now, if anything, they do not tell."""
+    commits, files, on_main = case.duplicate_commits, case.duplicate_files, case.observation.table.chain_ids
+    told = {"duplicate_commits": [r.again for r in commits.repeated] if commits else []}
+    told["duplicate_files"] = list(files.again) if files else []
+    gone = {task: next((s for s in again if s not in on_main), None) for task, again in told.items()}
+    return tuple(
+        f"{task}, once more (commit {short(off)}, which it names, is no longer on main)"
+        for task, off in gone.items()
+        if off is not None
+    )
 
 
 def _counted_anew(case: Case, repeated: RepeatedCommit) -> bool:

@@ -133,3 +133,17 @@ def test_nothing_is_excluded_before_commits_and_files_were_compared() -> None:
     assert ("duplicate_commits", "duplicate_files") == neither.missing
     assert isinstance(commits_only, CannotTell)
     assert ("duplicate_files",) == commits_only.missing
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_repeat_that_main_has_no_more_is_looked_for_again(by_files: bool) -> None:
+    """It was rolled back since; below it nothing is twice, and its parent may be off main as well."""
+    tale = lost_answer()
+    told = of(tale)
+    found = {"duplicate_files": files_twice(10, told.first, told.again)} if by_files else {}
+    tale.rolls_back_to("a", 2)
+
+    answer = mode.examine(tale.looked_at(duplicate_commits=repeats(*([] if by_files else [told])), **found))
+
+    assert isinstance(answer, CannotTell)
+    assert "no longer on main" in answer.missing[0]
