@@ -91,7 +91,8 @@ def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[Check
     since = window[0].committed_at if window and run.is_terminal else run.started_at
     above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
     mine = [s for s in table.snapshots if s.job_id == run.job_id and s.checkpoint_id is not None]
-    own = max((s.checkpoint_id or 0 for s in mine if s.snapshot_id not in above), default=0)
+    looked_at = table.place_of(checked)
+    own = max((s.checkpoint_id or 0 for s in mine if table.place_of(s.snapshot_id) <= looked_at), default=0)
     carried = {s.checkpoint_id for s in mine}
     late = {i for i, at in _completed(run).items() if since < at <= until and i > own and i not in carried}
     commits = commits_of_job(case)

@@ -99,3 +99,23 @@ def test_what_came_after_the_evidence_is_not_vouched_for() -> None:
 
     assert isinstance(found, CannotTell)
     assert "1 commit came after" in found.missing[-1]
+
+
+def test_a_commit_that_main_lost_vouches_for_nothing_below_it() -> None:
+    """Found by the test above: an older one was erased without a trace, and it came after the evidence."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    right = world.tale.head
+    assert right is not None
+    world.reads(2)
+    world.erases(world.chain()[-1].snapshot_id)
+    looked = look(world)
+    world.reads(1)
+    world.rolls_back_to(right)
+    ends(world, loops=False)
+
+    found = mode.examine(case_of(world, looked))
+
+    assert {2, 3} == world.lost(looked.finished)
+    assert isinstance(found, CannotTell)
+    assert "1 orphan files" in found.missing[0]
