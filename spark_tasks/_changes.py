@@ -11,8 +11,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from spark_tasks._as_stored import exact
 from spark_tasks._copies import in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, comparable, rows_in, whole_schema
-from spark_tasks._reading import column, rows_at
+from spark_tasks._data_files import DataFile, comparable, rows_in
+from spark_tasks._reading import column, rows_at, whole_schema
 
 _POSITION_DELETES = "file_path string"
 

@@ -18,7 +18,7 @@ from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact, stored_name
 from spark_tasks._bounds import with_bounds
-from spark_tasks._reading import column, entries
+from spark_tasks._reading import column, columns_at, entries, whole_schema
 
 MAX_FILES = 20_000
 _NAME = r"[^/]+$"
@@ -109,17 +109,29 @@ def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], n
     return read.select("snapshot_id", "file_path", *(_told(name, kinds.get(name, "")) for name in names))
 
 
-def whole_schema(spark: SparkSession, table: TableState) -> StructType:
-    """The table's present columns as Spark reads them. One call to Spark, no file of rows."""
-    return spark.read.format("iceberg").load(table.metadata_location).schema
-
-
 def names_at(table: TableState, snapshot: SnapshotId) -> list[str]:
     """Present columns that the snapshot's own schema has too, in the present order."""
-    schema_id = table.by_id[snapshot].schema_id
-    there = table.schemas.get(schema_id) if schema_id is not None else None
-    known = {each.field_id: each.name for each in there or table.columns}
+    known = {each.field_id: each.name for each in columns_at(table, snapshot) or table.columns}
     return [each.name for each in table.columns if known.get(each.field_id) == each.name]
+
+
+def added_since(table: TableState, snapshot: SnapshotId | None, names: Collection[str]) -> tuple[NotSeen, ...]:
+    """A NotSeen for each column that the table did not have at the snapshot: older rows cannot be told by it."""
+    there = columns_at(table, snapshot) if snapshot is not None else None
+    if there is None:
+        return ()
+    known, ids = {each.field_id for each in there}, {each.name: each.field_id for each in table.columns}
+    return tuple(
+        NotSeen(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} was added after the window begins, so rows from before have no value in it: whether "
+            "the window repeats one of them is not known.",
+            remedy="Ask again with a window that begins after the column was added; compare what came before it with a "
+            "query of your own.",
+        )
+        for name in names
+        if name in ids and ids[name] not in known
+    )
 
 
 def comparable(name: str, kind: DataType) -> Column:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql.types import DataType, StructType
 
 from bot.domain.ids import SnapshotId
+from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
@@ -29,20 +31,39 @@ def column(name: str) -> Column:
 
 
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:
-    """Live rows as of a listed snapshot, on main or not; deletes are applied. Its columns, under their present names
-    where they were renamed since: a contract knows only those."""
+    """Live rows as of a listed snapshot, on main or not; deletes are applied. The table's present columns, told by
+    their field ids: under their present names where they were renamed since, null where they were added since."""
     read = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
-    return read.withColumnsRenamed(renamed) if (renamed := _renamed_since(table, snapshot)) else read
+    there = columns_at(table, snapshot)
+    if there is None or {each.field_id: each.name for each in there} == _names(table.columns):
+        return read
+    then, kinds = _names(there), whole_schema(spark, table)
+    return read.select(*(_told(each, then.get(each.field_id), kinds[each.name].dataType) for each in table.columns))
 
 
-def _renamed_since(table: TableState, snapshot: SnapshotId) -> dict[str, str]:
-    """Name at the snapshot -> present name, of columns that differ in it. Not those whose present name was another
-    column's then."""
+def columns_at(table: TableState, snapshot: SnapshotId) -> tuple[TableColumn, ...] | None:
+    """The snapshot's own columns; None where it does not name its schema."""
     schema_id = table.by_id[snapshot].schema_id if snapshot in table.by_id else None
-    there = table.schemas.get(schema_id, ()) if schema_id is not None else ()
-    now, then = {each.field_id: each.name for each in table.columns}, {each.name for each in there}
-    found = {each.name: now.get(each.field_id, each.name) for each in there}
-    return {old: new for old, new in found.items() if new not in then}
+    return table.schemas.get(schema_id) if schema_id is not None else None
+
+
+def whole_schema(spark: SparkSession, table: TableState) -> StructType:
+    """The table's present columns as Spark reads them. One call to Spark, no file of rows."""
+    return spark.read.format("iceberg").load(table.metadata_location).schema
+
+
+def _told(now: TableColumn, then: str | None, kind: DataType) -> Column:
+    """Under another name than now nothing of it may be pushed down: Iceberg looks a filter's columns up in the present
+    schema, too, and fails with "Cannot find field" (`Projections.project` of the present partition spec)."""
+    if then is None:
+        return F.lit(None).cast(kind).alias(now.name)
+    if then == now.name:
+        return column(then)
+    return F.coalesce(column(then), column(then)).alias(now.name)
+
+
+def _names(columns: Iterable[TableColumn]) -> dict[int, str]:
+    return {each.field_id: each.name for each in columns}
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

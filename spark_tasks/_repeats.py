@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.table import Snapshot
 from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, comparable, names_at, rows_in, whole_schema
-from spark_tasks._reading import column, local_ids, rows_at
+from spark_tasks._data_files import DataFile, comparable, names_at, rows_in
+from spark_tasks._reading import column, local_ids, rows_at, whole_schema
 from spark_tasks._window import Reach
 from spark_tasks._writers import writers_of
 
@@ -47,13 +47,14 @@ def brought_rows(
     sides = spark.createDataFrame(told, "snapshot_id bigint, on_main boolean")
     names = _compared(ask, reach)
     rows = rows_in(spark, table, files, [*identity, *names])
+    named = rows.select(*_identity(identity), _digest(spark, ask, names), "file_path", "snapshot_id")
     order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-    placed = rows.join(F.broadcast(order), on="snapshot_id", how="inner").join(
-        F.broadcast(sides), on="snapshot_id", how="inner"
+    chosen = (
+        named.where(F.col(ids_of(identity)[-1]).isNotNull())
+        .join(F.broadcast(order), on="snapshot_id", how="inner")
+        .join(F.broadcast(sides), on="snapshot_id", how="inner")
     )
-    known = [F.col(name) for name in ("file_path", "snapshot_id", "place", "on_main")]
-    chosen = placed.select(*_identity(identity), _digest(spark, ask, names), *known)
-    return chosen.where(F.col(ids_of(identity)[-1]).isNotNull())
+    return chosen.select(*ids_of(identity), "digest", "file_path", "snapshot_id", "place", "on_main")
 
 
 def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, identity: Sequence[str]) -> DataFrame:

@@ -11,8 +11,8 @@ from bot.domain.copies import CopyRule
 from bot.domain.ids import SnapshotId
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
-from spark_tasks._data_files import comparable, whole_schema
-from spark_tasks._reading import column, rows_at
+from spark_tasks._data_files import comparable
+from spark_tasks._reading import column, rows_at, whole_schema
 from spark_tasks._replay import (
     Named,
     event_span,

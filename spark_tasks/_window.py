@@ -73,6 +73,11 @@ def no_commits(ask: Ask) -> str:
     return "The table has no commit yet" if ask.window.until is None else "The window's end is no longer listed"
 
 
+def begin_of(reach: Reach) -> SnapshotId | None:
+    """The oldest listed state that the window's rows are compared with; None: it has no commit on main."""
+    return reach.since if reach.since is not None else next((s.snapshot_id for s in reach.main), None)
+
+
 def is_cut(ask: Ask, reach: Reach) -> bool:
     """Whether the snapshot where the window begins is no longer listed."""
     return ask.window.since is not None and reach.since is None

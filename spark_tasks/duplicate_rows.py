@@ -14,8 +14,9 @@ from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
 from spark_tasks._commits_of_copies import commits_of_copies, pairs_of, shares_of
 from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
+from spark_tasks._data_files import added_since
 from spark_tasks._reading import entries, local_ids
-from spark_tasks._window import Reach, no_commits, reach_of
+from spark_tasks._window import Reach, begin_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 from spark_tasks._writers import writers_of
 
@@ -56,6 +57,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         if total["keys"] == 0 and total["keyless"]:
             bare = _without_a_key(ask, total["keyless"])
             return could_not(f"No key lives more than once, but not every row has one: {bare.reason}", bare)
+        if total["keys"] == 0 and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
+            return could_not(f"No key lives more than once as far as can be seen: {added[0].reason}", *added)
         if total["keys"] == 0:
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Every key of {rows} in the window lives exactly once.", copies.sources)
@@ -139,6 +142,7 @@ def _some(
         sources=copies.sources,
         could_not_look=(
             *((_without_a_key(ask, keyless),) if keyless else ()),
+            *added_since(table, begin_of(reach), ask.contract.key),
             *((_behind_a_compaction(ask, finding.hidden),) if finding.hidden else ()),
         ),
     )

@@ -13,10 +13,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
 from spark_tasks._copies import copies_of, in_range_of, with_key_in
-from spark_tasks._data_files import comparable, whole_schema
+from spark_tasks._data_files import added_since, comparable
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, placed_of, spans_of, standing_of
-from spark_tasks._reading import column, entries, local_ids, rows_at
-from spark_tasks._window import Reach, no_commits, reach_of
+from spark_tasks._reading import column, entries, local_ids, rows_at, whole_schema
+from spark_tasks._window import Reach, begin_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
@@ -52,7 +52,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     copies = copies_of(spark, ask, reach, written)
     repeated = repeated_keys(copies.frame, copies.keys).drop("copies").persist()
     try:
-        if repeated.limit(1).count() == 0:
+        is_none = repeated.limit(1).count() == 0
+        if is_none and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
+            return could_not(f"No key lives more than once as far as can be seen: {added[0].reason}", *added)
+        if is_none:
             return _none(reach, "No key of the window lives more than once.", copies.sources)
         rows = _rows(spark, ask, reach.until, repeated)
         placed = with_writers(

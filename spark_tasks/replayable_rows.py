@@ -8,9 +8,8 @@ from bot.domain.findings import ReplayableFinding
 from bot.domain.looked import NotSeen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
-from spark_tasks._data_files import whole_schema
 from spark_tasks._places import gaps_between, live_places
-from spark_tasks._reading import column, rows_appended, rows_at
+from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
 from spark_tasks._source_edges import edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, no_commits, reach_of

@@ -10,10 +10,10 @@ from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._data_files import data_added, files_of, renamed
+from spark_tasks._data_files import added_since, data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows, mixes
 from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
-from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
+from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 
 TASK = Task(
@@ -41,7 +41,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_rows(commit)]
     files = data_added(files_of(spark, commits))
-    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()))
+    added = added_since(ask.observation.table, begin_of(reach), identity)
+    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()), *added)
     if not files:
         return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
     rows = brought_rows(spark, ask, reach, files, identity).persist()

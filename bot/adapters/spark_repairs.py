@@ -19,7 +19,7 @@ from bot.domain.ids import short
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from bot.ports import RowReplay
-from spark_tasks._data_files import whole_schema
+from spark_tasks._reading import whole_schema
 from spark_tasks._replay import Named, rows_absent, rows_given, summed
 from spark_tasks._source_survey import survey
 

@@ -42,13 +42,17 @@ def break_in_chain(case: Case) -> str | None:
     return _fall(case)
 
 
-def rows_were_put_back(case: Case, lost: Rollback) -> bool:
-    """Whether evidence that still holds, of a head that came after this rollback, found every position there, with
-    none to come: a hole would show."""
+def every_row_is_there(case: Case) -> bool:
+    """Whether evidence that still holds found every position at the head, with none to come: a hole would show."""
     found = case.gaps
-    if found is None or not found.has_positions or not looked_since(case, lost):
+    if found is None or not found.has_positions or not answers(case, "missing_positions"):
         return False
     return not found.missing and not found.to_come
+
+
+def rows_were_put_back(case: Case, lost: Rollback) -> bool:
+    """Whether evidence that still holds, of a head that came after this rollback, found every position there."""
+    return looked_since(case, lost) and every_row_is_there(case)
 
 
 def looked_since(case: Case, lost: Rollback) -> bool:

@@ -18,7 +18,7 @@ from bot.diagnosis._case import (
     writes_as_v1,
 )
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._unbroken import rows_were_put_back
+from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
@@ -163,7 +163,7 @@ def _lives_once(case: Case) -> bool:
     """Whether all was looked at as it is now, and what was read again is not there twice, nor anything missing."""
     if not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
         return False
-    return why_upsert(case) is not None or rows_were_put_back(case)
+    return why_upsert(case) is not None or every_row_is_there(case)
 
 
 def _came_out_whole(case: Case, first: SnapshotId) -> str:
