@@ -9,7 +9,7 @@ from bot.domain.findings import LedgerFinding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
-from bot.domain.table import Column, Ref
+from bot.domain.table import Column, Ref, TableState
 from spark_tasks._commit_files import moment_of
 from spark_tasks._ledger_cells import COLUMNS
 from tests.evidence.conftest import Asks
@@ -46,7 +46,9 @@ def with_deletes(ask: Ask, snapshot: SnapshotId, number: int) -> Ask:
 
 
 def _of_table(ask: Ask, **changes: object) -> Ask:
-    table = ask.observation.table.model_copy(update=changes)
+    """A copy of the model itself would keep what was worked out of the old snapshots."""
+    told = ask.observation.table
+    table = TableState(**{name: getattr(told, name) for name in TableState.model_fields} | changes)
     return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
 
