@@ -83,14 +83,17 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 
 def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[CheckpointId, ...]:
     """Completed ids above `checked` that no listed commit carries although there was time, rising: those that the run
-    took itself since the window began, and what a living run was restored from."""
+    took itself since the window began, and what a living run was restored from. Where main has no commit of any listed
+    run of the job, all that it completed count: what main begins with may be a guest's."""
     table = case.observation.table
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
     until = table.read_at - max(2 * interval, ON_ITS_WAY)
     window = in_window(case)
-    since = window[0].committed_at if window and run.is_terminal else run.started_at
+    on_main = {s.job_id for s in table.of_flink}
+    is_known = any(each.job_id in on_main for each in runs_of(case))
+    since = window[0].committed_at if window and run.is_terminal and is_known else run.started_at
     above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
-    mine = [s for s in table.snapshots if s.job_id == run.job_id and s.checkpoint_id is not None]
+    mine = [s for s in table.snapshots if is_known and s.job_id == run.job_id and s.checkpoint_id is not None]
     looked_at = table.place_of(checked)
     own = max((s.checkpoint_id or 0 for s in mine if table.place_of(s.snapshot_id) <= looked_at), default=0)
     carried = {s.checkpoint_id for s in mine}

@@ -27,7 +27,7 @@ def took_as_guest(case: Case, snapshot: Snapshot) -> bool:
     if snapshot.job_id is None or snapshot.job_id in own or snapshot.is_repair:
         return False
     if is_overwrite(snapshot):
-        return snapshot.job_id in _of_other_jobs(case) or _is_beside_appends(case, snapshot)
+        return snapshot.job_id in _of_other_jobs(case) or _is_stream(case) or _is_beside_appends(case, snapshot)
     return any(snapshot.counted(key) for key in _DELETES) and is_guest(case, snapshot)
 
 
@@ -56,6 +56,11 @@ def _own_runs(case: Case) -> frozenset[JobId]:
 
 def _of_other_jobs(case: Case) -> frozenset[JobId]:
     return frozenset(run.job_id for run in case.observation.jobs.values) - _own_runs(case)
+
+
+def _is_stream(case: Case) -> bool:
+    """Whether a run of the job takes checkpoints: then no run of it overwrites, also one that Flink has forgotten."""
+    return any(run.checkpoints or run.restored is not None for run in runs_of(case))
 
 
 def _is_beside_appends(case: Case, snapshot: Snapshot) -> bool:

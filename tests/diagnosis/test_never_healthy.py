@@ -130,9 +130,20 @@ def _dropped_and_forgotten() -> Story:
     return Story(world, look(world))
 
 
+def _erased_below_another_jobs_delete() -> Story:
+    """The only commit of the job goes, and what is left on main is by a job that took all its rows off."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.restarts(world.points[-1])
+    world.guest_commits("delete", 3, takes=world.live(), by_own_sink=False)
+    world.erases(world.chain()[0].snapshot_id)
+    return Story(world, look(world))
+
+
 @pytest.mark.parametrize(
     "story",
     [
+        _erased_below_another_jobs_delete,
         _dropped_and_forgotten,
         _erased_before_the_next_run,
         _erased_before_the_job_went_on,

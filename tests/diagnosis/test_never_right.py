@@ -5,6 +5,7 @@ The histories are those of `test_never_healthy`; then the job fails for good, or
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,26 @@ def test_a_history_without_a_fault_is_left_to_the_job(story: Story, loops: bool)
 
     assert isinstance(found, Matches), found
     assert story.world.tale.head == found.last_good
+
+
+@pytest.mark.parametrize("rolled_back", [False, True])
+def test_a_guest_alone_on_main_does_not_stand_for_the_job(*, rolled_back: bool) -> None:
+    """Found by the test above: the job's only commit went without a trace, below one that another job had added."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    first = world.chain()[0].snapshot_id
+    if rolled_back:
+        world.guest_commits("append", 500, takes=(), by_own_sink=True)
+        world.reads(1)
+        world.rolls_back_to(first)
+        world.restarts(world.points[1])
+    world.guest_commits("append", 500, takes=(), by_own_sink=False)
+    world.erases(first)
+    ends(world, loops=False)
+    looked = look(world)
+
+    assert {0, 1} == world.lost(looked.finished)
+    assert not isinstance(mode.examine(case_of(world, looked)), Matches)
 
 
 def given_up() -> Tale:
