@@ -59,10 +59,11 @@ class MergedTable:
         self._spark.sql(f"DELETE FROM {self._name} WHERE {where}")  # noqa: S608
         return self.head
 
-    def compacts(self) -> SnapshotId:
-        """All files are rewritten into one, by Spark's own procedure."""
+    def compacts(self, where: str = "true") -> SnapshotId:
+        """The files in which such rows may lie are rewritten, by Spark's own procedure."""
         self._spark.sql(
-            f"CALL {self._catalog}.system.rewrite_data_files('{ORDERS}', options => map('rewrite-all', 'true'))"
+            f"CALL {self._catalog}.system.rewrite_data_files(table => '{ORDERS}', where => '{where}', "
+            "options => map('rewrite-all', 'true'))"
         )
         return self.head
 

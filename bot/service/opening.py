@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId
+from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
 from bot.domain.privacy import already_open
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
@@ -25,6 +25,13 @@ class Offer(Record):
     commits: int
     """Commits in the proposed window."""
     metadata_location: str
+
+    @property
+    def window_in_words(self) -> str:
+        """A clause."""
+        if self.window.until is None:
+            return "none, for nothing was ever committed to main"
+        return f"{self.commits} commits, after {short(self.window.since)} up to {short(self.window.until)}"
 
 
 class Opening:

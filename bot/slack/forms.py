@@ -156,10 +156,8 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
         Option(value="sev2", text="Sev 2: wrong or missing data, contained"),
         Option(value="sev3", text="Sev 3: something to look into"),
     ]
-    window = offer.window
-    commits = f"{offer.commits} commits, after {short(window.since)} up to {short(window.until)}"
     proposed = (
-        f"*Proposed window:* {commits if window.until else 'none, for nothing was ever committed to main'}\n"
+        f"*Proposed window:* {offer.window_in_words}\n"
         f"*Trusted until proven otherwise:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(

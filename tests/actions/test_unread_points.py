@@ -15,8 +15,8 @@ from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairings
-from tests.actions.scene import ORDERS, Scene
-from tests.tables import job
+from tests.actions.scene import Scene
+from tests.tables import ORDERS, job
 
 WHY = "Its _metadata is there and could not be opened: OSError: AWS Error ACCESS_DENIED during GetObject operation."
 

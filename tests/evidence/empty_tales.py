@@ -67,7 +67,7 @@ def ask_of(tale: Tale, **seen: Any) -> Ask:
 
 def answer_of(task: str, ask: Ask) -> Answer:
     """Without Spark: there is nothing that it could read."""
-    return TASKS[task].answer(None, ask)  # type: ignore[arg-type]
+    return TASKS[task].answer(None, ask)
 
 
 def case_of(ask: Ask) -> Case:
