@@ -19,7 +19,10 @@ def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
         raise Refused(
             f"“{action.title}” cannot be proposed for this table.",
             f"Expected a configured job and a head; found job {job}, head {head}.",
-            "Name the table's job in the configuration file.",
+            "Name the table's job in the configuration file."
+            if job is None
+            else "Nothing was ever committed to main, so there is no state of it to go back to: mend what keeps the job "
+            "from committing, and start it by hand.",
         )
     return job, head
 
