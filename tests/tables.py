@@ -192,6 +192,12 @@ class OrdersTable(WrittenTable):
         )
 
 
+def with_fields(table: TableState, **changes: object) -> TableState:
+    """The same table but for these fields. Its `model_copy` would keep what was worked out of the old snapshots."""
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    return TableState(**{**fields, **changes})
+
+
 def unseen(source: str) -> NotSeen:
     """A source that is down."""
     return NotSeen(source=source, reason=f"{source} did not answer.", remedy="Start it again.")

@@ -9,12 +9,12 @@ from bot.domain.findings import LedgerFinding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
-from bot.domain.table import Column, Ref, TableState
+from bot.domain.table import Column, Ref
 from spark_tasks._commit_files import moment_of
 from spark_tasks._ledger_cells import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run
-from tests.tables import CONTRACT, OrdersTable, unseen
+from tests.tables import CONTRACT, OrdersTable, unseen, with_fields
 
 MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
 
@@ -46,9 +46,7 @@ def with_deletes(ask: Ask, snapshot: SnapshotId, number: int) -> Ask:
 
 
 def _of_table(ask: Ask, **changes: object) -> Ask:
-    """A copy of the model itself would keep what was worked out of the old snapshots."""
-    told = ask.observation.table
-    table = TableState(**{name: getattr(told, name) for name in TableState.model_fields} | changes)
+    table = with_fields(ask.observation.table, **changes)
     return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
 

@@ -13,7 +13,7 @@ from bot.domain.ledger import LedgerRow
 from spark_tasks import _live, _reading, _writers
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger_ranges import ledger_of
-from tests.tables import OrdersTable
+from tests.tables import OrdersTable, with_fields
 
 MERGING = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "3"}
 
@@ -82,7 +82,7 @@ def test_a_summary_that_counts_nothing_is_not_believed(orders: OrdersTable, asks
     ask = orders.ask(before)
     table = ask.observation.table
     told = tuple(s.model_copy(update={"summary": {}}) if s.snapshot_id == silent else s for s in table.snapshots)
-    world = ask.observation.model_copy(update={"table": table.model_copy(update={"snapshots": told})})
+    world = ask.observation.model_copy(update={"table": with_fields(table, snapshots=told)})
     lost = list_of(orders, silent)
     lost.unlink()
 
