@@ -91,7 +91,7 @@ def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[Check
     window = in_window(case)
     on_main = {s.job_id for s in table.of_flink}
     is_known = any(each.job_id in on_main for each in runs_of(case))
-    since = window[0].committed_at if window and run.is_terminal and is_known else run.started_at
+    since = min(s.committed_at for s in window) if window and run.is_terminal and is_known else run.started_at
     above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
     mine = [s for s in table.snapshots if is_known and s.job_id == run.job_id and s.checkpoint_id is not None]
     looked_at = table.place_of(checked)
