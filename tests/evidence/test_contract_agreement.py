@@ -8,7 +8,7 @@ from bot.domain.findings import ContractAgreementFinding
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from tests.evidence.conftest import Asks
-from tests.tables import OrdersTable, job, unseen
+from tests.tables import OrdersTable, job, unseen, with_fields
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 PROMISE = TableContract(
@@ -118,7 +118,7 @@ def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, asks
     orders.commits("a", 3, range(20, 30))
     ask = orders.ask(before, contract=PROMISE, jobs=[run()], checkpoints=[savepoint(3)])
     table = ask.observation.table
-    expired = table.model_copy(update={"snapshots": table.snapshots[1:]})
+    expired = with_fields(table, snapshots=table.snapshots[1:])
     world = ask.observation.model_copy(update={"table": expired})
 
     answer = asks("contract_agreement", ask.model_copy(update={"observation": world}))
