@@ -11,7 +11,7 @@ from bot.domain.findings import TableHealthFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from tests.evidence.test_ledger import run_of
-from tests.tables import OrdersTable, job
+from tests.tables import OrdersTable, job, with_fields
 
 DAY = timedelta(days=1)
 HOUR_MS = "3600000"
@@ -39,7 +39,7 @@ def ended(name: str) -> JobRun:
 def at(ask: Ask, later: timedelta, **changes: object) -> Ask:
     """The same, asked later, with the table changed."""
     update = {"read_at": datetime.now(UTC) + later, **changes}
-    table = ask.observation.table.model_copy(update=update)
+    table = with_fields(ask.observation.table, **update)
     return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
 

@@ -47,7 +47,7 @@ def test_a_branch_of_a_branch_is_of_the_window(orders: OrdersTable) -> None:
 def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_main_left_it(
     orders: OrdersTable,
 ) -> None:
-    """The last commit that both share bounds it."""
+    """The last commit that both share bounds it; what main lost after that is in it."""
     orders.commits("a", 1, range(10))
     since = orders.commits("a", 2, range(10, 20))
     orders.rolls_back_to(orders.state().snapshots[0].snapshot_id)
@@ -55,4 +55,4 @@ def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_mai
 
     inside = Window(since=since, until=kept).of(orders.state())
 
-    assert [s.snapshot_id for s in inside] == [kept]
+    assert [s.snapshot_id for s in inside] == [since, kept]
