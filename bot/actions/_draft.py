@@ -21,8 +21,8 @@ def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
             f"Expected a configured job and a head; found job {job}, head {head}.",
             "Name the table's job in the configuration file."
             if job is None
-            else "Nothing was ever committed to main, so there is no state of it to go back to: mend what keeps the job "
-            "from committing, and start it by hand.",
+            else "Nothing was ever committed to main, so there is no state of it to go back to: mend what keeps the "
+            "job from committing, and start it by hand.",
         )
     return job, head
 
