@@ -42,6 +42,7 @@ def test_a_compaction_changes_neither_writers_nor_subtasks(orders: OrdersTable, 
     assert pairs_of(answer) == {(doubling, doubling, 5)}
 
 
+@pytest.mark.slow
 def test_a_replay_is_named_behind_two_compactions(orders: OrdersTable, asks: Asks) -> None:
     """Also where the older copy lies below the window, in a file that a compaction wrote there."""
     old = orders.commits("a", 1, range(20))

@@ -143,9 +143,11 @@ TELLS = {
     ("replayed_rows", "source_position"), ("unreadable_files", "source_partition"),
 }  # fmt: skip
 """Which values answers would tell otherwise."""
+SPEAKING = {task for task, _column in TELLS}
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [each if each in SPEAKING else pytest.param(each, marks=LONG) for each in TASKS])
 def test_no_answer_tells_the_value_of_a_hidden_column(task: str, answers: Answers, whole: OrdersTable) -> None:
     """Words, samples and finding; as JSON, in a saved case, and in the file of a record."""
     for hidden in (("event_time",), tuple(set(SECRETS) - {"event_time"})):
@@ -166,7 +168,7 @@ def test_no_answer_tells_the_value_of_a_hidden_column(task: str, answers: Answer
         assert not is_told or withheld_from([line(kept)], contract) == {1}, kept
 
 
-@pytest.mark.parametrize("task", sorted({task for task, _ in TELLS}))
+@pytest.mark.parametrize("task", sorted(SPEAKING))
 def test_where_nothing_is_hidden_the_answer_tells_it(task: str, answers: Answers) -> None:
     """So the test above can fail."""
     told = answers(task, READABLE).model_dump_json()
