@@ -6,7 +6,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._rehearsed import Rehearsed, rehearsed
-from bot.actions._restore_points import RestorePoint, goes_on_from
+from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.errors import Refused
@@ -62,7 +62,7 @@ def propose(plan: Plan) -> Proposal:
                 HeadDescends(head=head, job_id=None),
                 RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest),
             ]
-            sentences.append(_start(point, done))
+            sentences += [_start(point, done), *nearer_unread(plan.case, point)]
             sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
             sentences += _stays_down(plan)
