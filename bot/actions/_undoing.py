@@ -1,5 +1,7 @@
 """Builds the proposal that undoes another one from the results of its effects."""
 
+from collections.abc import Mapping
+
 from bot.actions._draft import job_and_head, live_run
 from bot.actions._requirements import committer
 from bot.actions._restarting import started_on_head
@@ -25,6 +27,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
+from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot, TableState
 
 
@@ -178,12 +181,13 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     wanted = next((s for s in table.ancestors(at) if s.job_id and s.checkpoint_id is not None), None)
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     told = pairings(of_run, table, observation.jobs)
+    life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
     for each in told:
         if (
             each.verdict is PairVerdict.PAIRED
             and each.is_durable
             and each.snapshot_id is not None
-            and _is_of(table.by_id.get(each.snapshot_id), wanted)
+            and _is_of(table.by_id.get(each.snapshot_id), wanted, life)
             and each.checkpoint_id is not None
             and each.digest is not None
         ):
@@ -203,11 +207,13 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     )
 
 
-def _is_of(paired: Snapshot | None, wanted: Snapshot | None) -> bool:
-    """Whether both are commits of one checkpoint: a commit that was made twice (F1) pairs by its first copy."""
+def _is_of(paired: Snapshot | None, wanted: Snapshot | None, life: Mapping[SnapshotId, int]) -> bool:
+    """Whether both are commits of one checkpoint: a commit that was made twice (F1) pairs by its first copy. Two starts
+    under one job id (F14) number their checkpoints alike: `life` tells them apart."""
     if paired is None or wanted is None:
         return False
-    return (paired.job_id, paired.checkpoint_id) == (wanted.job_id, wanted.checkpoint_id)
+    is_one_checkpoint = (paired.job_id, paired.checkpoint_id) == (wanted.job_id, wanted.checkpoint_id)
+    return is_one_checkpoint and life.get(paired.snapshot_id) == life.get(wanted.snapshot_id)
 
 
 def _impossible(did: Deeds, found: str, do: str) -> Refused:

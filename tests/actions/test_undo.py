@@ -1,5 +1,6 @@
 """An undo is built from what was really done, and refused with the reason where it would lose what others wrote."""
 
+import os
 import shutil
 
 import pytest
@@ -81,6 +82,22 @@ def test_an_undo_without_the_stopped_runs_state_is_refused(scene: Scene) -> None
         shutil.rmtree(savepoint)
 
     with pytest.raises(Refused, match="Expected a savepoint of run bbbbbb that pairs with"):
+        undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))
+
+
+def test_the_state_of_an_earlier_start_under_the_same_id_is_not_taken(scene: Scene) -> None:
+    """It carries the same checkpoint id, and its source stands elsewhere (F14)."""
+    older = scene.flink.savepoint(job("a")).rename(scene.flink.savepoints / "savepoint-earlier-start")
+    committed_at = scene.table.chain[0].committed_at.timestamp()
+    os.utime(older / "_metadata", (committed_at, committed_at))
+    scene.flink.ends(job("a"), "CANCELED")
+    scene.flink.submit(job("a"), at_checkpoint=0)
+    scene.flink.checkpoints(job("a"), 3)
+    first = scene.plan()
+    done = scene.carries_out(restart_from_stop_savepoint.propose(first), first)
+    shutil.rmtree(scene.flink.savepoints / "savepoint-aaaaaa-000000000003")
+
+    with pytest.raises(Refused, match=r"Expected a savepoint of run aaaaaa that pairs with .*; found .*earlier-start"):
         undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))
 
 
