@@ -37,6 +37,7 @@ def _must_name_tasks(action: Action) -> None:
         "looks": action.looks,
         "proofs": tuple(task for task, _ in action.proofs),
         "proofs_on_main": tuple(task for task, _ in action.proofs_on_main),
+        "proofs_of_start": tuple(task for task, _ in action.proofs_of_start),
     }
     for where, tasks in named.items():
         unknown = sorted({*tasks} - {*TASKS})

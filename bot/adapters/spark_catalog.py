@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
+from bot.adapters.iceberg.kinds import kind_of
 from bot.domain.errors import BadConfiguration
 from bot.domain.record import Record
 
@@ -41,7 +42,7 @@ def spark_catalog(name: str, properties: Mapping[str, str], more: Mapping[str, s
 
     Raises BadConfiguration for a catalog of another type.
     """
-    kind = properties.get("type") or ("rest" if properties.get("uri", "").startswith("http") else "sql")
+    kind = kind_of(properties) or "sql"
     if kind not in _AS_THEY_ARE:
         raise BadConfiguration(
             f"Spark cannot be told of a catalog of type {kind}.",

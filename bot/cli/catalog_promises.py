@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from bot.adapters.iceberg.clients import extra_for, how_to_install, missing_extra
+from bot.adapters.iceberg.kinds import kind_of
 
 _PROMISES = {
     "sql": (
@@ -19,15 +20,15 @@ _PROMISES = {
     ),
     "hive": (
         "a commit is compared under the metastore's lock",
-        "Not tried on a real metastore. An engine that commits without the lock could be overwritten; tables that say "
-        "so (engine.hive.lock-enabled: false) are not changed.",
+        "An engine that commits without the lock could be overwritten: tables that say so "
+        "(engine.hive.lock-enabled: false) are not changed.",
     ),
 }
 
 
 def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
     """What holds for this catalog, and what does not; two sentences without a person's action needed."""
-    kind = properties.get("type") or ("rest" if properties.get("uri", "").startswith("http") else "")
+    kind = kind_of(properties)
     unknown = "PyIceberg's own check of requirements"
     return _PROMISES.get(kind, (unknown, f"A catalog of type {kind or 'unknown'} was not tried: try a tag first."))
 

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.adapters.contract_team import team_of
+from bot.adapters.iceberg.kinds import kind_of
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
@@ -46,7 +47,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     lines += clock_beside_record(settings.journal_url)
     with build(settings, NobodyThere(), keep_record=False) as built:
-        can_write_3 = settings.catalog.properties.get("type") == "rest"
+        can_write_3 = kind_of(settings.catalog.properties) == "rest"
         lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
         lines += _unreached(built.services.observer.tables.values())
         lines.append(_spark(built.runner.warm, settings))

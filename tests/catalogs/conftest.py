@@ -1,4 +1,4 @@
-"""Catalogs of three kinds on loopback: SQL, REST (Iceberg's own servlet) and Glue (moto's). Hive's is not tried."""
+"""Catalogs of four kinds on loopback: SQL, REST (Iceberg's own servlet), Hive (its own metastore), Glue (moto's)."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -8,11 +8,12 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests.catalogs.hive_metastore import Metastore, hive_metastore
 from tests.catalogs.losing_proxy import LosingProxy, losing_proxy
 from tests.catalogs.orders import Orders, orders_in
 from tests.catalogs.rest_server import RestServer, rest_server
 
-KINDS = ("sql", "rest", "glue")
+KINDS = ("sql", "rest", "hive", "glue")
 _NUMBERS = itertools.count(1)
 
 
@@ -20,6 +21,13 @@ _NUMBERS = itertools.count(1)
 def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
     """Iceberg's own REST catalog server."""
     with rest_server(tmp_path_factory.mktemp("rest-catalog")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metastore]:
+    """Hive's own metastore."""
+    with hive_metastore(tmp_path_factory.mktemp("hive")) as server:
         yield server
 
 
@@ -44,6 +52,8 @@ def properties(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Map
     match kind:
         case "rest":
             return request.getfixturevalue("rest_catalog").properties
+        case "hive":
+            return request.getfixturevalue("metastore").properties
         case "glue":
             return glue_properties(request.getfixturevalue("aws"))
         case _:

@@ -1,4 +1,4 @@
-"""What Waterline relies on in a catalog, asked of each kind: SQL, REST, Glue."""
+"""What Waterline relies on in a catalog, asked of each kind: SQL, REST, Hive, Glue."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -85,19 +85,19 @@ def test_a_commit_that_was_not_foreseen_is_never_lost(orders: Orders) -> None:
     assert "waterline.status" not in now.properties
 
 
-@pytest.mark.parametrize("kind", ["sql", "rest"])
+@pytest.mark.parametrize("kind", ["sql", "rest", "hive"])
 def test_of_two_rewinds_at_once_one_is_refused(orders: Orders) -> None:
     """Both saw the same head; the catalog lets exactly one of them through.
 
     Glue compares, too, but moto's does not: see `test_glue`.
     """
-    before = orders.ours.load(orders.name)
+    before, good = orders.ours.load(orders.name), orders.heads[0]
     start = Barrier(2)
 
     def one(tag: str) -> str:
         start.wait(10)
         try:
-            orders.ours.commit(orders.name, rewind(before, orders.heads[0], tag))
+            orders.ours.commit(orders.name, rewind(before, good, tag))
         except CommitRefused:
             return "refused"
         return "applied"

@@ -44,15 +44,17 @@ def silent() -> Iterator[str]:
 
 def catalog(kind: str, address: str) -> dict[str, str]:
     """Properties of a catalog at this address."""
+    if kind == "hive":
+        return {"uri": address.replace("http:", "thrift:")}
     if kind == "glue":
         return {"type": "glue", "glue.endpoint": address, **{f"glue.{name}": value for name, value in KEYS.items()}}
     token = {"credential": "who:what", "oauth2-server-uri": f"{address}/token"} if kind == "rest with a token" else {}
     return {"uri": address, **token, **({"type": "rest"} if kind != "rest by its address" else {})}
 
 
-@pytest.mark.parametrize("kind", ["rest", "rest by its address", "rest with a token", "glue"])
+@pytest.mark.parametrize("kind", ["rest", "rest by its address", "rest with a token", "hive", "glue"])
 def test_a_catalog_that_never_answers_could_not_be_asked(silent: str, kind: str) -> None:
-    """PyIceberg's REST client would wait for ever, AWS's for four minutes."""
+    """PyIceberg's REST and Hive clients would wait for ever, AWS's for four minutes."""
     ours = PyIcebergCatalog("lake", catalog(kind, silent), StandingClock(), answer_within_s=LIMIT_S)
 
     with pytest.raises(CouldNotLook, match=r"[tT]imed? ?out"):

@@ -1,4 +1,4 @@
-"""A repair on a branch, and its publication by fast-forward, on each kind of catalog: SQL, REST, Glue."""
+"""A repair on a branch, and its publication by fast-forward, on each kind of catalog: SQL, REST, Hive, Glue."""
 
 from collections.abc import Set
 

@@ -187,7 +187,7 @@ class PyIcebergCatalog:
         """A conflict is final only where what the commit compares with has changed: SQL, Hive and Glue refuse after
         whatever commit of somebody else, be it of a property."""
         told = commit_error(table, error)
-        if not isinstance(error, CommitFailedException):
+        if not isinstance(told, CommitRefused) or not isinstance(error, CommitFailedException):
             return told
         try:
             now = self._catalog("commit").load_table(table).metadata

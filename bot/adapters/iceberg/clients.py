@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from bot.adapters.iceberg.kinds import kind_of
 from bot.domain.errors import CouldNotLook
 
 _NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "google", "rest-sigv4": "boto3"}
@@ -11,7 +12,7 @@ _NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "g
 
 def extra_for(properties: Mapping[str, str]) -> str | None:
     """The extra of PyIceberg that this catalog needs beside what Waterline itself brings; None: none."""
-    kind = properties.get("type", "")
+    kind = kind_of(properties)
     if properties.get("rest.sigv4-enabled", "").lower() == "true":
         return "rest-sigv4"
     return kind if kind in _NEEDS else None
@@ -32,7 +33,7 @@ def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
     """Raises CouldNotLook where this kind of catalog needs a library that is not there."""
     extra = missing_extra(properties)
     if extra is not None:
-        kind = properties.get("type", extra)
+        kind = kind_of(properties) or extra
         raise CouldNotLook(
             f"The catalog {name} could not be opened: what it needs is not installed.",
             f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",

@@ -98,6 +98,13 @@ def overtaken(name: TableName, error: Exception) -> CouldNotLook:
 def commit_error(name: TableName, error: Exception) -> WaterlineError:
     """CommitRefused where it is sure that nothing was applied, CouldNotLook where what was in the way may pass by
     itself, too; else OutcomeUnknown."""
+    if isinstance(error, CommitFailedException) and isinstance(error.__cause__, WaitingForLockException):
+        return CouldNotLook(
+            f"Table {name} was not changed: somebody else holds its lock in the metastore.",
+            f"Expected the lock within a few looks; {_in_words(error.__cause__)}.",
+            "Nothing has to be done, unless this goes on: a writer that died leaves its lock for `hive.txn.timeout` "
+            "(five minutes, unless set). `SHOW LOCKS` in Hive names its owner.",
+        )
     if isinstance(error, CommitFailedException):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",

@@ -1,4 +1,4 @@
-"""Time limits of catalogs: PyIceberg's REST client (0.12) waits for ever, AWS's a minute for each of its tries.
+"""Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
 
 PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a session for AWS's client.
 """
@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI
+from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE
 from pyiceberg.catalog.rest import RestCatalog
 from requests import Session
 
+from bot.adapters.iceberg.kinds import kind_of
+
 ANSWER_WITHIN_S = 30.0
 """How long one request to a catalog may take. A commit that takes longer is not known, and looked for in the table."""
-_CONNECT_WITHIN_S = 5.0
-_LIMIT = "waterline.answer-within-s"
+CONNECT_WITHIN_S = 5.0
+LIMIT = "waterline.answer-within-s"
+"""The property that carries the limit to the class."""
+_CLASSES = {
+    "rest": "bot.adapters.iceberg.limits.LimitedRest",
+    "hive": "bot.adapters.iceberg.hive.LimitedHive",
+}
 _SQLITE_PATIENCE_S = 15
 _AWS_TRIES = 3
 """How often AWS's client repeats by itself a request that changes nothing."""
@@ -24,12 +31,12 @@ class LimitedRest(RestCatalog):
     """A REST catalog each of whose requests ends, the first ones for its configuration and a token included."""
 
     def __init__(self, name: str, **properties: str) -> None:
-        self._limit_s = float(properties.pop(_LIMIT, ANSWER_WITHIN_S))
+        self._limit_s = float(properties.pop(LIMIT, ANSWER_WITHIN_S))
         super().__init__(name, **properties)
 
     def _config_headers(self, session: Session) -> None:
         """Called first with each new session."""
-        limit = (min(_CONNECT_WITHIN_S, self._limit_s), self._limit_s)
+        limit = (min(CONNECT_WITHIN_S, self._limit_s), self._limit_s)
         session.request = partial(session.request, timeout=limit)  # type: ignore[method-assign]
         super()._config_headers(session)
 
@@ -40,12 +47,10 @@ def limited(properties: Mapping[str, str], answer_within_s: float, *, commits: b
     `commits`: AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a
     yes would read as a no. Its number is no text on purpose: that client takes none.
     """
-    kind = properties.get(TYPE, "")
-    is_by_address = not kind and PY_CATALOG_IMPL not in properties
-    if kind == "rest" or (is_by_address and properties.get(URI, "").startswith("http")):
-        named = f"{LimitedRest.__module__}.{LimitedRest.__name__}"
+    kind = kind_of(properties)
+    if kind in _CLASSES:
         others = {name: value for name, value in properties.items() if name != TYPE}
-        return {**others, PY_CATALOG_IMPL: named, _LIMIT: str(answer_within_s)}
+        return {**others, PY_CATALOG_IMPL: _CLASSES[kind], LIMIT: str(answer_within_s)}
     if kind == "glue":
         tries = 0 if commits else _AWS_TRIES
         return {**properties, BOTOCORE_SESSION: _aws_session(answer_within_s), "glue.max-retries": tries}
@@ -67,6 +72,6 @@ def _aws_session(answer_within_s: float) -> object:
     from botocore.session import Session as AwsSession
 
     session = AwsSession()
-    connect = min(_CONNECT_WITHIN_S, answer_within_s)
+    connect = min(CONNECT_WITHIN_S, answer_within_s)
     session.set_default_client_config(Config(connect_timeout=connect, read_timeout=answer_within_s))
     return session

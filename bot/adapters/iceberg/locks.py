@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from bot.adapters.iceberg.kinds import kind_of
 from bot.domain.errors import CommitRefused
 from bot.domain.ids import TableName
 
@@ -14,7 +15,7 @@ def refuse_unlocked(table: TableName, catalog: Mapping[str, str], properties: Ma
     PyIceberg compares under that lock and then writes without comparing again; an engine that does not take the lock
     may commit in between, and its commit would be lost.
     """
-    if catalog.get("type") == "hive" and properties.get(_LOCKED, "true").lower() == "false":
+    if kind_of(catalog) == "hive" and properties.get(_LOCKED, "true").lower() == "false":
         raise CommitRefused(
             f"Table {table} was not changed: its writers commit without the metastore's lock.",
             f"Expected `{_LOCKED}` not to be false; found it false, so a commit in between could be lost.",
