@@ -4,6 +4,7 @@ from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
 from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._never_committed import never_committed
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
@@ -53,6 +54,8 @@ def examine(case: Case) -> Examined:
     why = standstill(case)
     if why is None:
         return Excluded(reason=_who_runs(case))
+    if (never := never_committed(case, why)) is not None:
+        return never
     wrong = _wrong(case)
     if wrong is not None:
         return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")

@@ -1,13 +1,17 @@
 """`no-advance`: the job stands still over a right table; and never over a wrong or unseen one."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import LeakStanding, PairingFinding, PairVerdict
-from bot.domain.ids import DRAINED
-from tests.cases import Tale, job_id
+from bot.domain.flink import CheckpointKind, StoredCheckpoint
+from bot.domain.ids import DRAINED, CheckpointId
+from bot.domain.looked import Seen
+from tests.cases import NOON, Tale, job_id
 from tests.found import files_twice, leaks, point, points
 
 
@@ -60,6 +64,65 @@ def test_an_older_point_alone_takes_the_table_along() -> None:
 
     assert isinstance(found, Matches)
     assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
+
+
+def kept(run: str, checkpoint: int) -> StoredCheckpoint:
+    """A retained checkpoint."""
+    return StoredCheckpoint(
+        path=f"s3://state/{job_id(run)}/chk-{checkpoint}",
+        kind=CheckpointKind.CHECKPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job_id(run),
+        written_at=NOON + timedelta(minutes=checkpoint),
+    )
+
+
+def beside_others() -> Tale:
+    """Another engine has written the table, and the job's run begins."""
+    return Tale().commits(None).flink_runs("a")
+
+
+def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() -> None:
+    """Nobody has to look at a row for that, and what others wrote stays as it is."""
+    tale = beside_others().fails("a").becomes("a", "FAILED")
+
+    found = mode.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert "has never committed to this table, and run aaaaaa is FAILED" in found.headline
+    assert (Remedy.RESTORE_JOB_ONLY, tale.head) == (found.remedy, found.last_good)
+    assert "owes the table nothing" in found.reasons[2]
+    assert found.reasons[-1] == "Flink says: java.io.IOException: lost."
+    assert found.what_to_do.endswith("as it is deployed: it has no state yet")
+
+
+def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None:
+    """From nothing it would leave behind what its committer owes."""
+    tale = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED")
+    case = tale.case()
+    points = (kept("a", 1), kept("a", 2), kept("b", 7))
+    seen = Seen[StoredCheckpoint](source="the folder of checkpoints", values=points)
+    with_them = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+
+    found = mode.examine(with_them)
+
+    assert isinstance(found, Matches)
+    assert found.what_to_do.endswith(f"start it by hand from {points[1].path}")
+    assert isinstance(mode.examine(case), CannotTell)
+
+
+@pytest.mark.parametrize(
+    "tale",
+    [
+        beside_others().becomes("a", "FINISHED"),
+        Tale().flink_runs("z").commits("z", 1).forgets("z").flink_runs("a").becomes("a", "FAILED"),
+        Tale().commits("z", 1).commits(None).expires("z", 1).flink_runs("a").becomes("a", "FAILED"),
+    ],
+    ids=["its end", "commits by a forgotten run", "commits that expired"],
+)
+def test_a_job_that_may_have_committed_is_not_told_to_begin_anew(tale: Tale) -> None:
+    """From nothing it would repeat what was read before."""
+    assert not isinstance(mode.examine(tale.case()), Matches)
 
 
 @pytest.mark.parametrize(

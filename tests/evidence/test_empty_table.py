@@ -54,7 +54,8 @@ def test_it_is_never_healthy(tale: str) -> None:
 
     kinds = told(diagnosis)
     assert kinds["healthy"] is not Matches
-    assert diagnosis.codes == (("F11",) if tale == "commits wait" else ())
+    named = {"commits wait": ("F11",), "the run failed": ("no-advance",)}
+    assert diagnosis.codes == named.get(tale, ())
 
 
 def test_commits_that_wait_are_named() -> None:
