@@ -95,6 +95,7 @@ def test_a_replay_is_counted_as_the_lab_counts_it(v2_lab: Lab) -> None:
     assert [p.verdict for p in good if p.job_id == story.facts["run_a"]].count(PairVerdict.PAIRED) >= 1
 
 
+@pytest.mark.long
 def test_the_hole_of_a_rollback_is_counted_as_the_lab_counts_it(v2_lab: Lab) -> None:
     """Missing positions after a rollback under the running job."""
     story = v2_lab.tell("rolled-back-while-running")

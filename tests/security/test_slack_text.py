@@ -39,7 +39,7 @@ from tests.security.attacked_messages import own_facts
 from tests.security.hostile import UNSEEN, faults_of_blocks, faults_of_mrkdwn, texts
 from tests.security.poisoned import poisoned, poisoned_record
 
-FAST = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FAST = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TASKS = {name: module.task for name, module in find_tasks(spark_tasks).items()}
 FACTS = [facts for _shape, facts in samples()]
 FACTS = FACTS[:: len(FACTS) // 6]

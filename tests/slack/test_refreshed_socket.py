@@ -64,6 +64,7 @@ def test_each_click_around_a_refresh_is_done_once(
     assert 0 == told(ben, "already")
 
 
+@pytest.mark.slow  # half a minute until the client finds its connection dead
 def test_a_click_that_comes_again_over_the_next_connection_is_done_once(
     collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
 ) -> None:

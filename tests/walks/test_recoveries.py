@@ -1,4 +1,6 @@
-"""Each story on a real Flink cluster, walked through what the bot renders, proven from outside the bot."""
+"""Each story on a real Flink cluster, walked through what the bot renders, proven from outside the bot.
+
+The replay of V2 is walked in the page, too (`tests/browser`), whenever the slow tests run."""
 
 import json
 from pathlib import Path
@@ -17,7 +19,7 @@ WORTH_KNOWING = {code for code, module in failure_modes().items() if module.mode
 @pytest.mark.parametrize(
     ("story", "sink", "codes"),
     [
-        ("restored-from-older-savepoint", "v2", ["F2"]),
+        pytest.param("restored-from-older-savepoint", "v2", ["F2"], marks=pytest.mark.long),
         pytest.param("restored-from-older-savepoint", "v1", ["F2", "F3"], marks=pytest.mark.long),
         ("rolled-back-while-running", "v2", ["F6"]),
     ],
