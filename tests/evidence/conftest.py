@@ -5,10 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
 from bot.lab.jars import spark_jars
@@ -39,6 +41,15 @@ def runner(server: SparkServer) -> Iterator[SparkEvidenceRunner]:
     made = SparkEvidenceRunner(find_tasks(spark_tasks), server.url, time_limit=timedelta(minutes=2))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def session(server: SparkServer) -> Iterator[SparkSession]:
+    """A session of the test's own, in which it writes."""
+    made = open_session(server.url)
+    made.conf.set("spark.sql.session.timeZone", "UTC")
+    yield made
+    made.stop()
 
 
 @pytest.fixture

@@ -1,14 +1,10 @@
 """Whether a compaction kept its rows, where deletes elsewhere in the table keep the counters from telling."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import CorrectedRowsFinding
@@ -16,15 +12,6 @@ from bot.domain.ids import SnapshotId
 from bot.domain.other_writers import rows_lost_by_replacing
 from tests.evidence.conftest import Asks
 from tests.merges import MergedTable
-
-
-@pytest.fixture(scope="module")
-def session(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of the test's own, in which it writes."""
-    made = open_session(server.url)
-    made.conf.set("spark.sql.session.timeZone", "UTC")
-    yield made
-    made.stop()
 
 
 def lost_of(answer: Answer) -> dict[SnapshotId, int]:

@@ -1,13 +1,10 @@
 """Changed and gone keys are counted between two states, however the writer changes rows."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import CorrectedRowsFinding
@@ -21,15 +18,6 @@ def corrected_of(answer: Answer) -> CorrectedRowsFinding:
     """The finding that the answer carries."""
     assert isinstance(answer.finding, CorrectedRowsFinding)
     return answer.finding
-
-
-@pytest.fixture(scope="module")
-def session(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of the test's own, in which it writes."""
-    made = open_session(server.url)
-    made.conf.set("spark.sql.session.timeZone", "UTC")
-    yield made
-    made.stop()
 
 
 @pytest.mark.parametrize(("mode", "version"), [("copy-on-write", 2), ("merge-on-read", 2), ("merge-on-read", 3)])
