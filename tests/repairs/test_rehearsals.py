@@ -146,64 +146,6 @@ def test_a_repair_whose_verification_failed_is_not_published_and_can_be_given_up
     assert scene.carries_out(scene.proposes("drop_repair_branch")).state is ProposalState.APPLIED
 
 
-def test_a_repair_that_is_given_up_leaves_main_and_the_job_as_they_were(
-    scene: RepairScene, positions: Positions
-) -> None:
-    """The branch goes, and the job starts from the state that its stop has left."""
-    scene.flink.checkpoints(RUN, 3)
-    again = scene.commits_again(3)
-    scene.opens(*PROOF)
-    scene.carries_out(scene.proposes("drop_duplicated_commit"))
-
-    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
-
-    assert given_up.state is ProposalState.APPLIED, given_up.result
-    assert scene.table.ref(f"recovery-{scene.incident}") is None
-    assert again in scene.table.chain_ids
-    assert len(scene.alive) == 1
-    assert [s.checkpoint_id for s in scene.table.chain[:3]] == [5, 4, 3]
-    proof = scene.proves(given_up)
-    assert proof.passed, proof.checks
-    assert "10 such rows were counted before the start, 10 now" in " ".join(c.sentence for c in proof.checks)
-
-
-def test_rows_that_come_twice_after_a_repair_was_given_up_fail_its_proof(scene: RepairScene) -> None:
-    """Beside those that were there twice before."""
-    scene.flink.checkpoints(RUN, 3)
-    scene.commits_again(3)
-    scene.opens(*PROOF)
-    scene.carries_out(scene.proposes("drop_duplicated_commit"))
-    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
-    scene.commits_again(3)
-
-    proof = scene.proves(given_up)
-
-    failed = {check.name: check.sentence for check in proof.checks if not check.passed}
-    assert list(failed) == ["The start repeats no row"]
-    assert "10 such rows were counted before the start, 20 now" in failed["The start repeats no row"]
-
-
-def test_a_repair_is_given_up_without_a_start_that_would_repeat_what_an_undo_had_read(
-    scene: RepairScene, positions: Positions
-) -> None:
-    """The undo of a rehearsal had the job go on, and that run failed later: it committed from after the savepoint."""
-    scene.flink.checkpoints(RUN, 3)
-    scene.commits_again(3)
-    scene.opens(*PROOF)
-    scene.carries_out(scene.proposes("drop_duplicated_commit"))
-    scene.carries_out(scene.undoes())
-    scene.flink.ends(JobId(scene.alive[0]), "FAILED")
-    before = positions(scene, "main")
-
-    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
-
-    assert given_up.state is ProposalState.APPLIED, given_up.result
-    assert scene.table.ref(f"recovery-{scene.incident}") is None
-    assert scene.alive == []
-    assert positions(scene, "main") == before
-    assert "the job stays down" in " ".join(given_up.proposal.preview.sentences)
-
-
 def test_an_undone_publication_has_the_job_go_on_from_the_rehearsals_stop(
     scene: RepairScene, positions: Positions
 ) -> None:
@@ -243,20 +185,6 @@ def test_an_undone_publication_without_that_state_says_what_to_start_by_hand(
     assert undo.state is ProposalState.APPLIED, undo.result
     assert scene.alive == []
     assert positions(scene, "main") == sorted([*range(30), *range(20, 30)])
-
-
-def test_a_repair_that_was_given_up_says_that_it_cannot_be_undone_before_and_after(scene: RepairScene) -> None:
-    """Its job goes on, and its branch is gone: taking the job off again would bring nothing back."""
-    scene.flink.checkpoints(RUN, 3)
-    scene.commits_again(3)
-    scene.opens(*PROOF)
-    scene.carries_out(scene.proposes("drop_duplicated_commit"))
-    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
-
-    with pytest.raises(Refused, match=r"cannot be undone\. It gave a repair up"):
-        scene.services.proposals.undo(scene.incident, given_up.proposal.id, "No.", by=ANA)
-
-    assert given_up.proposal.undo.startswith("It cannot be undone")
 
 
 def test_by_policy_the_branch_of_a_published_repair_stays(
