@@ -3,6 +3,7 @@
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
 from bot.diagnosis._guests import commits_of_job
+from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head, restore_in_words
@@ -27,7 +28,7 @@ MODE = Mode(
     false_positives=(
         "A job that was stopped on purpose, before an upgrade for example.",
         "A bounded job that has finished.",
-        "A cluster that has forgotten its jobs, while the job runs on another one.",
+        "A cluster that has forgotten its jobs, while the job goes on without commits on another one.",
     ),
     neighbours={
         "wait": "There Flink is bringing a run back; here none is alive, or it failed three times since its "
@@ -47,8 +48,8 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches when no run commits any more, or one only fails or does not come up, and all that was looked at says
-    that the table is right."""
+    """Matches when no run commits any more, or one only fails or does not come up, who made the newest commit is known
+    to write no longer, and all that was looked at says that the table is right."""
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(*not_looked_at(case, *RESTS_ON), unseen(case.observation.jobs)))
     why = standstill(case)
@@ -60,7 +61,9 @@ def examine(case: Case) -> Examined:
     if wrong is not None:
         return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
     until = checked_until(case, *RESTS_ON)
-    if missing := (*not_looked_at(case, *RESTS_ON), *_came_after(case, until)):
+    writes_on = may_commit_on(case)
+    on = (writes_on,) if writes_on is not None else ()
+    if missing := (*not_looked_at(case, *RESTS_ON), *_came_after(case, until), *on):
         return CannotTell(missing=missing)
     return doubt(case, until) or _matches(case, why)
 
@@ -102,8 +105,12 @@ def _matches(case: Case, why: str) -> Matches:
         f"The job's newest commit is {short(newest.snapshot_id)}, checkpoint {newest.checkpoint_id} of run "
         f"{short_job(newest.job_id)}, at {time_in(case, newest.committed_at)}; main is an unbroken chain up to it.",
         "No key lives twice, no source position is missing, no file is missing, and no Flink manifest was dropped.",
-        _whence(case),
     ]
+    if is_forgotten(case):
+        reasons.append(
+            f"Flink has forgotten run {short_job(newest.job_id)}: see that no other cluster runs it, then start it."
+        )
+    reasons.append(_whence(case))
     if (unread := beside(case.observation.checkpoints)) is not None:
         reasons.append(unread)
     together = _needs_both(case)

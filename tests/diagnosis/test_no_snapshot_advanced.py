@@ -26,8 +26,14 @@ def looping() -> Tale:
 
 
 def forgotten() -> Tale:
-    """The cluster knows no such job."""
-    return Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a")
+    """The cluster knows no such job, and for longer than a sink is silent without rows nobody has committed."""
+    return later(Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a"), minutes=10)
+
+
+def later(tale: Tale, **passed: float) -> Tale:
+    """So much time goes by."""
+    tale.now += timedelta(**passed)
+    return tale
 
 
 @pytest.mark.parametrize(
