@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import UnreadableFile, UnreadableFilesFinding
+from bot.domain.findings import COMMITS_TOLD, UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -15,6 +15,7 @@ from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 TASK = Task(
     name="unreadable_files",
+    version=2,
     title="Unreadable files",
     question="Can storage still give every file that the window's commits brought, and the metadata that leads there?",
     confirmed_means="the table names a file that is missing or cut, so that reads of it fail",
@@ -47,6 +48,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         not_asked=looked.untold,
         content_checked=looked.content_checked,
         content_gone=looked.content_gone,
+        commits=_commits_of(table, bad, "manifest", "data", "deletes")[:COMMITS_TOLD],
+        lists=_commits_of(table, bad, "manifest-list")[::-1][:COMMITS_TOLD],
     )
     calm = Verdict.INCONCLUSIVE if looked.untold else Verdict.RULED_OUT
     return Answer(
@@ -66,6 +69,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         sources=looked.sources,
         could_not_look=(_passed_over(table, looked.untold),) if looked.untold else (),
     )
+
+
+def _commits_of(table: TableState, bad: list[UnreadableFile], *kinds: str) -> tuple[SnapshotId, ...]:
+    """Whose files of these kinds are among them, oldest first; what is no longer listed is older than all that is."""
+    found = {file.snapshot_id for file in bad if file.what in kinds and file.snapshot_id is not None}
+    return tuple(sorted(found, key=lambda each: (table.place_of(each), each)))
 
 
 def _lost_metadata(table: TableState) -> tuple[UnreadableFile, ...]:

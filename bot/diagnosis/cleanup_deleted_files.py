@@ -18,7 +18,7 @@ from bot.domain.findings import (
     UnreadableFile,
     UnreadableFilesFinding,
 )
-from bot.domain.ids import short, short_job
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 
@@ -52,6 +52,8 @@ MODE = Mode(
 )
 _OF_THE_TABLE = ("manifest", "data", "deletes")
 """A lost metadata file or manifest list is F10."""
+_ROWS = 20
+"""So many commits are shown."""
 
 
 def examine(case: Case) -> Examined:
@@ -98,7 +100,7 @@ def _of_the_table(case: Case, found: UnreadableFilesFinding | None) -> Matches |
     if nothing is not None and not gives_some and said is None:
         asks = unasked(case, ALL_FILES, WITNESS) if all_files is None else unasked(case, WITNESS)
         return _nothing_there(nothing.content_checked, asks)
-    if found and gone:
+    if found and (gone or found.commits):
         told = _unreadable(case, found, gone)
     elif all_files is not None:
         told = missing_of_the_table(case, all_files)
@@ -133,16 +135,19 @@ def _listing(case: Case) -> str:
 
 
 def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[UnreadableFile, ...]) -> Matches:
-    commits = tuple(dict.fromkeys(f.snapshot_id for f in gone if f.snapshot_id is not None))
+    table, added_by = case.observation.table, found.added_by
+    named = tuple(dict.fromkeys(f.snapshot_id for f in gone if f.snapshot_id is not None))
+    commits = added_by if added_by is not None else named
     kinds = ", ".join(
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
     known = case.missing_files.commits if case.missing_files is not None else ()
-    last = below_all(case, (*commits, *known))
-    reasons = [
-        f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}.",
-        f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds} among the first "
-        f"{len(found.files)}); they were added by {', '.join(short(c) for c in commits[:4]) or 'unknown commits'}.",
+    more = "" if len(commits) <= 4 else f" and {len(commits) - 4} more"
+    reasons = [f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}."] if gone else []
+    reasons += [
+        f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds or 'none of them'} "
+        f"among the first {len(found.files)}); they were added by "
+        f"{', '.join(short(c) for c in commits[:4]) or 'unknown commits'}{more}.",
         f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
     ]
     if any(f.what == "deletes" for f in gone):
@@ -150,19 +155,38 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     also = known if isinstance(missing_now(case), MissingFilesFinding) else ()
     if older := [each for each in also if each not in commits]:
         reasons.append(f"Files of {', '.join(short(each) for each in older[:4])} are not on storage either.")
-    reasons.append(
-        f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
-        if last is not None
-        else "No listed snapshot lies below them, so no older state can be read either."
-    )
+    last = _below(case, found, (*commits, *known))
+    reasons.append(_pin(found, last))
     return Matches(
         headline=f"{counted(found.count, 'file')} of the table cannot be read, with {counted(found.rows, 'row')}.",
         reasons=tuple(reasons),
-        rows=tuple(c for c in commits if c in case.observation.table.by_id),
+        rows=tuple(c for c in commits if c in table.by_id)[:_ROWS],
         last_good=last,
         wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
+
+
+def _below(case: Case, found: UnreadableFilesFinding, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
+    """The newest snapshot below all of these commits whose own manifest list is there; None also where an older record
+    does not name all that is lost."""
+    broken = found.without_list
+    last = below_all(case, commits)
+    if last is None or found.added_by is None or broken is None:
+        return None
+    below = case.observation.table.ancestors(last)
+    return next((s.snapshot_id for s in below if s.snapshot_id not in broken), None)
+
+
+def _pin(found: UnreadableFilesFinding, last: SnapshotId | None) -> str:
+    if last is not None:
+        return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
+    if found.added_by is None or found.without_list is None:
+        return (
+            f"The record names {len(found.files)} of {found.count} files: which snapshot lies below all of them cannot "
+            "be told. Collect unreadable_files again before readers are pinned."
+        )
+    return "No listed snapshot lies below them, so no older state can be read either."
 
 
 def _in_flight(case: Case, missing: MissingManifest) -> Matches:

@@ -5,7 +5,7 @@ A writer that took its commit for failed and cleaned up deletes files that the c
 
 from bot.diagnosis._case import not_asked
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import UnreadableFile
+from bot.domain.findings import COMMITS_TOLD, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 
@@ -27,27 +27,27 @@ MODE = Mode(
     act=Act.MAKE_READABLE,
     remedies=(Remedy.RESTORE_METADATA, Remedy.REPAIR_UNREADABLE_FILES),
 )
+_LISTS = ("metadata", "manifest-list")
+_ROWS = 20
+"""So many snapshots are shown."""
 
 
 def examine(case: Case) -> Examined:
     """Matches when the table was read from an older metadata file, or a manifest list of a snapshot is gone."""
-    table = case.observation.table
-    lists = (
-        tuple(f for f in case.unreadable.files if f.what in ("metadata", "manifest-list")) if case.unreadable else ()
-    )
+    table, found = case.observation.table, case.unreadable
     if table.lost_metadata is not None:
-        return _lost(case, table.lost_metadata, lists)
-    if lists:
-        return _unlisted(case, lists)
-    if case.unreadable is None:
+        return _lost(case, table.lost_metadata)
+    if found is not None and any(f.what in _LISTS for f in found.files):
+        return _unlisted(case, found)
+    if found is None:
         return CannotTell(missing=(not_asked(case, "unreadable_files"),))
     return Excluded(
         reason=f"The catalog's metadata file was read, and no manifest list is missing among the "
-        f"{case.unreadable.files_checked} files that were looked for."
+        f"{found.files_checked} files that were looked for."
     )
 
 
-def _lost(case: Case, lost: str, lists: tuple[UnreadableFile, ...]) -> Matches:
+def _lost(case: Case, lost: str) -> Matches:
     table = case.observation.table
     newest = next(reversed(flink_commits(table)), None)
     reasons = [
@@ -61,43 +61,97 @@ def _lost(case: Case, lost: str, lists: tuple[UnreadableFile, ...]) -> Matches:
             f"{newest.checkpoint_id} of run {short_job(newest.job_id)}: a job that committed more must not go on from "
             "its own state against this older table."
         )
+    broken = _broken(case.unreadable)
+    last, why_none = _readable(case, broken) if broken else (table.head, "")
+    if last is None:
+        reasons.append(why_none)
     reasons.append(
         "First look for the lost file among the storage's own versions: with it back, nothing else is to be done."
     )
     return Matches(
         headline=f"The table's metadata file is lost; the newest readable one ends at {short(table.head)}.",
         reasons=tuple(reasons),
-        rows=tuple(f.snapshot_id for f in lists if f.snapshot_id is not None),
-        last_good=_readable(case, lists),
+        rows=broken[:_ROWS],
+        last_good=last,
         wrong_run=None,
         remedy=Remedy.RESTORE_METADATA,
     )
 
 
-def _unlisted(case: Case, lists: tuple[UnreadableFile, ...]) -> Matches:
-    table = case.observation.table
-    commits = tuple(dict.fromkeys(f.snapshot_id for f in lists if f.snapshot_id is not None))
+def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
+    table, first = case.observation.table, next(f for f in found.files if f.what in _LISTS)
+    commits = _broken(found)
     is_head = table.head in commits or not commits
-    last = _readable(case, lists)
+    last, why_none = _readable(case, commits)
+    back = (
+        f"The newest snapshot on main whose manifest list is there is {short(last)}; going back to it is a "
+        "rollback, so the job must be restored to the restore point that pairs with it."
+        if last is not None
+        else why_none
+    )
+    older = "Reading by time travel, incremental reads and rollbacks to these snapshots fail."
     return Matches(
         headline=f"The manifest list of the head {short(table.head)} is gone: the table cannot be read."
         if is_head
-        else f"The manifest lists of {len(commits)} older snapshots are gone; the head can be read.",
+        else f"The manifest lists of {_many(found, len(commits))}.",
         reasons=(
-            f"The first is {lists[0].path}: {lists[0].problem.rstrip('.')}.",
-            f"Snapshots that cannot be read: {', '.join(short(c) for c in commits[:4]) or 'not told'}.",
-            f"The newest snapshot on main whose manifest list is there is {short(last)}; going back to it is a "
-            "rollback, so the job must be restored to the restore point that pairs with it."
-            if is_head
-            else "Reading by time travel, incremental reads and rollbacks to these snapshots fail.",
+            f"The first is {first.path}: {first.problem.rstrip('.')}.",
+            f"Snapshots that cannot be read: {_listed(commits)}.",
+            *([] if is_head else [older]),
+            *([back] if is_head or last is None else []),
         ),
-        rows=tuple(c for c in commits if c in table.by_id),
+        rows=tuple(c for c in commits if c in table.by_id)[:_ROWS],
         last_good=last,
         wrong_run=None,
         remedy=Remedy.RESTORE_METADATA if is_head else Remedy.REPAIR_UNREADABLE_FILES,
     )
 
 
-def _readable(case: Case, lists: tuple[UnreadableFile, ...]) -> SnapshotId | None:
-    broken = {f.snapshot_id for f in lists}
-    return next((s.snapshot_id for s in case.observation.table.chain if s.snapshot_id not in broken), None)
+def _many(found: UnreadableFilesFinding, named: int) -> str:
+    """Of how many snapshots, and whether the head is among them: the newest are named first, but for older records."""
+    if found.without_list is None:
+        return f"{named} snapshots and more are gone, and perhaps that of the head: the record does not name all"
+    more = " or more" if _is_cut(found) else ""
+    return f"{named}{more} older snapshots are gone; the head can be read"
+
+
+def _broken(found: UnreadableFilesFinding | None) -> tuple[SnapshotId, ...]:
+    """The snapshots whose manifest list is known to be gone, as far as they are named."""
+    if found is None:
+        return ()
+    named = (f.snapshot_id for f in found.files if f.what == "manifest-list")
+    return found.without_list or tuple(dict.fromkeys(each for each in named if each is not None))
+
+
+def _is_cut(found: UnreadableFilesFinding | None) -> bool:
+    """Whether more manifest lists may be gone than are named."""
+    return found is not None and (found.without_list is None or len(found.without_list) >= COMMITS_TOLD)
+
+
+def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | None, str]:
+    """The newest snapshot on main whose manifest list was looked for and is there, or why none can be named."""
+    table = case.observation.table
+    first = next((s.snapshot_id for s in table.chain if s.snapshot_id not in broken), None)
+    if first is None:
+        return None, "No snapshot that is listed on main has its manifest list: none can be gone back to."
+    is_known = not _is_cut(case.unreadable)
+    if not is_known and case.unreadable is not None and case.unreadable.without_list is not None:
+        is_known = table.place_of(first) > table.place_of(broken[-1])
+    if not is_known:
+        return None, (
+            "More manifest lists are gone than the record names: which snapshot still has its own cannot be told. "
+            "Collect unreadable_files again, over a shorter window."
+        )
+    if first != table.head and first not in {s.snapshot_id for s in case.window.of(table)}:
+        return None, (
+            f"No snapshot of the window has its manifest list, and of those below it, from {short(first)} on, none was "
+            "looked for: collect unreadable_files again, over a window that begins earlier."
+        )
+    return first, ""
+
+
+def _listed(commits: tuple[SnapshotId, ...]) -> str:
+    if not commits:
+        return "not told"
+    more = f" and {len(commits) - 4} more" if len(commits) > 4 else ""
+    return f"{', '.join(short(each) for each in commits[:4])}{more}"

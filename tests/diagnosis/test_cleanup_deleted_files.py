@@ -40,6 +40,47 @@ def test_readers_go_below_the_oldest_missing_file() -> None:
     assert {tale.at("a", 3), tale.at("a", 4)} == set(found.rows)
 
 
+def more_than_are_named(tale: Tale, **told: object) -> Case:
+    """Of 25 lost files 20 are named, all of the newest commit; the others are of the one before."""
+    named = unreadable(*[missing(tale, 3)] * 20)
+    return tale.looked_at(unreadable=named.model_copy(update={"count": 25, **told}))
+
+
+def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None:
+    """The finding tells all commits of lost files, whatever files it names."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    commits = (tale.at("a", 2), tale.at("a", 3))
+
+    found = f9.examine(more_than_are_named(tale, commits=commits, lists=()))
+    unlisted = f9.examine(more_than_are_named(tale, commits=commits, lists=(tale.at("a", 1),)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), commits) == (found.last_good, found.rows)
+    assert isinstance(unlisted, Matches)
+    assert unlisted.last_good is None
+
+
+def test_a_record_that_names_some_files_only_names_no_last_good_snapshot() -> None:
+    """Older records do not tell of what commits the others are."""
+    found = f9.examine(more_than_are_named(Tale().flink_runs("a").commits("a", 1, 2, 3)))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+    assert "The record names 20 of 25 files" in found.reasons[-1]
+
+
+def test_lost_files_behind_many_lost_manifest_lists_are_not_excluded() -> None:
+    """Metadata comes first among what is named, and may leave no place for the files."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    lists = unreadable(*[missing(tale, 2, "manifest-list")] * 20)
+    told = {"count": 21, "commits": (tale.at("a", 3),), "lists": (tale.at("a", 2),)}
+
+    found = f9.examine(tale.looked_at(unreadable=lists.model_copy(update=told)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), (tale.at("a", 3),)) == (found.last_good, found.rows)
+
+
 def test_a_missing_file_of_the_first_commit_leaves_nothing_to_trust() -> None:
     """There is no snapshot below it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)

@@ -2,8 +2,8 @@
 
 from bot.diagnosis import metadata_file_lost as mode
 from bot.diagnosis import recovered_by_itself
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.findings import UnreadableFile
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import COMMITS_TOLD, UnreadableFile
 from tests.cases import Tale
 from tests.found import unreadable
 
@@ -63,6 +63,63 @@ def test_an_older_snapshot_without_its_manifest_list_leaves_the_head_readable() 
 
     assert isinstance(found, Matches)
     assert (Remedy.REPAIR_UNREADABLE_FILES, tale.head) == (found.remedy, found.last_good)
+
+
+def without_lists(tale: Tale, checkpoints: range, *, named: int = 20, **told: object) -> Case:
+    """The manifest lists of these commits are gone; so many are named, the oldest first, as their paths are sorted."""
+    lost = [gone(tale.at("a", each)) for each in checkpoints]
+    lists = tuple(tale.at("a", each) for each in reversed(checkpoints))
+    found = unreadable(*lost[:named]).model_copy(update={"count": len(lost), "commits": (), "lists": lists, **told})
+    return tale.looked_at(unreadable=found)
+
+
+def test_a_manifest_list_that_is_not_named_is_gone_all_the_same() -> None:
+    """The newest is gone as well, and what is gone back to must have its own."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 31))
+
+    found = mode.examine(without_lists(tale, range(6, 31)))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RESTORE_METADATA, tale.at("a", 5)) == (found.remedy, found.last_good)
+    assert found.headline.startswith("The manifest list of the head")
+
+
+def test_an_older_record_that_does_not_name_all_names_no_snapshot_that_can_be_read() -> None:
+    """Nor does it say that the head can be."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 31))
+
+    found = mode.examine(without_lists(tale, range(6, 31), lists=None))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+    assert "perhaps that of the head" in found.headline
+    assert "cannot be told" in found.reasons[-1]
+
+
+def test_a_list_of_lost_manifest_lists_that_is_cut_tells_nothing_of_older_snapshots() -> None:
+    """Above its end it does."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, COMMITS_TOLD + 3))
+    head = COMMITS_TOLD + 2
+
+    below = mode.examine(without_lists(tale, range(3, head + 1)))
+    above = mode.examine(without_lists(tale, range(2, head)))
+
+    assert isinstance(below, Matches)
+    assert below.last_good is None
+    assert isinstance(above, Matches)
+    assert tale.head == above.last_good
+
+
+def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
+    """That none was found to be gone there says nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    lost = unreadable(gone(tale.at("a", 2)), gone(tale.at("a", 3)))
+
+    found = mode.examine(tale.looked_at(since=tale.at("a", 1), unreadable=lost))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+    assert "none was looked for" in found.reasons[-1]
 
 
 def test_missing_data_files_are_a_neighbours() -> None:

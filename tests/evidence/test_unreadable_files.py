@@ -51,6 +51,32 @@ def test_a_deleted_data_file_is_named_with_its_commit_and_rows(orders: OrdersTab
     assert "with 30 rows is missing or damaged" in answer.headline
 
 
+def test_commits_of_files_that_are_not_named_are_told(orders: OrdersTable, asks: Asks) -> None:
+    """Twenty files are named; who asks what lies below the lost ones needs the commits of all."""
+    before = orders.commits("a", 1, range(10))
+    second = orders.commits_files("a", 2, {"z.parquet": range(10, 20)})
+    third = orders.commits_files("a", 3, {f"a{place:02}.parquet": [20 + place] for place in range(20)})
+    for file in orders.data_folder.glob("[az]*.parquet"):
+        file.unlink()
+
+    found = finding_of(asks("unreadable_files", orders.ask(before)))
+
+    assert (found.count, {file.snapshot_id for file in found.files}) == (21, {third})
+    assert (found.commits, found.lists) == ((second, third), ())
+
+
+def test_manifest_lists_are_told_from_the_newest_on(orders: OrdersTable, asks: Asks) -> None:
+    """What can still be gone back to lies below them."""
+    before = orders.commits("a", 1, range(10))
+    lost = [orders.commits("a", each, range(10 * each, 10 * each + 10)) for each in (2, 3)]
+    for each in lost:
+        Path(orders.state().by_id[each].manifest_list.removeprefix("file://")).unlink()
+
+    found = finding_of(asks("unreadable_files", orders.ask(before)))
+
+    assert (found.commits, found.lists) == ((), (lost[1], lost[0]))
+
+
 def test_a_cut_file_and_one_without_footer_are_damaged(orders: OrdersTable, asks: Asks) -> None:
     """A file of another length, and one of the right length whose end is no Parquet footer."""
     before = orders.commits("a", 1, range(10))

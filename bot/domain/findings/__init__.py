@@ -12,6 +12,7 @@ from bot.domain.findings.commits import (
     Writer,
 )
 from bot.domain.findings.files import (
+    COMMITS_TOLD,
     DuplicateFile,
     DuplicateFilesFinding,
     LastCommit,
@@ -87,6 +88,7 @@ Finding = Annotated[
 ]
 
 __all__ = [
+    "COMMITS_TOLD",
     "BackfillFinding",
     "CheckpointHealthFinding",
     "CompactedRows",
