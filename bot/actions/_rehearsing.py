@@ -11,7 +11,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
 from bot.domain.errors import Refused
-from bot.domain.file_changes import FileList, FileSurvey, Some
+from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
@@ -101,10 +101,10 @@ def rehearsal_of(
 
 def must_be_writable(table: TableState) -> None:
     """Raises Refused for a format whose manifests we cannot write."""
-    if table.format_version != 2:
+    if table.format_version not in FORMATS_WRITTEN:
         raise Refused(
             f"Files of {table.name} cannot be repaired by Waterline: it is a table of format {table.format_version}.",
-            "Expected format 2, whose manifests it can write.",
+            "Expected format 2 or 3, whose manifests it can write.",
             "Rewind table and job instead, or make the repair with the engine that writes the table.",
         )
 

@@ -6,7 +6,7 @@ no data file is written anew, so that no row rises above a delete by key that ca
 
 from collections.abc import Mapping
 
-from bot.actions._rehearsing import rehearsal_of
+from bot.actions._rehearsing import must_be_writable, rehearsal_of
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import DeleteRows
@@ -32,19 +32,13 @@ ACTION = Action(
 )
 MOST_ROWS = 1_000_000
 """More than a replay of some checkpoints brings; so many are better taken out by a rewind."""
-FORMAT_WITH_DELETE_FILES = 2
 
 
 def propose(plan: Plan) -> Proposal:
     """A rehearsal without the extra copies. Raises Refused with the reason, CouldNotLook."""
-    found = _extra(plan.case)
     table = plan.case.observation.table
-    if table.format_version < FORMAT_WITH_DELETE_FILES:
-        raise Refused(
-            f"Rows of {table.name} cannot be deleted by their places: it is a table of format {table.format_version}.",
-            "Expected format 2, which has delete files.",
-            "Rewind table and job instead, or delete the rows with the engine that writes the table.",
-        )
+    must_be_writable(table)
+    found = _extra(plan.case)
 
     def delete(branch: str) -> DeleteRows:
         return DeleteRows(

@@ -8,7 +8,7 @@ from bot.adapters.iceberg.kinds import kind_of
 _PROMISES = {
     "sql": (
         "a commit is one update of one row that still names the metadata we read",
-        "Tables of format 3 are read but not changed: PyIceberg writes no such metadata yet.",
+        "Whoever else writes the catalog's database is not kept out by it.",
     ),
     "rest": (
         "the catalog itself compares head, tags and uuid, and applies all or nothing",

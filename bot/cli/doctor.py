@@ -12,7 +12,6 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.adapters.contract_team import team_of
-from bot.adapters.iceberg.kinds import kind_of
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
@@ -31,10 +30,6 @@ Line = tuple[str, bool, str, str]
 """(what, is it good, what was found, what to do)."""
 
 
-_NEWEST_WRITTEN = 2
-"""The newest table format of which PyIceberg 0.12 writes metadata."""
-
-
 def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Look at everything that Waterline needs. Changes nothing. Exit code 1 if something is missing."""
     console = Console(soft_wrap=True, highlight=False)
@@ -47,8 +42,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     lines += clock_beside_record(settings.journal_url)
     with build(settings, NobodyThere(), keep_record=False) as built:
-        can_write_3 = kind_of(settings.catalog.properties) == "rest"
-        lines += [*_tables(built.services, can_write_3), *_jobs(built.services)]
+        lines += [*_tables(built.services), *_jobs(built.services)]
         lines += _unreached(built.services.observer.tables.values())
         lines.append(_spark(built.runner.warm, settings))
     lines += [*teams(settings), *answers_by_link(settings)]
@@ -134,8 +128,7 @@ def answers_by_link(settings: Settings) -> Iterator[Line]:
         )
 
 
-def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:
-    """`can_write_3`: whether the catalog itself writes metadata, so that PyIceberg need not."""
+def _tables(services: Services) -> Iterator[Line]:
     for name in services.observer.tables:
         try:
             seen = services.observer.observe(name)
@@ -143,13 +136,6 @@ def _tables(services: Services, can_write_3: bool) -> Iterator[Line]:
             yield f"table {name}", False, f"{error.happened} {error.found}", error.remedy
             continue
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
-        if seen.table.format_version > _NEWEST_WRITTEN and not can_write_3:
-            yield (
-                f"commits to {name}",
-                False,
-                "a table of format 3 in a catalog whose metadata PyIceberg must write, which it cannot yet",
-                "Evidence and diagnosis work; move the table by hand, or serve it by a REST catalog.",
-            )
         if isinstance(seen.reads, NotSeen):
             yield seen.reads.source, False, seen.reads.reason, seen.reads.remedy
         else:

@@ -8,6 +8,7 @@ from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.file_changes import FORMATS_WRITTEN
 from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
@@ -41,8 +42,6 @@ MODE = Mode(
     act=Act.REPAIR,
     remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
 )
-_WRITABLE = 2
-"""The format whose manifests Waterline writes."""
 _LOST_ANSWER = ("CommitStateUnknown", "ServiceUnavailable", "SocketTimeout", "CommitFailed")
 
 
@@ -183,7 +182,7 @@ def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | N
     lowest = min((table.place_of(s.snapshot_id) for s in repeats), default=0)
     since = [s for s in table.chain if table.place_of(s.snapshot_id) >= lowest]
     moved = [s for s in since if not s.is_repair and _takes_away(s)]
-    if repeats and not moved and table.format_version == _WRITABLE:
+    if repeats and not moved and table.format_version in FORMATS_WRITTEN:
         return Remedy.DROP_DUPLICATED_COMMIT
     return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
 

@@ -9,6 +9,9 @@ from pydantic import Field
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
 
+FORMATS_WRITTEN = (2, 3)
+"""Of Iceberg. The lists of format 1 are read so that they cannot be written again."""
+
 
 class FileSources(Record):
     """Where data files come from; a file is meant if any of these names it."""

@@ -105,19 +105,6 @@ def test_the_tasks_are_listed_with_question_and_cost() -> None:
     assert "  confirmed: " in told.stdout
 
 
-def test_the_doctor_names_a_table_that_can_be_read_and_not_committed_to(config: str, orders: OrdersTable) -> None:
-    """PyIceberg reads format 3 and does not write it: nobody should learn that when a rewind is approved."""
-    before = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"}).stdout
-    orders.becomes_format_3()
-
-    after = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"})
-
-    assert "format 2, 3 snapshots" in before
-    assert "commits to sales.orders" not in before
-    assert "commits to sales.orders" in after.stdout
-    assert 1 == after.exit_code
-
-
 def test_the_doctor_says_that_positions_are_taken_for_those_of_one_source_partition(config: str) -> None:
     """Before anybody needs to know whether rows are missing."""
     blind = RUN.invoke(app, ["doctor", "-c", config], env={"COLUMNS": "300"}).stdout

@@ -1,12 +1,14 @@
 """One commit that adds and removes references to data files on a branch: what it does, and what it refuses."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import FileSources, FileSurvey
+from bot.domain.file_changes import FileList, FileSources, FileSurvey
 from bot.domain.ids import SnapshotId
 from bot.ports import FileChange, TableChange
 from tests.repairs.conftest import Reads
@@ -216,19 +218,21 @@ def test_a_change_of_nothing_is_no_commit(orders: OrdersTable, catalog: PyIceber
     assert catalog.load(ORDERS).ref(BRANCH) == rehearsal.base
 
 
-def test_format_3_is_refused_before_anything_is_written(orders: OrdersTable, catalog: PyIcebergCatalog) -> None:
-    """PyIceberg 0.12 writes no manifest of format 3."""
-    orders.commits("a", 1, range(10))
-    again = orders.commits("a", 1, range(10))
-    rehearsal = Rehearsal(catalog)
-    change = rehearsal.change(remove=FileSources(added_by=(again,)))
-    orders.becomes_format_3()
-    before = _metadata_files(orders)
+def test_format_1_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """PyIceberg reads its manifest lists so that it could not write them again."""
+    orders = OrdersTable(tmp_path, {"format-version": "1"})
+    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
+    with closing(orders), closing(PyIcebergCatalog("lake", lake, SystemClock())) as catalog:
+        orders.commits("a", 1, range(10))
+        rehearsal = Rehearsal(catalog)
+        all_of_it = FileList(sources=FileSources(added_by=(rehearsal.base,)), files=1, rows=10, bytes=1, digest="")
+        change = rehearsal.change().model_copy(update={"remove": all_of_it})
+        before = _metadata_files(orders)
 
-    with pytest.raises(CommitRefused, match="format 3"):
-        rehearsal.catalog.change_files(ORDERS, change)
+        with pytest.raises(CommitRefused, match="format 1"):
+            rehearsal.catalog.change_files(ORDERS, change)
 
-    assert _metadata_files(orders) == before
+        assert _metadata_files(orders) == before
 
 
 def _metadata_files(orders: OrdersTable) -> set[str]:

@@ -34,6 +34,7 @@ from bot.adapters.iceberg.lean_io import catching, lean
 from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient
 from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
+from bot.adapters.iceberg.metadata_format_3 import writing_format_3
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.storage import TableStorage
@@ -240,7 +241,7 @@ class PyIcebergCatalog:
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
                 limits = limited(properties, self._answer_within_s, commits=purpose == "commit")
                 try:
-                    self._made[purpose] = load_catalog(self.name, **limits)
+                    self._made[purpose] = writing_format_3(load_catalog(self.name, **limits))
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",

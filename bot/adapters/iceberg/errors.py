@@ -42,8 +42,7 @@ _REFUSED: Raised = (*MISSING, BadRequestError, ForbiddenError)
 _TURNED_AWAY: Raised = (UnauthorizedError, TooManyRequestsError, OAuthError, WaitingForLockException)
 """The request was turned away at the door, by what may pass: a login, a crowd, a lock."""
 COMMIT_TROUBLE: Raised = (CommitFailedException, WaitingForLockException, *MISSING, *TROUBLE, NotImplementedError)
-"""PyIceberg 0.12 writes no metadata of format 3: in a SQL, Hive or Glue catalog it raises NotImplementedError
-before it asks the catalog for anything."""
+"""What a kind of catalog does not do, PyIceberg tells by NotImplementedError before it asks the catalog."""
 
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 
@@ -113,8 +112,8 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
         )
     if isinstance(error, NotImplementedError):
         return CommitRefused(
-            f"Table {name} was not changed: Waterline cannot commit to a table of its format through this catalog.",
-            f"Expected a table of format 1 or 2, or a REST catalog; PyIceberg says: {error}.",
+            f"Table {name} was not changed: Waterline cannot commit through this kind of catalog.",
+            f"Expected a catalog through which PyIceberg commits; it says: {error}.",
             "Make the change with the engine that writes the table (the preview says what), or serve the table by a "
             "REST catalog.",
         )

@@ -9,18 +9,8 @@ they lose one of two equal entries of a manifest that they rewrite.
 from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid4
 
-from pyiceberg.avro.codecs import AvroCompressionCodec
 from pyiceberg.io import FileIO
-from pyiceberg.manifest import (
-    DataFile,
-    DataFileContent,
-    ManifestEntry,
-    ManifestEntryStatus,
-    ManifestFile,
-    ManifestWriter,
-    write_manifest,
-    write_manifest_list,
-)
+from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -36,16 +26,15 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
-from bot.adapters.iceberg.delete_manifest import DeleteManifest
 from bot.adapters.iceberg.file_refusals import must_be, must_be_there, must_fit
-from bot.adapters.iceberg.file_sources import FilesOfTable
-from bot.adapters.iceberg.file_survey import Resolved, resolved
+from bot.adapters.iceberg.file_sources import FilesOfTable, Live
+from bot.adapters.iceberg.file_survey import resolved
+from bot.adapters.iceberg.manifest_entries import as_new
+from bot.adapters.iceberg.manifest_writers import manifest_writer, write_listing
 from bot.domain.errors import CommitRefused
+from bot.domain.file_changes import FORMATS_WRITTEN
 from bot.domain.ids import TableName, short
 from bot.ports import FileChange
-
-_COMPRESSION: AvroCompressionCodec = "deflate"
-"""What every reader of Avro knows."""
 
 
 class FileCommit:
@@ -69,31 +58,25 @@ class FileCommit:
         must_be(name, "added", self._found.added, change.add)
         must_be(name, "removed", self._found.removed, change.remove)
         must_be_there(name, self._files.unreadable(self._found.add))
-        self._brought: list[DataFile] = self._found.add
+        self._brought: list[DataFile] = [as_new(file) for file in self._found.add]
+        self._going: list[Live] = [*self._found.remove, *self._left_without_a_file()]
         self.snapshot_id = self._metadata.new_snapshot_id()
 
     def parts(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
         """Writes the manifests and their list; what the catalog then decides about. `main` is compared with as well:
         a commit on it takes the sequence number that is written here."""
         metadata, change = self._metadata, self._change
-        number = metadata.next_sequence_number()
         path = self._place(f"snap-{self.snapshot_id}-0-{self._uuid}.avro")
-        with write_manifest_list(
-            format_version=metadata.format_version,
-            output_file=self._io.new_output(path),
-            snapshot_id=self.snapshot_id,
-            parent_snapshot_id=change.expected_head,
-            sequence_number=number,
-            avro_compression=_COMPRESSION,
-        ) as listing:
-            listing.add_manifests([*self._added(), *self._kept()])
+        listed = [*self._added(), *self._kept()]
+        row_ids = write_listing(metadata, self._io.new_output(path), self.snapshot_id, change.expected_head, listed)
         snapshot = Snapshot(
             snapshot_id=self.snapshot_id,
             parent_snapshot_id=change.expected_head,
-            sequence_number=number,
+            sequence_number=metadata.next_sequence_number(),
             manifest_list=path,
-            summary=_summary(metadata, self._brought, self._found, change),
+            summary=_summary(metadata, self._brought, self._going, change),
             schema_id=metadata.current_schema_id,
+            **row_ids,
         )
         compared = {MAIN_BRANCH: metadata.current_snapshot_id, change.ref: change.expected_head}
         requirements = [AssertRefSnapshotId(ref=ref, snapshot_id=head) for ref, head in compared.items()]
@@ -114,6 +97,15 @@ class FileCommit:
             except OSError:
                 continue
 
+    def _left_without_a_file(self) -> list[Live]:
+        """Deletion vectors of data files no reference to which stays: format 3 wants them gone with the file."""
+        going = {(live.manifest, live.place): live.path for live in self._found.remove}
+        if self._metadata.format_version < 3 or not going:
+            return []
+        there = self._files.live_among(going.values())
+        staying = {live.path for live in there if (live.manifest, live.place) not in going}
+        return self._files.vectors_of({*going.values()} - staying)
+
     def _added(self) -> Iterator[ManifestFile]:
         """One manifest for each partition spec; sequence numbers are inherited from the commit."""
         for spec_id in sorted({file.spec_id for file in self._brought}):
@@ -130,7 +122,7 @@ class FileCommit:
     def _kept(self) -> Iterator[ManifestFile]:
         """The branch's manifests; one that loses a reference is written anew, everything else in it as it was."""
         going: dict[str, set[int]] = {}
-        for live in self._found.remove:
+        for live in self._going:
             going.setdefault(live.manifest, set()).add(live.place)
         for manifest in self._files.manifests:
             places = going.get(manifest.manifest_path)
@@ -154,19 +146,13 @@ class FileCommit:
 
     def _manifest(self, spec_id: int, entries: Sequence[ManifestEntry]) -> ManifestFile:
         spec = self._metadata.specs()[spec_id]
-        is_data = entries[0].data_file.content is DataFileContent.DATA
-        with self._manifest_writer(spec, is_data) as writer:
+        schema = schema_for(spec, self._metadata)
+        output = self._io.new_output(self._place(f"{self._uuid}-m{len(self._written)}.avro"))
+        deletes = entries[0].data_file.content is not DataFileContent.DATA
+        with manifest_writer(self._metadata, spec, schema, output, self.snapshot_id, deletes=deletes) as writer:
             for entry in entries:
                 writer.add_entry(entry)
         return writer.to_manifest_file()
-
-    def _manifest_writer(self, spec: PartitionSpec, is_data: bool) -> ManifestWriter:
-        """Of data files, or of delete files: a manifest holds one of both."""
-        schema = schema_for(spec, self._metadata)
-        output = self._io.new_output(self._place(f"{self._uuid}-m{len(self._written)}.avro"))
-        if not is_data:
-            return DeleteManifest(spec, schema, output, self.snapshot_id, _COMPRESSION)
-        return write_manifest(self._metadata.format_version, spec, schema, output, self.snapshot_id, _COMPRESSION)
 
     def _place(self, name: str) -> str:
         path = self._table.location_provider().new_metadata_location(name)
@@ -174,16 +160,19 @@ class FileCommit:
         return path
 
 
-def _summary(metadata: TableMetadata, brought: Sequence[DataFile], found: Resolved, change: FileChange) -> Summary:
+def _summary(
+    metadata: TableMetadata, brought: Sequence[DataFile], going: Sequence[Live], change: FileChange
+) -> Summary:
     counted = SnapshotSummaryCollector()
     specs = metadata.specs()
     for file in brought:
         counted.add_file(file, schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
-    for live in found.remove:
+    for live in going:
         file = live.entry.data_file
         counted.remove_file(file, schema_for(specs[file.spec_id], metadata), specs[file.spec_id])
-    operation = Operation.OVERWRITE if found.add and found.remove else Operation.APPEND
-    if not found.add:
+    added = [file for file in brought if file.content is DataFileContent.DATA]
+    operation = Operation.OVERWRITE if added and going else Operation.APPEND
+    if not added:
         operation = Operation.DELETE
     before = metadata.snapshot_by_id(change.expected_head)
     return update_snapshot_summaries(
@@ -210,11 +199,10 @@ def refuse_nothing(name: TableName, change: FileChange) -> None:
 
 def _refuse_what_cannot_be_written(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
     ref = metadata.refs.get(change.ref)
-    if metadata.format_version != 2:
+    if metadata.format_version not in FORMATS_WRITTEN:
         raise CommitRefused(
             f"Table {name} was not changed: Waterline does not write manifests of format {metadata.format_version}.",
-            "Expected format 2: PyIceberg 0.12 writes none of format 3, and reads the lists of format 1 so that it "
-            "cannot write them again.",
+            "Expected format 2 or 3.",
             "Make the change with the engine that writes the table; the preview names files and commits.",
         )
     if ref is None or ref.snapshot_ref_type is not SnapshotRefType.BRANCH or ref.snapshot_id != change.expected_head:

@@ -12,15 +12,16 @@ from pyiceberg.manifest import (
     MANIFEST_ENTRY_SCHEMAS,
     DataFile,
     DataFileContent,
+    FileFormat,
     ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
     ManifestFile,
-    read_manifest_list,
 )
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.utils.concurrent import ExecutorFactory
 
+from bot.adapters.iceberg.manifest_entries import REFERENCED, entries_of, manifests_of
 from bot.adapters.iceberg.manifest_schema import why_unfit
 from bot.domain.file_changes import FileList, FileSources
 from bot.domain.paths import place_of, plain
@@ -38,6 +39,21 @@ class Live:
     def path(self) -> str:
         """The file's path."""
         return str(self.entry.data_file.file_path)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a deletion vector."""
+        return self.entry.data_file.file_format is FileFormat.PUFFIN
+
+    @property
+    def is_position_delete_file(self) -> bool:
+        """Whether it deletes rows by their places in the way of format 2."""
+        return self.entry.data_file.content is DataFileContent.POSITION_DELETES and not self.is_vector
+
+    @property
+    def of_file(self) -> str | None:
+        """The data file whose rows a deletion vector deletes."""
+        return self.entry.data_file[REFERENCED] if self.is_vector else None
 
 
 @dataclass(frozen=True)
@@ -118,13 +134,21 @@ class FilesOfTable:
         sizes = ExecutorFactory.get_or_create().map(lambda file: self._size(file.file_path), listed)
         return sorted(f.file_path for f, size in zip(listed, sizes, strict=True) if size != f.file_size_in_bytes)
 
+    def vectors_of(self, paths: Iterable[str]) -> list[Live]:
+        """The live deletion vectors of these data files, which format 3 has. Cost: the branch's delete manifests."""
+        wanted = {plain(path) for path in paths}
+        return [each for each in self.deletes() if each.is_vector and plain(str(each.of_file)) in wanted]
+
+    def deletes(self) -> list[Live]:
+        """Every live delete file, or vector, of the branch. Cost: its delete manifests."""
+        return self._live(self.delete_manifests, lambda _entry: True)
+
     def has_equality_deletes(self) -> bool:
         """Whether any live delete file of the branch deletes by key. Cost: delete manifests until the first."""
         return any(
             entry.data_file.content is DataFileContent.EQUALITY_DELETES
-            for manifest in self.manifests
-            if manifest.content is ManifestContent.DELETES
-            for entry in manifest.fetch_manifest_entry(self.io)
+            for manifest in self.delete_manifests
+            for entry in self.entries_of(manifest)
         )
 
     @property
@@ -132,9 +156,14 @@ class FilesOfTable:
         """The branch's manifests of data files."""
         return [m for m in self.manifests if m.content is ManifestContent.DATA]
 
+    @property
+    def delete_manifests(self) -> list[ManifestFile]:
+        """The branch's manifests of delete files."""
+        return [m for m in self.manifests if m.content is ManifestContent.DELETES]
+
     def entries_of(self, manifest: ManifestFile) -> list[ManifestEntry]:
         """Its live entries, in order: their places are what `Live.place` counts."""
-        return manifest.fetch_manifest_entry(self.io)
+        return entries_of(manifest, self.io, self.metadata.format_version)
 
     def _live(self, manifests: Sequence[ManifestFile], is_wanted: Callable[[ManifestEntry], bool]) -> list[Live]:
         def look(manifest: ManifestFile) -> list[Live]:
@@ -150,7 +179,8 @@ class FilesOfTable:
                 raise ValueError(f"snapshot {commit} is not listed any more")
             for manifest in self._list(snapshot.manifest_list):
                 if manifest.added_snapshot_id == commit:
-                    for entry in manifest.fetch_manifest_entry(self.io, discard_deleted=False):
+                    every = entries_of(manifest, self.io, self.metadata.format_version, discard_deleted=False)
+                    for entry in every:
                         if entry.status is status and entry.snapshot_id == commit:
                             yield entry
 
@@ -168,14 +198,14 @@ class FilesOfTable:
                 partition_spec_id=int(header["partition-spec-id"]), sequence_number=0, min_sequence_number=0,
                 added_snapshot_id=0,
             )  # fmt: skip
-            yield from manifest.fetch_manifest_entry(self.io)
+            yield from self.entries_of(manifest)
 
     def _sequence_numbers(self, commits: Sequence[int]) -> list[int]:
         found = (self.metadata.snapshot_by_id(commit) for commit in commits)
         return [snapshot.sequence_number or 0 for snapshot in found if snapshot is not None]
 
     def _list(self, path: str) -> list[ManifestFile]:
-        return list(read_manifest_list(self.io.new_input(path)))
+        return manifests_of(self.io.new_input(path), self.metadata.format_version)
 
     def _size(self, path: str) -> int | None:
         try:

@@ -1,0 +1,179 @@
+"""Tables of format 3: moves of main, changes of files, and rows deleted by their places, read back by Spark."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CommitRefused
+from bot.domain.file_changes import FileSources, RowsOfFile
+from bot.ports import TableChange
+from tests.format_3 import OrdersOfFormat3
+from tests.repairs.conftest import Reads
+from tests.repairs.test_file_changes import BRANCH, Rehearsal
+from tests.repairs.test_row_deletes import deleting, file_of
+from tests.tables import ORDERS, OrdersTable
+
+
+@pytest.fixture
+def orders3(tmp_path: Path, writer: SparkSession) -> OrdersOfFormat3:
+    """An empty `sales.orders` of format 3, whose commits share manifests."""
+    return OrdersOfFormat3(tmp_path, writer, **{"commit.manifest.min-count-to-merge": "2"})
+
+
+@pytest.fixture
+def lake(tmp_path: Path, orders3: OrdersOfFormat3) -> Iterator[PyIcebergCatalog]:
+    """The adapter on that table."""
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
+    adapter = PyIcebergCatalog("lake", properties, SystemClock())
+    yield adapter
+    adapter.close()
+
+
+def test_main_goes_back_and_whatever_pyiceberg_does_not_know_stays(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog
+) -> None:
+    """The file before is taken as it is; Spark goes on upon what was written, with ids that no row had."""
+    good = orders3.commits("a", 1, range(10))
+    head = orders3.commits("a", 2, range(10, 20))
+    table = lake.load(ORDERS)
+    before = Path(table.metadata_location.removeprefix("file:"))
+    known = json.loads(before.read_text())
+    unknown = {"encryption-keys": [{"key-id": "k", "encrypted-key-metadata": "a2V5"}], "of-tomorrow": {"a": 1}}
+    before.write_text(json.dumps({**known, **unknown}))
+
+    after = lake.commit(
+        ORDERS,
+        TableChange(
+            expected_uuid=table.uuid, expected_head=head, move_main_to=good, new_tags={"before": head},
+            set_properties={"waterline.status": "trusted"},
+        ),
+    )  # fmt: skip
+
+    written = json.loads(Path(after.metadata_location.removeprefix("file://")).read_text())
+    assert (after.head, after.ref("before")) == (good, head)
+    assert written.items() >= {**unknown, "snapshots": known["snapshots"], "schemas": known["schemas"]}.items()
+    assert (written["next-row-id"], written["format-version"]) == (known["next-row-id"], 3)
+    orders3.commits("a", 2, range(10, 15))
+    ids = orders3.row_ids()
+    assert sorted(ids) == list(range(15))
+    assert [ids[n] for n in range(10)] == [[n] for n in range(10)]
+    assert min(ids[10]) >= known["next-row-id"]
+
+
+def test_a_repeated_commit_goes_and_every_other_row_keeps_its_id(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog
+) -> None:
+    """Also in a manifest that is written anew, where the ids followed from the places before."""
+    orders3.commits("a", 1, range(10))
+    again = orders3.commits("a", 1, range(10))
+    orders3.commits("a", 2, range(10, 20))
+    before = orders3.row_ids()
+    rehearsal = Rehearsal(lake)
+
+    rehearsal.does(remove=FileSources(added_by=(again,)))
+
+    assert orders3.row_ids() == before
+    assert orders3.row_ids(BRANCH) == {n: before[n][:1] for n in range(20)}
+
+
+def test_a_lost_commit_is_added_again_with_ids_of_its_own(orders3: OrdersOfFormat3, lake: PyIcebergCatalog) -> None:
+    """No id is given twice, neither by the repair nor by what is written after it."""
+    good = orders3.commits("a", 1, range(10))
+    lost = orders3.commits("a", 2, range(10, 20))
+    orders3.says(f"CALL lake.system.rollback_to_snapshot('{ORDERS}', {good})")
+    rehearsal = Rehearsal(lake)
+
+    rehearsal.does(add=FileSources(added_by=(lost,)))
+    orders3.says(f"CALL lake.system.fast_forward('{ORDERS}', 'main', '{BRANCH}')")
+    orders3.commits("a", 3, range(20, 30))
+
+    ids = orders3.row_ids()
+    assert sorted(ids) == list(range(30))
+    given = [each for of_position in ids.values() for each in of_position]
+    assert len(set(given)) == 30
+    assert [ids[n] for n in range(10)] == [[n] for n in range(10)]
+    assert min(ids[10]) >= 20
+
+
+def test_rows_go_by_their_places_and_what_was_deleted_before_stays_deleted(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog
+) -> None:
+    """Of a file there is one deletion vector: Spark's is taken up in ours, and ours in Spark's next."""
+    first = orders3.commits("a", 1, range(10))
+    orders3.commits("a", 2, range(10, 20))
+    orders3.deletes(3, 12)
+    rehearsal = Rehearsal(lake)
+    [path] = orders3.files(first)
+
+    lake.delete_rows(ORDERS, deleting(lake, RowsOfFile(path=path, spans=((0, 1), (5, 5)))))
+
+    left = [n for n in range(20) if n not in {0, 1, 3, 5, 12}]
+    assert sorted(orders3.row_ids(BRANCH)) == left
+    assert sorted(orders3.row_ids()) == [n for n in range(20) if n not in {3, 12}]
+    branch = lake.load(ORDERS).ref(BRANCH)
+    assert branch not in {None, rehearsal.base}
+    orders3.says(f"CALL lake.system.fast_forward('{ORDERS}', 'main', '{BRANCH}')")
+    orders3.deletes(7)
+    assert sorted(orders3.row_ids()) == [n for n in left if n != 7]
+
+
+def test_with_a_file_its_deletion_vector_goes(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog, writer: SparkSession
+) -> None:
+    """The format wants it gone; that of another file stays."""
+    again = orders3.commits("a", 1, range(10))
+    orders3.commits("a", 2, range(10, 20))
+    orders3.deletes(3, 12)
+    rehearsal = Rehearsal(lake)
+
+    made = rehearsal.does(remove=FileSources(added_by=(again,)))
+
+    assert sorted(orders3.row_ids(BRANCH)) == [n for n in range(10, 20) if n != 12]
+    table = lake.load(ORDERS)
+    left = (
+        writer.read.format("iceberg").option("versionAsOf", str(made)).load(f"{table.metadata_location}#delete_files")
+    )
+    assert [row["record_count"] for row in left.collect()] == [1]
+
+
+def test_a_table_that_was_of_format_2_is_repaired_as_what_it_is_now(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads, spark: SparkSession
+) -> None:
+    """Manifests from before know no ids of rows: every row gets one, and none is given twice."""
+    orders.commits("a", 1, range(10))
+    again = orders.commits("a", 1, range(10))
+    leaked = str(orders.leaves_manifest("a", 2, {"00000-0-leak-00001.parquet": range(10, 15)}))
+    last = file_of(orders, orders.commits("a", 3, range(15, 20)))
+    orders.becomes_format_3()
+    rehearsal = Rehearsal(catalog)
+
+    rehearsal.does(remove=FileSources(added_by=(again,)), add=FileSources(manifests=(leaked,)))
+    made = catalog.delete_rows(ORDERS, deleting(catalog, RowsOfFile(path=last, spans=((1, 2),))))
+
+    assert reads(made) == [*range(16), 18, 19]
+    table = catalog.load(ORDERS)
+    rows = spark.read.format("iceberg").option("versionAsOf", str(made)).load(table.metadata_location)
+    ids = [row[0] for row in rows.select("_row_id").collect()]
+    assert None not in ids
+    assert len(set(ids)) == 18
+
+
+def test_beside_delete_files_from_before_format_3_no_vector_is_written(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Readers pass over such files where a data file has a vector: what they delete would come back."""
+    first = file_of(orders, orders.commits("a", 1, range(10)))
+    rehearsal = Rehearsal(catalog)
+    before = catalog.delete_rows(ORDERS, deleting(catalog, RowsOfFile(path=first, spans=((3, 3),))))
+    orders.becomes_format_3()
+
+    with pytest.raises(CommitRefused, match="delete files from before format 3"):
+        catalog.delete_rows(ORDERS, deleting(catalog, RowsOfFile(path=first, spans=((5, 5),))))
+
+    assert catalog.load(ORDERS).ref(BRANCH) == before != rehearsal.base
+    assert reads(before) == [0, 1, 2, *range(4, 10)]
