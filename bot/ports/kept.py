@@ -46,7 +46,8 @@ class Delivery(Record):
     received_at: datetime
     attempts: int = 0
     written: int = 0
-    """Entries that earlier attempts have added to the journal: then it was begun, and is not done again."""
+    """Entries that earlier attempts have added to the journal in a person's name: then it is not done again, unless it
+    sees by itself how far it had come."""
 
 
 class Inbox(Protocol):
@@ -59,7 +60,8 @@ class Inbox(Protocol):
         """The oldest delivery that nobody works on, now marked as taken; it comes back if this process dies."""
 
     def tied(self, delivery: Delivery) -> AbstractContextManager[None]:
-        """What this thread adds to the journal in the block is counted with the delivery, all or nothing."""
+        """What this thread adds to the journal in the block in a person's name, and not in the bot's own, is counted
+        with the delivery, all or nothing."""
 
     def give_back(self, key: str) -> None:
         """It could not be worked on to its end: it is claimed again."""

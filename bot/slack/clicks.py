@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from bot.domain.approval_answers import approval_counts
-from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
+from bot.service.keeping_other import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.promises import SNOOZE_MINUTES
 from bot.slack.blocks.review import term_form
@@ -61,15 +61,9 @@ class Clicks:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
 
     def _keep_other(self, click: Clicked, incident: str, proposal: str) -> str:
-        """Two acts, each on record with who did it: the no to this proposal, and the proposal of the other stop."""
-        view = self._services.store.get(IncidentId(incident)).proposals[ProposalId(proposal)]
-        stop = next(effect for effect in view.proposal.effects if isinstance(effect, StopFork))
-        why = f"Run {short_job(stop.job_id)} is the one to keep."
-        self._services.approvals.reject(IncidentId(incident), ProposalId(proposal), why, by=click.user)
-        self._services.proposals.propose(
-            IncidentId(incident), view.proposal.action, step=view.step, by=click.user, reason=why, keeps=stop.job_id
-        )
-        return f"Proposed: run {short_job(stop.job_id)} stays. Somebody else must approve it."
+        services, about = self._services, (IncidentId(incident), ProposalId(proposal))
+        run = keep_other(services.store, services.approvals, services.proposals, *about, by=click.user)
+        return f"Rejected, and proposed instead: run {short_job(run)} stays. Somebody else must approve it."
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
         view = self._services.approvals.approve(

@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -13,6 +14,7 @@ from bot.slack.answers import answer_post
 from bot.slack.arrivals import Arrivals
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
+from bot.slack.going_on import goes_on
 from bot.slack.requests import Request, parse
 from bot.slack.sent_before import directly
 
@@ -56,7 +58,7 @@ class InboxWorker:
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
-        self._kept_waiting: list[str] = []
+        self._kept_waiting: deque[str] = deque()
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
@@ -104,12 +106,16 @@ class InboxWorker:
                 self._waiting = 0
 
     def _give_back(self) -> None:
-        """What was begun while the record could not be written is claimed anew; its row tells if it had written."""
-        while self._kept_waiting:
-            key = self._kept_waiting[0]
-            self._inbox.give_back(key)
-            with suppress(ValueError):  # another thread was first
-                self._kept_waiting.remove(key)
+        """What was begun while the record could not be written is claimed anew; its row tells if it had written. Each
+        is given back by one thread: given back twice, it would be worked on twice at once."""
+        for _ in range(len(self._kept_waiting)):
+            with suppress(IndexError):  # another thread was first
+                key = self._kept_waiting.popleft()
+                try:
+                    self._inbox.give_back(key)
+                except CouldNotKeep:
+                    self._kept_waiting.append(key)
+                    raise
 
     def work(self, delivery: Delivery) -> None:
         """One delivery to its end, or back into the inbox when the record cannot be written now."""
@@ -125,7 +131,8 @@ class InboxWorker:
         problem: str | None = None
         try:
             request = parse(delivery)
-            answer = _ON_RECORD if delivery.written else self._do(request, delivery)
+            is_done = delivery.written > 0 and not goes_on(request)
+            answer = _ON_RECORD if is_done else self._do(request, delivery)
             if answer is None and request is not None and form_for(request) is not None:
                 answer = MAY_BE_LOST if self._may_be_lost(delivery) else None
         except CouldNotKeep:

@@ -12,7 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.entries import NoteAdded
 from bot.domain.errors import CouldNotKeep, JournalMoved
+from bot.domain.journal import WATERLINE
 from bot.ports import Delivery
+from tests.decisions import ANA
 from tests.incidents import Story
 from tests.orders_table import NINE
 
@@ -81,7 +83,7 @@ def test_no_delivery_is_claimed_twice(store: Store) -> None:
 
 
 def test_what_is_written_for_a_delivery_is_counted_with_it(store: Store, url: str) -> None:
-    """A delivery whose work was cut short says how many entries it has led to; others do not."""
+    """A delivery whose work was cut short says how many entries of people it has led to; others do not."""
     story = Story(store.journal).opens()
     for key in ("begun", "other"):
         store.inbox.put(_delivery(key))
@@ -90,15 +92,32 @@ def test_what_is_written_for_a_delivery_is_counted_with_it(store: Store, url: st
     assert begun is not None
 
     with store.inbox.tied(begun):
-        story.says(NoteAdded(text="one"), NoteAdded(text="two")).says(NoteAdded(text="three"))
+        story.says(NoteAdded(text="one"), NoteAdded(text="two"), by=ANA).says(NoteAdded(text="three"), by=ANA)
         with pytest.raises(JournalMoved):
-            store.journal.append(story.id, 1, [NoteAdded(text="late")], by="waterline", at=NINE)
+            store.journal.append(story.id, 1, [NoteAdded(text="late")], by=ANA, at=NINE)
     story.says(NoteAdded(text="by nobody's click"))
     store.close()
 
     with closing(open_store(url)) as restarted:
         again = [restarted.inbox.claim(NINE) for _ in range(2)]
         assert {each.key: each.written for each in again if each} == {"begun": 3, "other": 0}
+
+
+def test_what_the_bot_writes_on_the_way_is_not_counted(store: Store, url: str) -> None:
+    """The end of a hold, or evidence that is collected first, does not show that the click was carried out."""
+    story = Story(store.journal).opens()
+    store.inbox.put(_delivery("click"))
+    click = store.inbox.claim(NINE)
+    assert click is not None
+
+    with store.inbox.tied(click):
+        story.says(NoteAdded(text="looked first"), by=WATERLINE)
+    store.close()
+
+    with closing(open_store(url)) as restarted:
+        again = restarted.inbox.claim(NINE)
+        assert again is not None
+        assert 0 == again.written
 
 
 def test_an_incident_that_a_delivery_opens_is_counted_with_it(store: Store, url: str) -> None:

@@ -36,11 +36,28 @@ def test_the_other_run_is_kept_by_a_click(ana: Responder, ben: Responder, bot: L
     told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
     first, second = bot.services.store.get(WL1).proposals.values()
 
-    assert told == "Proposed: run bbbbbb stays. Somebody else must approve it."
+    assert told == "Rejected, and proposed instead: run bbbbbb stays. Somebody else must approve it."
     assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
     [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
     assert (job("a"), job("b")) == (stop.job_id, stop.keeps)
     assert second.proposal.proposed_by == first.ended_by
+
+
+@pytest.mark.usefixtures("forked")
+def test_where_the_other_stop_cannot_be_proposed_the_no_is_told(ana: Responder, ben: Responder, bot: LittleBot) -> None:
+    """Nobody takes the rejection for a proposal; what to type then proposes it."""
+    ana.types("/waterline propose resolve_fork", "orders-oncall")
+    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
+    bot.flink.is_down = True
+    told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
+    states = [view.state for view in bot.services.store.get(WL1).proposals.values()]
+    bot.flink.is_down = False
+    ben.types("/waterline propose resolve_fork keep=bbbbbb", "orders-oncall")
+    ben.sees_on_proposal("Keep run aaaaaa instead")
+
+    assert [ProposalState.REJECTED] == states
+    assert "is rejected, as you asked, but nothing else is proposed yet" in told
+    assert "type /waterline propose resolve_fork keep=bbbbbb" in told
 
 
 @pytest.mark.usefixtures("forked")

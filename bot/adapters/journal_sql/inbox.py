@@ -97,7 +97,8 @@ class SqlInbox:
 
     @contextmanager
     def tied(self, delivery: Delivery) -> Iterator[None]:
-        """What this thread adds to the journal in the block is counted with the delivery, in the same transaction."""
+        """What this thread adds to the journal in the block in a person's name is counted with the delivery, in one
+        transaction."""
         before = TIED_TO.set(delivery.key)
         try:
             yield

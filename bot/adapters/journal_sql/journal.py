@@ -52,7 +52,7 @@ class SqlJournal:
         open_tables.take(connection, body, number)
         connection.execute(insert(INCIDENTS).values(number=number, last_seq=1, last_hash=line.hash))
         connection.execute(insert(JOURNAL).values(vars(line)))
-        count_with_delivery(connection, 1)
+        count_with_delivery(connection, 1, by)
         return _entry(line)
 
     def append(
@@ -94,7 +94,7 @@ class SqlJournal:
         if swapped.rowcount != 1:
             raise _moved(incident, after_seq, None)
         connection.execute(insert(JOURNAL), [vars(line) for line in lines])
-        count_with_delivery(connection, len(lines))
+        count_with_delivery(connection, len(lines), lines[0].by)
 
     def _explained(self, incident: IncidentId, bodies: Sequence[Body]) -> Refused | JournalMoved:
         """Which uniqueness was hurt: an entry that may exist only once, or the sequence itself."""

@@ -30,6 +30,10 @@ class Presence(Protocol):
         """Live, and give back what the dead had taken. Safe to repeat. Raises BadConfiguration if another one
         works on this record and the database is not for sharing."""
 
+    def join_alone(self) -> bool:
+        """As `join`, where nobody else works on this record; else False, and nothing is taken. On PostgreSQL two may
+        be answered True at the same moment: `alone_with` keeps them apart, as all replicas."""
+
     def leave(self) -> None:
         """Live no longer: what is still taken is for others."""
 
@@ -53,6 +57,14 @@ class OneProcess:
             if self._held is None:
                 self._held = self._hold()
                 give_back(self._engine, None)
+
+    def join_alone(self) -> bool:
+        """See `Presence`."""
+        try:
+            self.join()
+        except BadConfiguration:
+            return False
+        return True
 
     def leave(self) -> None:
         """See `Presence`."""

@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import DBAPIError
 
+from bot.adapters.journal_sql.engine import reading
 from bot.adapters.journal_sql.orphans import give_back, takers
 from bot.domain.errors import CouldNotKeep
 
@@ -51,6 +52,14 @@ class OneOfMany:
             if self._watching is None:
                 self._watching = threading.Thread(target=self._watch, name="presence", daemon=True)
                 self._watching.start()
+
+    def join_alone(self) -> bool:
+        """See `Presence`."""
+        with reading(self._engine) as connection:
+            if set(connection.scalars(_LIVING, {"workers": _WORKERS})) - {self._number}:
+                return False
+        self.join()
+        return True
 
     def leave(self) -> None:
         """See `Presence`."""
