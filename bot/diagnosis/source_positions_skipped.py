@@ -62,6 +62,8 @@ def examine(case: Case) -> Examined:
     if (other := _taken_off_main(case)) is not None:
         return Excluded(reason=other)
     if (row := _held_by_rolled_back(case, found)) is not None:
+        if case.contract.position_partition is not None:
+            return CannotTell(missing=(_of_which_partition(row),))
         return Excluded(
             reason=f"{short(row.snapshot_id)} had brought positions {at_position(case, row.position_from)} to "
             f"{at_position(case, row.position_until)}, and was rolled back: it was not the source that skipped them."
@@ -161,7 +163,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline=headline,
         reasons=tuple(reasons),
         rows=tuple(row.snapshot_id for row in (below, above) if row is not None),
-        last_good=_last_good(case, gap),
+        last_good=_last_good(case, found),
         wrong_run=None,
         remedy=Remedy.REPLAY_SOURCE_RANGE,
     )
@@ -189,12 +191,22 @@ def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:
     return None
 
 
+def _of_which_partition(row: LedgerRow) -> str:
+    return (
+        f"whether {short(row.snapshot_id)}, which was rolled back, had brought the missing positions: the bounds of "
+        "its files are of all source partitions together"
+    )
+
+
 def _of(gap: PositionGap) -> str:
     return f" of source partition {gap.partition}" if gap.partition is not None else ""
 
 
 def _edges(case: Case, gap: PositionGap | None) -> tuple[LedgerRow | None, LedgerRow | None]:
-    """The neighbouring commits between which the gap lies, where their bounds of position tell."""
+    """The neighbouring commits between which the gap lies, where their bounds of position tell: not where they are of
+    several source partitions together."""
+    if case.contract.position_partition is not None:
+        return None, None
     rows = [r for r in (case.ledger.main if case.ledger else ()) if r.position_from is not None]
     for below, above in pairwise(rows):
         if gap and (below.position_until, above.position_from) == (gap.first - 1, gap.last + 1):
@@ -202,8 +214,18 @@ def _edges(case: Case, gap: PositionGap | None) -> tuple[LedgerRow | None, Ledge
     return None, None
 
 
-def _last_good(case: Case, gap: PositionGap | None) -> SnapshotId | None:
-    """The parent of the first commit that holds anything above the gap; the window's edge where no bound tells."""
-    rows = case.ledger.main if case.ledger else ()
-    above = next((r for r in rows if gap and r.position_until is not None and r.position_until > gap.last), None)
-    return above.parent_id if above is not None else case.window.since
+def _last_good(case: Case, found: GapsFinding) -> SnapshotId | None:
+    """The parent of the first commit that may hold anything at or above the lowest gap: up to there no commit of the
+    window has passed any gap, of whatever source partition. The window's edge where no bound tells, or where gaps that
+    are not named may lie lower: of several source partitions, those of the last are named last."""
+    is_whole = sum(gap.size for gap in found.gaps) == found.missing
+    if not found.gaps or (case.contract.position_partition is not None and not is_whole):
+        return case.window.since
+    lowest = min(gap.first for gap in found.gaps)
+    passed = next((row for row in (case.ledger.main if case.ledger else ()) if _may_reach(row, lowest)), None)
+    return passed.parent_id if passed is not None else case.window.since
+
+
+def _may_reach(row: LedgerRow, position: int) -> bool:
+    """Whether it holds a row at or above the position, or rows of which no bound tells."""
+    return bool(row.added_rows) if row.position_until is None else row.position_until >= position

@@ -1,5 +1,7 @@
 """F18: positions that nobody ever wrote, apart from those that were written and taken away again."""
 
+import pytest
+
 from bot.diagnosis import recovered_by_itself, source_positions_skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
@@ -160,3 +162,52 @@ def test_bounds_of_several_source_partitions_show_no_jump() -> None:
     found = source_positions_skipped.examine(case.model_copy(update={"contract": contract}))
 
     assert isinstance(found, CannotTell)
+
+
+def deleting(*counts: tuple[int, int]) -> Tale:
+    """The commits carry so many (equality deletes, position deletes) each."""
+    tale = jumped()
+    told = [{"added-equality-deletes": str(one), "added-position-deletes": str(other)} for one, other in counts]
+    tale.snapshots = [
+        each.model_copy(update={"summary": {**each.summary, **its}})
+        for each, its in zip(tale.snapshots, told, strict=True)
+    ]
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        (((10, 0), (10, 0), (10, 0), (10, 0)), Matches),
+        (((11, 0), (8, 2), (7, 3), (12, 0)), Matches),
+        (((10, 0), (11, 0), (10, 0), (10, 0)), CannotTell),
+        (((10, 0), (10, 0), (8, 3), (10, 0)), CannotTell),
+        (((10, 0), (4, 0), (10, 0), (10, 0)), CannotTell),
+    ],
+    ids=["a delete a row", "deletes elsewhere", "one more below", "one more above", "not told"],
+)
+def test_a_deleted_key_leaves_no_position_either(counts: tuple[tuple[int, int], ...], expected: type) -> None:
+    """An upsert writes a delete with each of its ten rows; one more is a deletion that may be what the seam held."""
+    found = source_positions_skipped.examine(by_key(deleting(*counts).looked_at(gaps=GAP), (0, 25, 60, 85)))
+
+    assert isinstance(found, expected)
+    if isinstance(found, CannotTell):
+        assert "whether the source skipped positions 50 to 59 or had deletes there" in found.missing[0]
+
+
+def of_changelog(*counts: tuple[int, int], bounds: tuple[tuple[int, int] | None, ...]) -> Case:
+    """The job writes by key without upserts."""
+    case = deleting(*counts).looked_at(gaps=GAP)
+    assert case.ledger is not None
+    told = [{} if each is None else {"position_from": each[0], "position_until": each[1]} for each in bounds]
+    rows = tuple(row.model_copy(update=its) for row, its in zip(case.ledger.rows, told, strict=True))
+    return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
+
+
+def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
+    """Without upserts each delete may stand alone; a commit of deletes between the two has no position at all."""
+    apart = of_changelog((1, 0), (0, 0), (0, 0), (1, 0), bounds=((0, 24), (25, 49), (60, 84), (85, 109)))
+    between = of_changelog((0, 0), (30, 0), (0, 0), (0, 0), bounds=((0, 49), None, (60, 84), (85, 109)))
+
+    assert isinstance(source_positions_skipped.examine(apart), Matches)
+    assert isinstance(source_positions_skipped.examine(between), CannotTell)
