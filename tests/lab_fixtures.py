@@ -8,14 +8,14 @@ from typing import Protocol
 
 import pytest
 
-from bot.lab.kind import Sink
+from bot.lab.kind import Format, Sink
 from bot.lab.lab import Lab
 
 
 class FreshLab(Protocol):
     """See `fresh_lab`."""
 
-    def __call__(self, sink: Sink, consumers: Sequence[str] = ()) -> Lab:
+    def __call__(self, sink: Sink, consumers: Sequence[str] = (), format_version: Format = 2) -> Lab:
         """`consumers`: who reads the table; each read takes seconds."""
 
 
@@ -25,12 +25,12 @@ def lab_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshLab]:
     with Lab(tmp_path_factory.mktemp("lab"), consumers=()) as lab:
         is_running = False
 
-        def begin(sink: Sink, consumers: Sequence[str] = ()) -> Lab:
+        def begin(sink: Sink, consumers: Sequence[str] = (), format_version: Format = 2) -> Lab:
             nonlocal is_running
             if is_running:
-                lab.reset(sink, consumers=consumers)
+                lab.reset(sink, format_version, consumers=consumers)
             else:
-                lab.start(sink, consumers=consumers)
+                lab.start(sink, format_version, consumers=consumers)
             is_running = True
             return lab
 

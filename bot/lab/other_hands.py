@@ -36,6 +36,10 @@ class OtherHands:
         names = {"table": f"{self._state.catalog_name}.{self._state.table}", "catalog": self._state.catalog_name}
         return spark_sql(self._home, *(statement.format(**names) for statement in statements))
 
+    def compacts(self) -> None:
+        """Maintenance writes the table's data files together, two and more."""
+        self.sql("CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))")
+
     def set_property(self, name: str, value: str) -> None:
         """Sets a property of the table; no job writes it then."""
         with self.table() as table, table.transaction() as transaction:

@@ -11,9 +11,7 @@ def tell(world: World, early: bool) -> None:
     job = world.running_job()
     world.await_commits(job, 4)
     world.await_first_reads()
-    world.hands.sql(
-        "CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))"
-    )
+    world.hands.compacts()
     newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
     world.note("Spark compacted the table", run_a=job)
     if not early:

@@ -4,6 +4,8 @@ V2 sink: the new run commits its replay at once, and the table has duplicates. V
 silent until its checkpoint id passes the old maximum, then commits everything under that id.
 """
 
+from collections.abc import Callable
+
 from bot.lab.flink_rest import Savepoint
 from bot.lab.world import World
 
@@ -16,6 +18,11 @@ def tell(world: World, early: bool) -> None:
 
     `early`: returns with the wrong run's first checkpoint; with the V1 sink the table still looks healthy then.
     """
+    restored_by_mistake(world, early, meanwhile=lambda: None)
+
+
+def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]) -> None:
+    """`meanwhile`: what somebody else does to the table before the job is stopped."""
     first = world.running_job()
     world.await_commits(first, 3)
     older = world.savepoint(first)
@@ -27,6 +34,7 @@ def tell(world: World, early: bool) -> None:
     )
     world.await_commits(first, 3, after=older.checkpoint_id)
     world.await_first_reads()
+    meanwhile()
     good = world.stop(first)
     paired = world.commits_of(first)[-1]
     world.note(
