@@ -26,6 +26,7 @@ from tests.bench.row_cost import RowCosts, row_costs
 from tests.bench.rows_table import rows_table, size_of
 from tests.bench.window_cost import (
     ALL_BY_PATH,
+    ALONE,
     BY_COMMIT,
     BY_PATH,
     BY_SHARED,
@@ -113,7 +114,7 @@ def _print_costs(costs: Sequence[Costs]) -> None:
     grid.add_column("question")
     for cost in costs:
         grid.add_column(_name(cost.size), justify="right")
-    for question in (LOAD, *TASKS, *THEIRS):
+    for question in (LOAD, *TASKS, *ALONE, *THEIRS):
         times = (cost.seconds.get(question) for cost in costs)
         grid.add_row(question, *("—" if seconds is None else f"{seconds:.2f}" for seconds in times))
     _console.print(grid)
@@ -129,7 +130,7 @@ def _print_ratios(costs: Sequence[Costs]) -> None:
             found = ((cost.seconds.get(other), cost.seconds[task]) for cost in costs)
             grid.add_row(f"{task} to {other}", *("—" if them is None else f"{them / us:.1f} ×" for them, us in found))
     smallest = costs[0].seconds
-    for task in TASKS:
+    for task in (*TASKS, *ALONE):
         ratios = (cost.seconds[task] / smallest[task] for cost in costs)
         grid.add_row(f"{task}, to itself on the smallest table", *(f"{ratio:.2f} ×" for ratio in ratios))
     _console.print(grid)
