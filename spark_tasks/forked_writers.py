@@ -1,27 +1,29 @@
-"""Do two Flink runs write the table at the same time?"""
+"""Do two writers take turns on the table, and of what kind are they?"""
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import groupby
 
 from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import ForkedWritersFinding, Writer
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, short, short_job
+from bot.domain.ids import JobId, short, short_job, short_operator
 from bot.domain.looked import NotSeen
 from bot.domain.paths import one_of, plain
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from spark_tasks._turn_taking import TurnTaking, turn_taking
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="forked_writers",
     title="Forked writers",
-    question="Do two Flink runs write the table at the same time?",
-    confirmed_means="two runs take turns on main, or are alive together: every restore of one fights the other",
+    version=2,
+    question="Do two Flink runs, two sinks of one, or a run and another engine take turns on the table?",
+    confirmed_means="they do, and the answer says which: two runs (also where they are only alive together) fight each "
+    "other's restores; two sinks of one run, or another engine that appends, may be meant",
     needs=("table", "jobs"),
     cost="nothing but the snapshots' summaries and what Flink says, which are in hand",
     reads="nothing",
@@ -33,27 +35,36 @@ _AT_WORK = {"RUNNING", "RESTARTING"}
 def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """Turns are told by the commits alone; that no other run is alive only Flink can say.
 
-    A run that comes back after another one committed is a turn; a hand-over from one to the next is none. The
-    newest Flink commit below the window counts as the one before its first.
+    Who comes back after another one committed takes a turn; a hand-over from one to the next is none. The newest Flink
+    commit below the window counts as the one before its first. Compactions and deletes by other engines are no writers.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not(f"{no_commits(ask)}, so its writers are not known.", reach)
     world = ask.observation
-    commits = [commit for commit in reach.main if commit.operation != "replace"]
-    turns, interleaved = _turns(_order(world, reach, commits))
+    commits = [commit for commit in reach.main if _writes(commit)]
+    before = next((s for s in world.table.ancestors(reach.since) if s.job_id is not None), None)
+    taken = turn_taking(before, commits, world.table)
     together = _together(world, reach)
     finding = ForkedWritersFinding(
         writers=_writers(world, commits),
-        turns=turns,
-        forked=tuple(dict.fromkeys((*interleaved, *(run.job_id for run in together)))),
+        turns=taken.turns,
+        forked=tuple(dict.fromkeys((*taken.runs, *(run.job_id for run in together)))),
+        sink_turns=taken.sink_turns,
+        sinks=tuple(sink for _, sink in taken.sinks),
+        engine_turns=taken.engine_turns,
+        engines=taken.engines,
     )
-    return _told(world, finding, together)
+    return _told(world, finding, _taken(taken, together))
 
 
-def _told(world: Observation, finding: ForkedWritersFinding, together: Sequence[JobRun]) -> Answer:
-    if finding.forked:
-        verdict, headline = Verdict.CONFIRMED, _fork(finding, together)
+def _writes(commit: Snapshot) -> bool:
+    return commit.operation != "replace" and (commit.job_id is not None or commit.operation != "delete")
+
+
+def _told(world: Observation, finding: ForkedWritersFinding, taken: str) -> Answer:
+    if taken:
+        verdict, headline = Verdict.CONFIRMED, taken
     elif isinstance(world.jobs, NotSeen):
         verdict = Verdict.INCONCLUSIVE
         headline = f"{_calm(finding)}; whether another run is alive is not known, because Flink was not seen."
@@ -64,33 +75,16 @@ def _told(world: Observation, finding: ForkedWritersFinding, together: Sequence[
         headline=headline,
         measures=(
             Measure(name="writers of main", value=len(finding.writers), unit="writers"),
-            Measure(name="turns", value=finding.turns, unit="turns"),
+            Measure(name="turns of runs", value=finding.turns, unit="turns"),
+            Measure(name="turns of sinks of one run", value=finding.sink_turns, unit="turns"),
+            Measure(name="turns of other engines", value=finding.engine_turns, unit="turns"),
         ),
-        columns=("writer", "run", "commits", "first", "last", "alive", "restored from"),
+        columns=("writer", "run", "commits", "first", "last", "alive", "sink", "restored from"),
         rows=tuple(_row(writer) for writer in finding.writers[:MAX_ROWS]),
         finding=finding,
         sources=("snapshot summaries", *(() if isinstance(world.jobs, NotSeen) else (world.jobs.source,))),
         could_not_look=(world.jobs,) if isinstance(world.jobs, NotSeen) else (),
     )
-
-
-def _order(world: Observation, reach: Reach, commits: Sequence[Snapshot]) -> list[JobId]:
-    """The runs in the order of their stretches of main, each stretch once."""
-    before = next((s.job_id for s in world.table.ancestors(reach.since) if s.job_id is not None), None)
-    runs = [run for run in (before, *(commit.job_id for commit in commits)) if run is not None]
-    return [run for run, _ in groupby(runs)]
-
-
-def _turns(stretches: Sequence[JobId]) -> tuple[int, tuple[JobId, ...]]:
-    """How often a run comes back, and the runs between which it does, in the order of their first commit."""
-    last: dict[JobId, int] = {}
-    turns, mixed = 0, set[JobId]()
-    for place, run in enumerate(stretches):
-        if run in last:
-            turns += 1
-            mixed |= set(stretches[last[run] : place])
-        last[run] = place
-    return turns, tuple(run for run in dict.fromkeys(stretches) if run in mixed)
 
 
 def _together(world: Observation, reach: Reach) -> tuple[JobRun, ...]:
@@ -124,19 +118,37 @@ def _writer(commits: Sequence[Snapshot], run: JobRun | None) -> Writer:
     )
 
 
-def _fork(finding: ForkedWritersFinding, together: Sequence[JobRun]) -> str:
+def _taken(taken: TurnTaking, together: Sequence[JobRun]) -> str:
+    """Which kinds there are, a sentence; empty: none."""
     told = []
-    if finding.turns:
-        mixed = " and ".join(short_job(run) for run in finding.forked[:4])
-        took = "once" if finding.turns == 1 else f"{finding.turns} times"
-        told.append(f"runs {mixed} take turns on main ({took})")
+    if taken.turns:
+        mixed = " and ".join(short_job(run) for run in taken.runs[:4])
+        told.append(f"runs {mixed} take turns on main ({_times(taken.turns)})")
     if together:
         alive = " and ".join(f"{short_job(run.job_id)} ({run.state})" for run in together[:4])
         path = one_of(run.restored.path for run in together if run.restored and run.restored.path)
         same = f", all restored from {plain(path)}" if path is not None and _all_restored(together) else ""
         told.append(f"{len(together)} runs are alive together: {alive}{same}")
+    if taken.sink_turns:
+        run = taken.sinks[0][0]
+        sinks = " and ".join(short_operator(sink) for job, sink in taken.sinks if job == run)
+        told.append(
+            f"sinks {sinks} of run {short_job(run)} take turns on main ({_times(taken.sink_turns)}): one job that "
+            "writes the table through several sinks"
+        )
+    if taken.engine_turns:
+        runs = " and ".join(short_job(run) for run in taken.beside[:4])
+        append = "appends" if len(taken.engines) == 1 else "append"
+        told.append(
+            f"{' and '.join(taken.engines[:4])} {append} between commits of run {runs} "
+            f"({_times(taken.engine_turns)}): another engine writes beside the job"
+        )
     text = "; ".join(told)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _times(turns: int) -> str:
+    return "once" if turns == 1 else f"{turns} times"
 
 
 def _all_restored(runs: Sequence[JobRun]) -> bool:
@@ -162,6 +174,7 @@ def _row(writer: Writer) -> tuple[str, ...]:
         f"{short(writer.first)} {_clock(writer.first_at)}",
         f"{short(writer.last)} {_clock(writer.last_at)}",
         alive,
+        short_operator(writer.operator_id) if writer.operator_id else "none",
         cell(writer.restored_path),
     )
 

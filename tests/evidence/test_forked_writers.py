@@ -6,7 +6,7 @@ from bot.domain.flink import JobRun, Restored
 from bot.domain.ids import CheckpointId
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger import NOON, run_of
-from tests.tables import OrdersTable, job, rows, unseen
+from tests.tables import OPERATOR, OrdersTable, job, rows, unseen
 
 
 def finding_of(answer: Answer) -> ForkedWritersFinding:
@@ -93,8 +93,38 @@ def test_without_flink_an_orderly_main_is_inconclusive(orders: OrdersTable, asks
     assert answer.could_not_look[0].source == "Flink"
 
 
-def test_other_engines_are_named_and_are_no_fork(orders: OrdersTable, asks: Asks) -> None:
-    """A Spark append between two Flink commits is another writer, not another run of the job."""
+def test_two_sinks_of_one_run_take_turns_and_are_no_fork(orders: OrdersTable, asks: Asks) -> None:
+    """Each checkpoint comes twice on main, once from each; the job is one, and it is said."""
+    other = {"flink.operator-id": "ee" * 16}
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 5, range(100, 110), summary=other)
+    orders.commits("a", 6, range(10, 20))
+    orders.commits("a", 6, range(110, 120), summary=other)
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+
+    found = finding_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.turns, found.forked, found.sink_turns, found.sinks) == (0, (), 2, (OPERATOR, "ee" * 16))
+    assert answer.headline == (
+        f"Sinks {OPERATOR[:6]} and eeeeee of run aaaaaa take turns on main (2 times): one job that writes the table "
+        "through several sinks."
+    )
+
+
+def test_a_sink_that_follows_another_takes_no_turn(orders: OrdersTable, asks: Asks) -> None:
+    """As where the operator's uid was changed (F12)."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20), summary={"flink.operator-id": "ee" * 16})
+    orders.commits("a", 7, range(20, 30), summary={"flink.operator-id": "ee" * 16})
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+
+    assert (answer.verdict, finding_of(answer).sink_turns) == (Verdict.RULED_OUT, 0)
+
+
+def test_another_engine_that_appends_beside_the_job_is_told_apart_from_a_fork(orders: OrdersTable, asks: Asks) -> None:
+    """A Spark append between two commits of one run is another writer, not another run of the job."""
     before = orders.commits("a", 5, range(10))
     orders.commits("a", 6, range(10, 20))
     orders.appends(rows(range(500, 510)))
@@ -102,9 +132,39 @@ def test_other_engines_are_named_and_are_no_fork(orders: OrdersTable, asks: Asks
 
     answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
 
-    assert answer.verdict is Verdict.RULED_OUT
-    assert [(w.engine, w.commits) for w in finding_of(answer).writers] == [("flink", 2), ("spark", 1)]
-    assert answer.headline.endswith("in the window; 1 commit by spark.")
+    found = finding_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(w.engine, w.commits) for w in found.writers] == [("flink", 2), ("spark", 1)]
+    assert (found.turns, found.forked, found.engine_turns, found.engines) == (0, (), 1, ("spark",))
+    assert answer.headline == (
+        "Spark appends between commits of run aaaaaa (once): another engine writes beside the job."
+    )
+
+
+def test_an_append_between_two_runs_had_the_table_for_itself(orders: OrdersTable, asks: Asks) -> None:
+    """A backfill while the job is stopped, as it should be."""
+    before = orders.commits("a", 5, range(10))
+    orders.appends(rows(range(500, 510)))
+    orders.commits("b", 6, range(10, 20))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("b"), ended("a")]))
+
+    assert (answer.verdict, finding_of(answer).engine_turns) == (Verdict.RULED_OUT, 0)
+    assert answer.headline == "1 Flink run wrote main in the window; 1 commit by spark."
+
+
+def test_what_only_deletes_or_compacts_is_no_writer(orders: OrdersTable, asks: Asks) -> None:
+    """What another engine took off is told by the ledger and by F21."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    orders.deletes("order_id < 5")
+    orders.appends(rows(range(20, 25)), {"source-snapshot-id": str(before)})
+    orders.commits("a", 7, range(25, 30))
+
+    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+
+    assert (answer.verdict, finding_of(answer).engines) == (Verdict.RULED_OUT, ())
+    assert "delete" not in {orders.state().by_id[w.first].operation for w in finding_of(answer).writers}
 
 
 def test_a_run_whose_commits_were_rolled_back_does_not_count(orders: OrdersTable, asks: Asks) -> None:

@@ -62,8 +62,16 @@ class ForkedWritersFinding(Record):
 
     kind: Literal["forked-writers"] = "forked-writers"
     writers: tuple[Writer, ...]
-    """By first commit. Compactions are not writers of rows and are left out."""
+    """By first commit. Compactions, and deletes by other engines, are no writers of rows and are left out."""
     turns: int
     """How often main changed from one Flink run to another and back: 0 for an orderly hand-over."""
     forked: tuple[JobId, ...]
-    """The runs that interleave, or are alive together and so will; empty: none do."""
+    """The runs that interleave, or are alive together and so will; empty: none do. Sinks of one run are not told
+    here: they are one job's."""
+    sink_turns: int = 0
+    """The same of the sinks of one run, each run by itself."""
+    sinks: tuple[OperatorId, ...] = ()
+    """Those that interleave: a job that writes the table through several, and no fork."""
+    engine_turns: int = 0
+    """How often another engine appended between two commits of one Flink run."""
+    engines: tuple[str, ...] = ()
