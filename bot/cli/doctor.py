@@ -15,6 +15,7 @@ from bot.adapters.contract_team import team_of
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
+from bot.cli.doctor_policies import policies_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.record_clock import clock_beside_record
@@ -44,6 +45,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     with build(settings, NobodyThere(), keep_record=False) as built:
         lines += [*_tables(built.services), *_jobs(built.services)]
         lines += _unreached(built.services.observer.tables.values())
+        lines += policies_of(built.services.observer.tables.values())
         lines.append(_spark(built.runner.warm, settings))
     lines += [*teams(settings), *answers_by_link(settings)]
     token = os.environ.get("SLACK_BOT_TOKEN")
