@@ -24,7 +24,8 @@ def lines_of(rows: Sequence[LedgerRow], *, readers_known: bool, looked_at: datet
 
 
 def _cells(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, ...]:
-    """As many as `COLUMNS`; empty where there is nothing, `unknown` where no source tells."""
+    """As many as `COLUMNS`; empty where there is nothing, `unknown` where no source tells, and of a checkpoint's kind a
+    question mark."""
     return (
         _checkpoint(row),
         short_job(row.job_id) if row.job_id else "",
@@ -50,10 +51,16 @@ def _cells(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str,
 
 
 def _checkpoint(row: LedgerRow) -> str:
+    """`5`, `5 savepoint`; `5?` where no source tells which of the two: a word in most lines would be no calm."""
     if row.checkpoint_id is None:
         return row.operation
-    is_plain = row.checkpoint_kind in (CheckpointKind.CHECKPOINT, CheckpointKind.UNKNOWN)
-    return str(row.checkpoint_id) if is_plain else f"{row.checkpoint_id} {row.checkpoint_kind.value}"
+    match row.checkpoint_kind:
+        case CheckpointKind.CHECKPOINT:
+            return str(row.checkpoint_id)
+        case CheckpointKind.UNKNOWN:
+            return f"{row.checkpoint_id}?"
+        case _:
+            return f"{row.checkpoint_id} {row.checkpoint_kind.value}"
 
 
 def _writer(row: LedgerRow) -> str:

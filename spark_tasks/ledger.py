@@ -33,7 +33,7 @@ TASK = Task(
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",
-    version=2,
+    version=3,
 )
 
 
@@ -170,12 +170,14 @@ def _opening(rows: Sequence[LedgerRow]) -> str:
 
 def _measures(ledger: Ledger, beside: int) -> tuple[Measure, ...]:
     rows, gone = ledger.rows, [each for each in missing(ledger) if each.is_fault]
+    untold = sum(row.checkpoint_id is not None and row.checkpoint_kind is CheckpointKind.UNKNOWN for row in rows)
     return (
         Measure(name="commits", value=len(rows), unit="commits"),
         Measure(name="rolled back", value=sum(not row.on_main for row in rows), unit="commits"),
         Measure(name="job runs", value=len(runs_of(rows)), unit="runs"),
         Measure(name="not in the table", value=sum(s.last - s.first + 1 for s in gone), unit="checkpoints"),
         Measure(name="rows added on main", value=sum(row.added_rows for row in rows if row.on_main), unit="rows"),
+        *([Measure(name="checkpoint kind not told (?)", value=untold, unit="commits")] if untold else []),
         *([Measure(name="on other branches", value=beside, unit="commits")] if beside else []),
     )
 

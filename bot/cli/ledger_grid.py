@@ -5,6 +5,7 @@ from datetime import datetime
 from rich.table import Table as Grid
 
 from bot.domain.clock_time import column_times
+from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short, short_job, short_operator
 from bot.domain.ledger import Ledger, LedgerRow, event_range
 
@@ -40,7 +41,6 @@ def missing_grid(ledger: Ledger) -> Grid | None:
 
 def _line(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, ...]:
     """As many cells as `_COLUMNS`; `?` where no source tells."""
-    kind = row.checkpoint_kind.value
     return (
         committed,
         ("" if row.on_main else "rolled back ") + str(row.snapshot_id),
@@ -48,7 +48,7 @@ def _line(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, 
         row.operation,
         row.sink.value,
         short_job(row.job_id) if row.job_id else row.engine,
-        "" if row.checkpoint_id is None else f"{row.checkpoint_id} {kind if kind != 'unknown' else ''}".strip(),
+        "" if row.checkpoint_id is None else f"{row.checkpoint_id}{_kind(row)}",
         ", ".join(each.words for each in row.skipped),
         _numbers(row.attempts),
         _numbers(row.subtasks),
@@ -64,6 +64,10 @@ def _line(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, 
         row.code_version or "?",
         ", ".join(sorted({reader.consumer for reader in row.readers})) if readers_known else "?",
     )
+
+
+def _kind(row: LedgerRow) -> str:
+    return "?" if row.checkpoint_kind is CheckpointKind.UNKNOWN else f" {row.checkpoint_kind.value}"
 
 
 def _numbers(told: tuple[int, ...] | None) -> str:

@@ -88,6 +88,7 @@ def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, asks: As
     assert [missing.source for missing in answer.could_not_look] == ["jobs", "checkpoints", "reads"]
     assert not ledger_of(answer).readers_known
     assert {row.checkpoint_kind for row in ledger_of(answer).rows} == {CheckpointKind.UNKNOWN}
+    assert any(measure.name.endswith("(?)") for measure in answer.measures)
 
 
 def test_a_replay_that_begins_right_at_the_window_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:

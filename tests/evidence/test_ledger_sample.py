@@ -65,6 +65,15 @@ def test_readers_that_nobody_could_ask_for_are_unknown() -> None:
     assert ("", "unknown") == tuple(cells_of(row, readers_known=known)["read by"] for known in (True, False))
 
 
+def test_a_checkpoint_whose_kind_no_source_tells_is_marked() -> None:
+    """It may be a savepoint: only what is known to be a checkpoint bears its number alone."""
+    kinds = (CheckpointKind.CHECKPOINT, CheckpointKind.UNKNOWN, CheckpointKind.SAVEPOINT)
+
+    told = [cells_of(commit(4, "a").model_copy(update={"checkpoint_kind": kind}))["checkpoint"] for kind in kinds]
+
+    assert ["4", "4?", "4 savepoint"] == told
+
+
 def test_a_line_says_by_what_a_commit_was_written() -> None:
     """Operator, subtasks, delete files, what it did and on which commit; within the twenty columns of Slack's table."""
     row = commit(4, "a").model_copy(

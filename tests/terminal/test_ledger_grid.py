@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bot.cli.ledger_grid import ledger_grid, missing_grid
+from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
 from tests import orders_table as orders
@@ -51,6 +52,17 @@ def test_a_chain_without_gaps_has_no_second_table() -> None:
 
     assert missing_grid(ledger) is None
     assert "no commit before" not in printed(ledger_grid(ledger, orders.NINE))
+
+
+def test_a_checkpoint_of_unknown_kind_is_marked() -> None:
+    """Neither Flink's history nor storage tells whether it was a savepoint."""
+    plain = orders.ledger()
+    told = plain.rows[-1].model_copy(update={"checkpoint_kind": CheckpointKind.UNKNOWN})
+    ledger = plain.model_copy(update={"rows": (*plain.rows[:-1], told)})
+
+    cells = [_cells(printed(ledger_grid(each, orders.NINE)), str(told.snapshot_id)[-6:]) for each in (ledger, plain)]
+
+    assert [f"{told.checkpoint_id}?" in cells[0], f"{told.checkpoint_id} checkpoint" in cells[1]] == [True, True]
 
 
 def test_readers_that_nobody_could_ask_for_are_not_told_as_none() -> None:
