@@ -133,15 +133,11 @@ class Incident:
         """How bad it is now."""
         return self.severity_now or self.opened.severity
 
-    def severity_for(self, proposer: UserId) -> Severity:
-        """By which a proposal's policy is chosen: a lowering by the proposer does not count."""
-        counts = self.opened.severity
-        for entry in self.entries:
-            if isinstance(entry.body, SeverityChanged):
-                is_lower = entry.body.severity > counts
-                if not (is_lower and entry.by == proposer):
-                    counts = entry.body.severity
-        return counts
+    @property
+    def severities_said(self) -> list[tuple[str, Severity]]:
+        """(who, which), from the opening on; who says the present one once more confirms it."""
+        changed = ((entry.by, entry.body.severity) for entry in self.entries if isinstance(entry.body, SeverityChanged))
+        return [(self.opened_by, self.opened.severity), *changed]
 
     @property
     def is_private(self) -> bool:

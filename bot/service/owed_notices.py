@@ -38,7 +38,11 @@ def owes_severity(incident: Incident, setup: TableSetup) -> bool:
     said = {view.notice.consumer: view.notice.severity for view in incident.notices.values() if view.notice.severity}
     waiting = {each.name for each in setup.consumers} - cleared(incident)
     is_wrong = any(severity != incident.severity for name, severity in said.items() if name in waiting)
-    changed = [entry.at for entry in incident.entries if isinstance(entry.body, SeverityChanged)]
+    changed = [
+        entry.at
+        for entry in incident.entries
+        if isinstance(entry.body, SeverityChanged) and entry.body.before != entry.body.severity
+    ]
     asked = asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
     return is_wrong and not asked
 

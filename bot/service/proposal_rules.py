@@ -4,31 +4,13 @@ from bot.actions import _effects as effects
 from bot.actions._effects import Hands
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past
-from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import Refused
 from bot.domain.execution import UNFINISHED, ProposalState, ProposalView
-from bot.domain.ids import UserId
 from bot.domain.incident import Incident
 from bot.domain.settling import HOW_TO_SETTLE
-from bot.domain.setup import TableSetup
 from bot.domain.staleness import stale_reason
 from bot.service.incident_store import must_be_open
-
-
-def policy_for(
-    setup: TableSetup, incident: Incident, module: ActionModule, by: UserId, follows: Past | None
-) -> ApprovalPolicy:
-    """Who decides about this action at this severity, when `by` proposes it, whose own
-    lowering does not count. `follows`: what it publishes or undoes."""
-    action = module.action
-    return setup.policy_for(
-        action.name,
-        incident.severity_for(by),
-        is_destructive=action.is_destructive,
-        proposer=by,
-        follows=actions_behind(follows),
-    )
 
 
 def actions_behind(follows: Past | None) -> tuple[str, ...]:

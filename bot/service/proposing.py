@@ -13,14 +13,13 @@ from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
 from bot.domain.deeds import UNDO
-from bot.domain.entries import Body, ProposalMade, StepDone
+from bot.domain.entries import Body, ProposalMade
 from bot.domain.errors import Refused, Superseded, WaterlineError
-from bot.domain.execution import ProposalState
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.requirements import Requirement
-from bot.domain.runbook import NOT_POSSIBLE
 from bot.domain.savepoint_told import plan_with_told
 from bot.ports import Clock
 from bot.service.choosing import (
@@ -36,10 +35,11 @@ from bot.service.choosing import (
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposal_rules import actions_behind, evidence_is_fresh, must_be_free, must_be_unknown, policy_for
+from bot.service.proposal_rules import actions_behind, evidence_is_fresh, must_be_free, must_be_unknown
 from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
+from bot.service.rules_by_severity import Rules, Said, rules_for
 from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
-from bot.service.walking import walk_of
+from bot.service.walking import not_possible
 
 
 class Proposals:
@@ -126,7 +126,7 @@ class Proposals:
             may_drop(module, drops_others)
             incident = self._looked(incident, module)
         except Refused as error:
-            self._not_possible(incident_id, step, error)
+            not_possible(self._store, incident_id, step, error)
             raise
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         case = self._diagnostician.case(incident, observation)
@@ -136,7 +136,8 @@ class Proposals:
         job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
         rehearsed = past_of_rehearsal(incident, observation.table)
-        follows = rehearsed if module.action.name == PUBLISH else past
+        follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
+        rules = rules_for(setup, module.action, incident.severities_said, by, follows)
         plan = Plan(
             incident=incident_id,
             proposal=ProposalId(str(ULID())),
@@ -144,7 +145,7 @@ class Proposals:
             mode=mode,
             match=match,
             evidence=tuple(item.id for item in case.evidence),
-            policy=policy_for(setup, incident, module, by, follows),
+            policy=rules.policy,
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
@@ -171,10 +172,10 @@ class Proposals:
         )
         try:
             proposal = completed(module.propose(plan), plan)
-            proposal = proposal.model_copy(update={"follows": actions_behind(follows)})
+            proposal = proposal.model_copy(update={"follows": follows, "rules_of": rules.instead})
             must_be_destructive(proposal, module.action)
         except Refused as error:
-            self._not_possible(incident_id, step, error)
+            not_possible(self._store, incident_id, step, error)
             raise
         self._check(proposal.requirements, incident)
 
@@ -193,17 +194,14 @@ class Proposals:
                 self._look(incident.id, task)
         return self._store.get(incident.id)
 
-    def _not_possible(self, incident_id: IncidentId, step: StepId | None, error: Refused) -> None:
-        """The walk goes on to what people do by hand, with the reason."""
-        if step is None:
-            return
-        done = StepDone(step=step, key=NOT_POSSIBLE, why=str(error))
-
-        def decide(now: Incident) -> list[Body]:
-            current = walk_of(now).current
-            return [done] if now.is_open and current == step else []
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+    def rules_now(self, view: ProposalView, said: Said) -> Rules | None:
+        """Who would decide about it were it proposed where these severities were said; None: nothing is known of its
+        table or action any more."""
+        made, module = view.proposal, self._actions.get(view.proposal.action)
+        setup = self._observer.tables.get(made.table)
+        if setup is None or module is None:
+            return None
+        return rules_for(setup, module.action, said, made.proposed_by, made.follows)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:
         """End a proposal that waits while its world has moved, so that nobody decides about a past state.

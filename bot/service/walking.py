@@ -6,7 +6,9 @@ from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, Ste
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.runbook import (
+    NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
     EvidenceStep,
@@ -22,6 +24,18 @@ from bot.service.incident_store import IncidentStore, must_be_open
 def walk_of(incident: Incident) -> Walk:
     """Where the incident stands in its own copy of the runbook."""
     return walk(incident.opened.runbook, incident.outcomes)
+
+
+def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | None, why: Refused) -> None:
+    """Nothing right can be proposed: the walk goes on to what people do by hand, with the reason."""
+    if step is None:
+        return
+    done = StepDone(step=step, key=NOT_POSSIBLE, why=str(why))
+
+    def decide(now: Incident) -> list[Body]:
+        return [done] if now.is_open and walk_of(now).current == step else []
+
+    store.write(incident_id, by=WATERLINE, decide=decide)
 
 
 class Walker:

@@ -35,8 +35,21 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
 
 
 def severity(services: Services, command: Command) -> str:
-    """Change how bad the channel's incident is."""
+    """Change how bad the channel's incident is, or confirm what somebody else has said."""
     incident = open_here(services, command)
     to, _, reason = command.rest.partition(" ")
-    change_severity(services.store, incident.id, to, reason, by=command.user, then=services.duties.settle)
-    return f"{incident.id} is {to} now. Whoever was told of another one, and waits for the end, is told again."
+    changed = change_severity(
+        services.store,
+        incident.id,
+        to,
+        reason,
+        by=command.user,
+        rules_now=services.proposals.rules_now,
+        then=services.duties.settle,
+    )
+    if changed.is_confirmed:
+        said = f"Confirmed: {incident.id} is {to}. Whatever is proposed from now on goes by its rules."
+    else:
+        said = f"{incident.id} is {to} now. Whoever was told of another one, and waits for the end, is told again."
+    ended = [f"“{title}” waited by other rules and is superseded: propose it again." for title in changed.superseded]
+    return " ".join([said, *ended])

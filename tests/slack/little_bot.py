@@ -105,6 +105,8 @@ class LittleBot:
         self.runner = ArrowRunner()
         self.flink = Cluster(folder)
         self.policy = APPROVERS
+        self.policies: dict[str, ApprovalPolicy] = {}
+        """Beside the default."""
         self.consumers: tuple[Consumer, ...] = CONSUMERS
         self._api_url = api_url
         self._bot_token, self._app_token = tokens
@@ -162,7 +164,7 @@ class LittleBot:
             job=JOB,
             contract=CONTRACT,
             consumers=self.consumers,
-            policies={"default": self.policy},
+            policies={"default": self.policy, **self.policies},
             next_update_minutes=30,
         )
         catalog = PyIcebergCatalog(

@@ -10,6 +10,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.slack.blocks.parts import clock, context, section
+from bot.slack.ids import COMMAND
 from bot.slack.text import addressed, as_sentence, mrkdwn, person, room
 
 _WHY_TOLD = "You are told because the table's policy names you. The incident's review looks at it again."
@@ -37,11 +38,16 @@ def who_may(view: ProposalView) -> list[str]:
 
 
 def by_severity(incident: Incident, view: ProposalView) -> list[str]:
-    """Small print where the rules are not those of the incident's present severity; else none."""
-    chosen = incident.severity_for(view.proposal.proposed_by)
-    if chosen == incident.severity:
+    """Small print where the rules were not those of the incident's severity when it was proposed; else none."""
+    rules, (who, now) = view.proposal.rules_of, incident.severities_said[-1]
+    if rules is None:
         return []
-    return [f"By the rules of {chosen}: who proposes lowers the severity for everybody's proposals but their own."]
+    if who != view.proposal.proposed_by:
+        return [f"By the rules of {rules}; somebody else says {now} by now, so it can be proposed again by those."]
+    return [
+        f"By the rules of {rules}, for only the proposer calls it {now}: once somebody else has typed "
+        f"{COMMAND} severity {now} REASON, it can be proposed again by those of {now}."
+    ]
 
 
 def stamps(view: ProposalView) -> list[Block]:
@@ -49,28 +55,26 @@ def stamps(view: ProposalView) -> list[Block]:
     lines = []
     for given in view.approvals:
         team = f" (team {mrkdwn(', '.join(given.teams))})" if given.teams else ""
-        where = " in a terminal" if given.via == "terminal" else ""
         if view.glass is not None and view.glass.approval.by == given.by:
             continue
-        lines.append(f":heavy_check_mark: Approved by {person(given.by)}{team}{where} at {clock(given.at)}")
+        lines.append(f":heavy_check_mark: Approved by {person(given.by)}{team}{given.where} at {clock(given.at)}")
     if view.glass is not None:
         given = view.glass.approval
         told = ", ".join(_page_line(view, to) for to in view.glass.pages)
         lines.append(
-            f":rotating_light: *Glass broken* by {person(given.by)} at {clock(given.at)}: "
+            f":rotating_light: *Glass broken* by {person(given.by)}{given.where} at {clock(given.at)}: "
             f"{mrkdwn(as_sentence(view.glass.reason))} Told: {told}."
         )
     if view.ended is not None and view.ended_at is not None:
-        who = "" if view.ended_by in (None, WATERLINE) else f" by {person(view.ended_by)}"
+        who = "" if view.ended_by in (None, WATERLINE) else f" by {person(view.ended_by)}{view.ended.where}"
         lines.append(f"{view.ended.how.capitalize()}{who} at {clock(view.ended_at)}: {mrkdwn(view.ended.reason)}")
     if view.execution_started_at is not None:
         lines.append(f":arrow_forward: Started by {person(view.executed_by)} at {clock(view.execution_started_at)}")
     for said in view.settled:
-        where = " in a terminal" if said.via == "terminal" else ""
         what = "happened" if said.happened else "did not happen"
         lines.append(
-            f":speech_balloon: Step {said.index + 1} {what}, as {person(said.by)} settled{where} at {clock(said.at)}: "
-            f"{mrkdwn(as_sentence(said.reason))}"
+            f":speech_balloon: Step {said.index + 1} {what}, as {person(said.by)} settled{said.where} "
+            f"at {clock(said.at)}: {mrkdwn(as_sentence(said.reason))}"
         )
     return [section("\n".join(lines))] if lines else []
 
