@@ -43,6 +43,10 @@ class CutAtDeed:
         self.deeds = 0
         """How many there were so far."""
 
+    def cuts_at(self, at: int) -> None:
+        """From now on."""
+        self._at = at
+
     def around(self, port: Any, *methods: str) -> None:
         """Calls of these count as deeds from now on."""
         for name in methods:

@@ -88,18 +88,20 @@ def build(
     clock: Clock | None = None,
     keep_record: bool = True,
     record: Store | None = None,
+    alone_with: AloneWith | None = None,
     tape: dict[str, bytes] | None = None,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
-    `record`: the settings' record, opened already; it stays open. `tape` is given every body that Flink and Marquez
+    `record`: the settings' record, opened already; it stays open. With `alone_with`, which then says what this process
+    may do, nobody joins those who work on it: a bot may be running. `tape` is given every body that Flink and Marquez
     answer, and what files said of their writer's schema, by address: the newest of each.
     """
     with ExitStack() as stack:
         store = record or stack.enter_context(record_of(settings, keep=keep_record))
         now = clock or store.clock
-        if keep_record:
+        if keep_record and alone_with is None:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
         runner = spark_runner(settings)
@@ -122,7 +124,7 @@ def build(
             collector,
             directory,
             now,
-            store.presence.alone_with,
+            alone_with or store.presence.alone_with,
             contracts=contract_files(settings),
             own_actions=settings.actions,
             findings=findings_of(settings, store),

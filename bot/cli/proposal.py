@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 from slack_sdk import WebClient
 
+from bot.adapters.journal_sql.opening import record_of
 from bot.bootstrap import Built, build
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.proposal_carried import Place, carried_out, ended_with, must_be_meant
 from bot.cli.proposal_shown import DIGEST_SHOWN, say, show_proposal
 from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.errors import Refused
@@ -24,7 +26,7 @@ from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
 app = typer.Typer(
-    help="Proposals: show, propose, approve, reject, veto, break the glass, settle.",
+    help="Proposals: show, propose, approve, reject, veto, break the glass, execute, settle.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -58,7 +60,7 @@ def propose(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Propose an action for what was diagnosed."""
-    with _built(config) as (settings, built):
+    with _alone(config) as (settings, built):
         by, typed = _who(settings), typed_proposal(" ".join((action, *(bounds or ()))))
         built.services.proposals.propose(
             IncidentId(incident),
@@ -116,6 +118,18 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
 
 
 @app.command()
+def execute(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Carry out the newest proposal, which others have approved: by the bot that runs, or from here where none does.
+
+    Exit code 0: carried out and proven; 1: refused or not proven; 2: what became of a step is not known.
+    """
+    with _beside(config) as (settings, built, place):
+        by, view = _who(settings), _newest(built, incident)
+        must_be_meant(view, digest, incident)
+        ended_with(carried_out(built, place, IncidentId(incident), view, by))
+
+
+@app.command()
 def settle(
     incident: IncidentArgument,
     happened: Annotated[bool, typer.Option("--happened/--did-not-happen", help="What became of the unknown step.")],
@@ -140,14 +154,35 @@ def settle(
 
 @contextmanager
 def _built(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
-    """Everything on the bot's own record. Who is in a user group is asked of Slack where its token is given."""
-    settings = Settings.load(config)
-    token = SlackSecrets().slack_bot_token
-    directory: Directory = NobodyThere()
-    if token is not None:
-        directory = SlackDirectory(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
-    with build(settings, directory) as built:
+    """As `_beside`, for what is only written down: whoever works on the record goes on."""
+    with _beside(config) as (settings, built, _place):
         yield settings, built
+
+
+@contextmanager
+def _beside(config: ConfigOption) -> Iterator[tuple[Settings, Built, Place]]:
+    """Everything on the bot's own record, also while a bot runs: nothing is taken from it."""
+    settings = Settings.load(config)
+    with record_of(settings, keep=True) as store:
+        place = Place(store.presence)
+        with build(settings, _directory(settings), record=store, alone_with=place.alone_with) as built:
+            yield settings, built, place
+
+
+@contextmanager
+def _alone(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
+    """As one of those that work on the record: evidence is collected here."""
+    settings = Settings.load(config)
+    with build(settings, _directory(settings)) as built:
+        yield settings, built
+
+
+def _directory(settings: Settings) -> Directory:
+    """Who is in a user group is asked of Slack where its token is given."""
+    token = SlackSecrets().slack_bot_token
+    if token is None:
+        return NobodyThere()
+    return SlackDirectory(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
 
 
 def _who(settings: Settings) -> UserId:

@@ -132,6 +132,17 @@ class Duties:
         """A step has ended, or a diagnosis is asked for."""
         self._background.submit(incident_id, _WALK, partial(self._diagnoses.settle, incident_id))
 
+    def recover(self, incident_id: IncidentId, then: Callable[[], None]) -> None:
+        """Soon carry on what was begun and prove it, and nothing else that is owed; `then` says that it was looked."""
+
+        def do() -> None:
+            try:
+                self._recover(incident_id)
+            finally:
+                then()
+
+        self._background.submit(incident_id, _RECOVERY, do)
+
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """A responder asks for the proof anew."""
 
