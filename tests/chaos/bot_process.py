@@ -42,6 +42,7 @@ def live(line: str) -> None:
     bot = LittleBot(folder, told["slack"], (told["bot_token"], told["app_token"]))
     bot.flink = RestCluster(folder, told["flink"])  # type: ignore[assignment]
     bot.record_url = told["record"]
+    bot.looks_first = True  # as it is delivered: no step of the walk asks which commits and files came twice
     bot.ping_s = 0.2  # sockets are dropped often here
     bot.start()
     timers = SchedulerTimers(SystemClock())

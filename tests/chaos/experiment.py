@@ -1,15 +1,23 @@
 """One world, some stories, many kills: damage, people, kills, quiet, rules; and again."""
 
+import json
 import random
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import create_engine, text
 
-from tests.chaos.invariants import Seen, violations
+from tests.chaos.cluster import DAMAGES, Damage
+from tests.chaos.invariants import violations
 from tests.chaos.people import Crowd
 from tests.chaos.resumes import Resumes, is_idle
+from tests.chaos.seen import Seen
+from tests.chaos.spoiling import hold_catalog
 from tests.chaos.world import Bots, Stuck, World, chaos_world
 
 _STORY_LIMIT_S = 900.0
@@ -28,14 +36,21 @@ SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
 """
 
 
+_HEALS = frozenset({"rewind_table_and_job", "publish_repair"})
+"""Actions whose proof ends a story: the table is right and the job runs."""
+
+
 @dataclass
 class Figures:
     """What an experiment counts."""
 
     kills: int = 0
-    stories: int = 0
+    stories: Counter[Damage] = field(default_factory=Counter)
     clicks: int = 0
-    approvals: int = 0
+    approvals: Counter[str] = field(default_factory=Counter)
+    """How the proposals ended whose approval was complete: only `applied` and `refused` were carried out."""
+    carried_out: Counter[str] = field(default_factory=Counter)
+    """Action -> proposals that were carried out whole."""
     commits: int = 0
     resumes: Resumes = field(default_factory=Resumes)
     violations: list[str] = field(default_factory=list)
@@ -43,19 +58,36 @@ class Figures:
     def told(self) -> str:
         """In a line."""
         return (
-            f"{self.kills} kills, {self.stories} recoveries, {self.clicks} clicks, {self.approvals} approvals raced "
-            f"against {self.commits} commits, {len(self.violations)} violations; {self.resumes.told()}"
+            f"{self.kills} kills, {self.stories.total()} recoveries ({_each(self.stories)}; carried out: "
+            f"{_each(self.carried_out)}), {self.clicks} clicks, {self.approvals.total()} approvals "
+            f"({_each(self.approvals)}) raced against {self.commits} commits, {len(self.violations)} violations; "
+            f"{self.resumes.told()}"
         )
+
+
+def _each(counted: Counter[Any]) -> str:
+    return ", ".join(f"{times} {what}" for what, times in sorted(counted.items())) or "none"
 
 
 class Experiment:
     """One world until its kills are done and its last story has ended."""
 
     def __init__(
-        self, folder: Path, record: str, bots: Bots, *, seed: int, kills: int, figures: Figures, together: int = 1
+        self,
+        folder: Path,
+        record: str,
+        bots: Bots,
+        *,
+        seed: int,
+        kills: int,
+        figures: Figures,
+        together: int = 1,
+        damages: Sequence[Damage] = DAMAGES,
     ) -> None:
-        """`together`: how many bots share the work, which only PostgreSQL allows to be more than one."""
+        """`together`: how many bots share the work, which only PostgreSQL allows to be more than one; `damages`: one of
+        these by chance for each story."""
         self._together = together
+        self._damages = damages
         self._folder = folder
         self._record = record
         self._bots = bots
@@ -66,57 +98,57 @@ class Experiment:
         self._starts = 0
         self._slowness = 1.0
         """A machine that has other work to do gets as far as an idle one between two kills."""
-        self._commits = self._approvals = 0
+        self._seen: Seen | None = None
 
     def run(self) -> None:
         """To its end; what is found is in the figures."""
+        figures, resumes = self._figures, Resumes()
         with chaos_world(self._folder, self._record, self._bots, self._together) as world:
-            crowd = Crowd(world.slack, self._random)
+            crowd = Crowd(world.slack, self._random, partial(hold_catalog, self._folder))
             try:
-                is_first = True
                 while self._left > 0:
-                    if not is_first:
-                        world.asks_flink("break")
-                    is_first = False
-                    self._story(world, crowd)
+                    self._story(world, crowd, self._random.choice(self._damages), resumes)
             except Stuck as stuck:
-                self._figures.violations.append(f"seed {self._seed}: stuck: {stuck}")
+                self._violated(f"stuck: {stuck}")
             finally:
                 crowd.rest()
-                self._figures.clicks += crowd.clicks
-                self._figures.violations += [
-                    f"seed {self._seed}: {act} was tried again and again, and never done" for act in crowd.never_done()
-                ]
-                self._figures.commits += self._commits
-                self._figures.approvals += self._approvals
+                figures.clicks += crowd.clicks
+                self._violated(*(f"{act} was tried again and again, and never done" for act in crowd.never_done()))
+                self._violated(*resumes.violations())
+                figures.resumes.all += resumes.all
+                if self._seen is not None:
+                    figures.commits += self._seen.table.commits
+                    figures.approvals += self._seen.approvals
+                    figures.carried_out += self._seen.recoveries
 
-    def _story(self, world: World, crowd: Crowd) -> None:
+    def _violated(self, *sentences: str) -> None:
+        self._figures.violations += [f"seed {self._seed}: {each}" for each in sentences]
+
+    def _story(self, world: World, crowd: Crowd, damage: Damage, resumes: Resumes) -> None:
         """From damage to proof, under kills; then quiet, then the rules, then the incident is closed."""
+        world.asks_flink("break", kind=damage)
         world.asks_flink("go")
-        self._start(world)
+        self._start(world, resumes)
         self._open(world, crowd)
-        proven = self._count("verified")
+        healed = self._healed()
         crowd.act()
         ends = time.monotonic() + _STORY_LIMIT_S
-        while self._count("verified") == proven:
+        while self._healed() == healed:
             if time.monotonic() > ends:
-                raise Stuck(f"no recovery was proven within {_STORY_LIMIT_S:g} s")
-            self._kill_after_a_while(world)
+                raise Stuck(f"no recovery of {damage} was proven within {_STORY_LIMIT_S:g} s")
+            self._kill_after_a_while(world, resumes)
         crowd.rest()
         world.slack.faults.disarms()
         self._quiet()
         checkpoints = world.asks_flink("hold")
-        seen = Seen(self._folder, world.slack, self._record, tuple(crowd.notes), tuple(checkpoints))
-        found = violations(seen)
-        self._figures.violations += [f"seed {self._seed}: {each}" for each in found]
-        self._figures.stories += 1
-        self._approvals = len(seen.bodies("proposal-approved"))
-        self._commits = seen.commits
+        self._seen = Seen(self._folder, world.slack, self._record, tuple(crowd.notes), tuple(checkpoints))
+        self._violated(*violations(self._seen))
+        self._figures.stories[damage] += 1
         crowd.ana.types("/waterline close anyway, proven")
         self._wait(lambda: self._count("incident-closed") == self._count("incident-opened"), "the incident to close")
         world.kills()
 
-    def _kill_after_a_while(self, world: World) -> None:
+    def _kill_after_a_while(self, world: World, resumes: Resumes) -> None:
         """After nothing much, or after long enough for something to be in the middle."""
         a_while = self._random.choice([0.2, 0.8, 2.5]) * self._slowness
         time.sleep(self._random.expovariate(1 / a_while))
@@ -132,9 +164,9 @@ class Experiment:
             self._left -= 1
             self._figures.kills += 1
             world.kills()
-        self._start(world)
+        self._start(world, resumes)
 
-    def _start(self, world: World) -> None:
+    def _start(self, world: World, resumes: Resumes) -> None:
         is_cold, idle = False, is_idle()
         began = time.monotonic()
         while world.missing:
@@ -143,7 +175,7 @@ class Experiment:
             world.starts(cold=self._starts % _COLD_EVERY == 0)
         world.waits_until_connected()
         took = time.monotonic() - began
-        self._figures.resumes.add(took, is_cold=is_cold, is_idle=idle)
+        resumes.add(took, is_cold=is_cold, is_idle=idle and is_idle())
         if not is_cold:
             self._slowness = max(1.0, took)
 
@@ -176,12 +208,25 @@ class Experiment:
                 raise Stuck(f"waited {_QUIET_LIMIT_S:g} s for {what}")
             time.sleep(0.1)
 
+    def _healed(self) -> int:
+        """How many recoveries that heal are proven."""
+        wanted = (
+            "SELECT kind, body FROM journal WHERE kind IN ('proposal-made', 'verified') ORDER BY at, incident_id, seq"
+        )
+        entries = [(kind, json.loads(body)) for kind, body in self._rows(wanted)]
+        made = (body["proposal"] for kind, body in entries if kind == "proposal-made")
+        healing = {proposal["id"] for proposal in made if proposal["action"] in _HEALS}
+        return sum(kind == "verified" and body["passed"] and body["proposal"] in healing for kind, body in entries)
+
     def _count(self, kind: str) -> int:
         return self._scalar(f"SELECT count(*) FROM journal WHERE kind = '{kind}'")  # noqa: S608
 
     def _scalar(self, query: str) -> int:
+        return int(self._rows(query)[0][0] or 0)
+
+    def _rows(self, query: str) -> Sequence[Any]:
         engine = create_engine(self._record)
         with engine.connect() as connection:
-            found = connection.scalar(text(query))
+            found = connection.execute(text(query)).all()
         engine.dispose()
-        return int(found or 0)
+        return found

@@ -2,108 +2,24 @@
 
 `python -m tests.chaos.flink_process FOLDER` prints its address. It keeps its runs in the folder, accepts a job id once,
 and notes every stop and start that it really carried out in `calls.txt`. Whoever runs the experiment may ask it to
-damage the table (`POST /break`), and to hold and go on (`POST /hold`, `POST /go`).
+damage the table (`POST /break`, with the kind of damage), and to hold and go on (`POST /hold`, `POST /go`).
 """
 
 import json
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
-from pyiceberg.exceptions import CommitFailedException
-
 from bot.domain.ids import JobId
+from tests.chaos.cluster import COMMIT_EVERY_S, Cluster
 from tests.chaos.parent import end_with_parent
-from tests.little_flink import JOB, LittleFlink
+from tests.little_flink import JOB
 
-COMMIT_EVERY_S = 0.4
 JAR = "orders.jar"
-_ENDED = {"FINISHED", "CANCELED", "FAILED"}
-
-
-class Cluster(LittleFlink):
-    """Runs that commit by themselves, until they are stopped."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._turn = threading.RLock()
-        self._going = threading.Event()
-
-    def commit_for_ever(self) -> None:
-        """One checkpoint of every running run, again and again."""
-        while True:
-            self._going.wait()
-            with self._turn:
-                for job_id in self._alive():
-                    self._checkpoint(job_id)
-            time.sleep(COMMIT_EVERY_S)
-
-    def hold(self) -> list[int]:
-        """Commit nothing from now on; the newest checkpoint of each run that is alive."""
-        self._going.clear()
-        with self._turn:
-            return [self._read()[job_id]["checkpoint"] for job_id in self._alive()]
-
-    def go(self) -> None:
-        """Commit again."""
-        self._going.set()
-
-    def damage(self) -> None:
-        """The running run is stopped well, and another one is started from a savepoint of three commits before."""
-        with self._turn:
-            [good] = self._alive()
-            older = self.savepoint(good)
-            at = self._read()[good]["checkpoint"]
-            for _ in range(3):
-                self._checkpoint(good)
-            self._end(good)
-            wrong = JobId(token_hex(16))
-            self.submit(wrong, at_checkpoint=at, restored=older)
-            for _ in range(2):
-                self._checkpoint(wrong)
-
-    def stop_once(self, job_id: JobId) -> Path:
-        """Stop with a savepoint, on demand."""
-        with self._turn:
-            if self._read()[job_id]["state"] not in _ENDED:
-                self._note(f"stop {job_id}")
-                self._end(job_id)
-            return self.savepoint(job_id)
-
-    def start_once(self, job_id: JobId, path: str) -> bool:
-        """Start from a savepoint; False if the id is known."""
-        with self._turn:
-            if job_id in self._read():
-                return False
-            folder = Path(path.removeprefix("file:"))
-            at = int.from_bytes((folder / "_metadata").read_bytes()[8:16], "big")
-            self.submit(job_id, at_checkpoint=at, restored=folder)
-            self._note(f"start {job_id}")
-            return True
-
-    def _alive(self) -> list[JobId]:
-        return [JobId(job_id) for job_id, run in self._read().items() if run["state"] not in _ENDED]
-
-    def _end(self, job_id: JobId) -> None:
-        self.savepoint(job_id)
-        runs = self._read()
-        runs[job_id]["state"] = "FINISHED"
-        self._write(runs)
-
-    def _checkpoint(self, job_id: JobId) -> None:
-        """As Iceberg's sink does it: when another commit was first, the same files go on top of that one."""
-        while True:
-            try:
-                self.checkpoints(job_id)
-            except CommitFailedException:
-                continue
-            return
 
 
 class Rest:
@@ -122,7 +38,7 @@ class Rest:
             ("POST", r"/jobs/(\w+)/stop", self._stop),
             ("GET", r"/jars", lambda _body: (200, {"files": [{"id": JAR}]})),
             ("POST", r"/jars/[\w.]+/run", self._run),
-            ("POST", r"/break", lambda _body: (200, cluster.damage())),
+            ("POST", r"/break", lambda body: (200, cluster.damage(body["kind"]))),
             ("POST", r"/hold", lambda _body: (200, cluster.hold())),
             ("POST", r"/go", lambda _body: (200, cluster.go())),
         ]

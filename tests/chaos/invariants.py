@@ -1,83 +1,26 @@
 """What must hold after any number of kills, looked at from outside: by SQL, by PyIceberg, by what Slack and Flink have.
 
-Each rule answers with sentences, one a violation; none is as it should be.
+Each rule answers with sentences, one a violation; none is as it should be. What was done to table and job has its
+rules in `deeds`.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
-
-from sqlalchemy import create_engine, text
 
 from bot.adapters.journal_sql import open_store
-from bot.workspace import Workspace
-from tests.chaos.people import Typed
-from tests.little_flink import ROWS_A_CHECKPOINT, open_catalog
-from tests.tables import ORDERS
+from tests.chaos import deeds
+from tests.chaos.seen import Seen
 
 _TWICE = "It counts once"
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was found while the job held still and the bot had nothing left to do."""
-
-    folder: Path
-    slack: Workspace
-    record: str
-    notes: tuple[Typed, ...]
-    checkpoints: tuple[int, ...]
-    """Newest checkpoint of each run that is alive."""
-
-    @cached_property
-    def journal(self) -> list[dict[str, Any]]:
-        """Every entry's columns, its body parsed, in order."""
-        return [{**row, "body": json.loads(row["body"])} for row in self._rows("journal", "at, incident_id, seq")]
-
-    @cached_property
-    def outbox(self) -> list[dict[str, Any]]:
-        """Every message that was to be sent."""
-        return self._rows("outbox", "position")
-
-    @cached_property
-    def inbox(self) -> list[dict[str, Any]]:
-        """Every delivery that was stored."""
-        return self._rows("inbox", "received_at")
-
-    @cached_property
-    def calls(self) -> list[list[str]]:
-        """Stops and starts that Flink carried out for the bot."""
-        path = self.folder / "calls.txt"
-        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-
-    @property
-    def commits(self) -> int:
-        """Commits that the table's metadata lists."""
-        with closing(open_catalog(self.folder)) as catalog:
-            return len(catalog.load_table(ORDERS).metadata.snapshots)
-
-    def bodies(self, kind: str) -> list[dict[str, Any]]:
-        """Bodies of one kind."""
-        return [entry["body"] for entry in self.journal if entry["kind"] == kind]
-
-    def _rows(self, table: str, order: str) -> list[dict[str, Any]]:
-        engine = create_engine(self.record)
-        with engine.connect() as connection:
-            rows = connection.execute(text(f"SELECT * FROM {table} ORDER BY {order}")).mappings().all()  # noqa: S608
-        engine.dispose()
-        return [dict(row) for row in rows]
 
 
 def violations(seen: Seen) -> list[str]:
     """Every rule."""
     rules = (
-        _chain, _incidents_one_at_a_time, _notes, _work_ended, _answered, _executions, _approvals, _effects, _moves,
-        _positions, _messages, _notices,
+        _chain, _incidents_one_at_a_time, _notes, _work_ended, _answered, _executions, _approvals, _messages, _notices,
+        *deeds.RULES,
     )  # fmt: skip
     return [f"{rule.__name__.strip('_')}: {sentence}" for rule in rules for sentence in rule(seen)]
 
@@ -145,43 +88,6 @@ def _approvals(seen: Seen) -> Iterator[str]:
     done = {b["proposal"] for kind in ("execution-ended", "proposal-ended") for b in seen.bodies(kind)}
     for proposal in approved - done:
         yield f"{proposal} was approved and is neither carried out nor ended"
-
-
-def _applied(seen: Seen) -> set[str]:
-    return {b["proposal"] for b in seen.bodies("execution-ended") if b["outcome"] == "applied"}
-
-
-def _effects(seen: Seen) -> Iterator[str]:
-    done = Counter((b["proposal"], b["index"]) for b in seen.bodies("effect-ended") if b["how"] == "done")
-    yield from (f"effect {which} ended as done {times} times" for which, times in done.items() if times > 1)
-    for what in ("stop", "start"):
-        of_run = Counter(job_id for kind, job_id in seen.calls if kind == what)
-        yield from (f"{what} of run {job_id} was done {times} times" for job_id, times in of_run.items() if times > 1)
-    starts = sum(kind == "start" for kind, _ in seen.calls)
-    if starts != len(_applied(seen)):
-        yield f"{len(_applied(seen))} recoveries were applied, and {starts} runs were started"
-
-
-def _moves(seen: Seen) -> Iterator[str]:
-    """Main goes back once for each recovery, and never otherwise."""
-    with closing(open_catalog(seen.folder)) as catalog:
-        log = [entry.snapshot_id for entry in catalog.load_table(ORDERS).metadata.snapshot_log]
-    back = sum(snapshot in log[:place] for place, snapshot in enumerate(log))
-    if back != len(_applied(seen)):
-        yield f"{len(_applied(seen))} recoveries were applied, and main went back {back} times"
-
-
-def _positions(seen: Seen) -> Iterator[str]:
-    with closing(open_catalog(seen.folder)) as catalog:
-        rows = catalog.load_table(ORDERS).scan(selected_fields=("source_position",)).to_arrow()
-    found = Counter(rows["source_position"].to_pylist())
-    if len(seen.checkpoints) != 1:
-        yield f"{len(seen.checkpoints)} runs are alive"
-        return
-    expected = set(range(seen.checkpoints[0] * ROWS_A_CHECKPOINT))
-    missing, more = expected - set(found), {p for p, times in found.items() if times > 1} | (set(found) - expected)
-    if missing or more:
-        yield f"{len(missing)} positions are missing, {len(more)} are there more than once or too many"
 
 
 def _messages(seen: Seen) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 
 FORWARD = ("Run evidence", "Run again", "Propose")
 """Buttons of the card that lead the walk on."""
-APPROVE, EXECUTE, REJECT = "Approve", "Execute", "Reject…"
+APPROVE, EXECUTE, REJECT, VERIFY = "Approve", "Execute", "Reject…", "Verify again"
 """Buttons of a proposal; `test_people` holds them against the bot's."""
 _ENOUGH_TRIES = 40
 """An act that was tried so often and never done could never be done."""
@@ -32,8 +32,10 @@ class Typed:
 class Crowd:
     """Ana, Ben, Cleo and Finn, each in a thread of their own, until they are told to rest."""
 
-    def __init__(self, slack: Workspace, random: Random) -> None:
+    def __init__(self, slack: Workspace, random: Random, spoil_catalog: Callable[[Random], None]) -> None:
+        """`spoil_catalog`: makes the table's catalog misbehave, for a moment."""
         self._slack = slack
+        self._spoil_catalog = spoil_catalog
         self.notes: list[Typed] = []
         self.clicks = 0
         self._tried: Counter[str] = Counter()
@@ -81,7 +83,9 @@ class Crowd:
             (0.5, self._notes),
             (0.3, self._asks),
             (0.15 if name == "ben" else 0, self._rejects),
+            (0.3 if name == "ana" else 0, self._gives_up),
             (0.3, self._spoils),
+            (0.2 if name == "finn" else 0, self._spoils_catalog),
         ]
         while not self._resting.wait(random.uniform(*_PAUSE_S)):
             [do] = random.choices([act for _, act in acts], [weight for weight, _ in acts])
@@ -104,7 +108,7 @@ class Crowd:
         return bool(offered)
 
     def _decides(self, person: Responder, random: Random) -> bool:
-        return self._clicks_if_there(person, APPROVE, random)
+        return self._clicks_if_there(person, APPROVE, random) or self._clicks_if_there(person, VERIFY, random)
 
     def _executes(self, person: Responder, random: Random) -> bool:
         return self._clicks_if_there(person, EXECUTE, random)
@@ -133,6 +137,15 @@ class Crowd:
 
     def _asks(self, person: Responder, random: Random) -> bool:
         person.types(f"/waterline {random.choice(['status', 'timeline', 'ledger', 'help'])}")
+        return True
+
+    def _gives_up(self, person: Responder, _random: Random) -> bool:
+        """The bot says no where no repair is on its branch, or while another proposal is open."""
+        person.types("/waterline propose drop_repair_branch")
+        return True
+
+    def _spoils_catalog(self, _person: Responder, random: Random) -> bool:
+        self._spoil_catalog(random)
         return True
 
     def _spoils(self, _person: Responder, random: Random) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 LIMIT_S = 5.0
 """From the start of the process to its connection. It is looked at on an idle machine only: elsewhere it tells of the
-others' work. A figure and no rule: a slow machine is no broken promise of the record."""
+others' work. For a fork it is a rule; a cold start, which imports everything anew, is a figure and no rule."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Resume:
     is_cold: bool
     """A new interpreter, as an operator's; else a fork of one that has imported everything."""
     is_idle: bool
-    """Whether no more than the machine's processors were wanted when it began."""
+    """Whether no more than the machine's processors were wanted when it began and when it ended."""
 
 
 @dataclass
@@ -34,6 +34,11 @@ class Resumes:
     def late(self) -> int:
         """Those that took longer than `LIMIT_S` on an idle machine."""
         return sum(each.is_idle and each.took_s > LIMIT_S for each in self.all)
+
+    def violations(self) -> list[str]:
+        """The rule: a fork is back within `LIMIT_S`, where the machine had nothing else to do."""
+        late = (each for each in self.all if not each.is_cold and each.is_idle and each.took_s > LIMIT_S)
+        return [f"resumes: connected again only after {each.took_s:.1f} s, on an idle machine" for each in late]
 
     def told(self) -> str:
         """In a line."""

@@ -41,7 +41,7 @@ def crowd() -> Crowd:
     """Nobody is in Slack."""
     person = SimpleNamespace(person=SimpleNamespace(id="U1"))
     slack = SimpleNamespace(url="http://127.0.0.1:9", person=lambda _name: person)
-    return Crowd(slack, RANDOM)  # type: ignore[arg-type]
+    return Crowd(slack, RANDOM, lambda _random: None)  # type: ignore[arg-type]
 
 
 def labels(state: ProposalState) -> set[str]:

@@ -27,11 +27,21 @@ def test_a_late_one_on_a_busy_machine_is_not_counted() -> None:
     assert resumes.told().endswith("later than 5 s on an idle machine: none was tried")
 
 
-def test_they_stand_in_the_report_and_break_no_rule() -> None:
-    """A slow start is a figure of its own."""
+def test_they_stand_in_the_report_and_a_slow_cold_start_breaks_no_rule() -> None:
+    """It imports everything anew: a figure of its own."""
     figures = Figures()
     figures.resumes.add(9.0, is_cold=True, is_idle=True)
 
     assert "0 violations; connected again after a cold start: median 9.00 s" in figures.told()
     assert "later than 5 s on an idle machine: 1 of 1" in figures.told()
-    assert [] == figures.violations
+    assert [] == figures.resumes.violations()
+
+
+def test_a_late_fork_breaks_the_rule_on_an_idle_machine_alone() -> None:
+    """Five seconds are the promise; on a busy machine they tell of the others' work."""
+    resumes = Resumes()
+    resumes.add(5.0, is_cold=False, is_idle=True)
+    resumes.add(9.0, is_cold=False, is_idle=False)
+    resumes.add(6.25, is_cold=False, is_idle=True)
+
+    assert ["resumes: connected again only after 6.2 s, on an idle machine"] == resumes.violations()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.cluster import Damage
 from tests.chaos.experiment import Experiment, Figures
 from tests.chaos.world import Bots
 from tests.postgres import Postgres
@@ -22,9 +23,16 @@ def bots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bots]:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("database", "together"), [("sqlite", 1), ("postgresql", 1), ("postgresql", 2)])
+@pytest.mark.parametrize(
+    ("database", "together", "damage"),
+    [
+        ("sqlite", 1, "committed-twice"),
+        ("postgresql", 1, "restored-from-older-savepoint"),
+        ("postgresql", 2, "committed-twice"),
+    ],
+)
 def test_a_bot_that_is_killed_again_and_again_neither_loses_nor_repeats(
-    tmp_path: Path, bots: Bots, database: str, together: int, request: pytest.FixtureRequest
+    tmp_path: Path, bots: Bots, database: str, together: int, damage: Damage, request: pytest.FixtureRequest
 ) -> None:
     """Damage, people, kills, proof: afterwards every rule holds, looked at from outside."""
     if database == "postgresql":
@@ -34,8 +42,8 @@ def test_a_bot_that_is_killed_again_and_again_neither_loses_nor_repeats(
         record = f"sqlite:///{tmp_path}/journal.db"
     figures = Figures()
 
-    Experiment(tmp_path, record, bots, seed=7, kills=_KILLS, figures=figures, together=together).run()
+    Experiment(tmp_path, record, bots, seed=7, kills=_KILLS, figures=figures, together=together, damages=[damage]).run()
 
     assert figures.violations == []
     assert figures.kills == _KILLS
-    assert figures.stories >= 1
+    assert figures.stories[damage] >= 1

@@ -15,7 +15,9 @@ from typing import Any
 import httpx
 
 from bot.workspace import Workspace
-from tests.rewound import Damaged
+from tests.little_flink import LittleFlink
+from tests.rewound import GOOD_RUN
+from tests.tables import OrdersTable
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 300.0
@@ -77,9 +79,9 @@ class World:
             }
         )
 
-    def asks_flink(self, path: str) -> Any:
-        """`break`, `hold` or `go`."""
-        return self._flink.post(f"/{path}").raise_for_status().json()
+    def asks_flink(self, path: str, **body: str) -> Any:
+        """`hold`, `go`, or `break` with the `kind` of damage."""
+        return self._flink.post(f"/{path}", json=body).raise_for_status().json()
 
     @property
     def missing(self) -> int:
@@ -127,9 +129,12 @@ class Stuck(Exception):
 
 @contextmanager
 def chaos_world(folder: Path, record: str, bots: Bots, together: int = 1) -> Iterator[World]:
-    """A fresh one: run A has committed and run B commits the same again, all the time."""
+    """A fresh one: run A has committed, and nothing is wrong yet."""
     with ExitStack() as stack:
-        Damaged.made_in(folder)
+        OrdersTable(folder).close()
+        flink_before = LittleFlink(folder)
+        flink_before.submit(GOOD_RUN, at_checkpoint=0)
+        flink_before.checkpoints(GOOD_RUN, 5)
         (folder / "lineage.jsonl").touch()
         command = [sys.executable, "-m", "tests.chaos.flink_process", str(folder)]
         flink = stack.enter_context(subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True))

@@ -1,7 +1,8 @@
-"""Evidence without Spark: the four questions, answered from the real table by PyIceberg and Arrow.
+"""Evidence without Spark: six questions, answered from the real table by PyIceberg and Arrow.
 
 It answers the port `EvidenceRunner` with the same verdicts and findings as the tasks of `spark_tasks/`, which
-have their own tests on a real Spark; a scenario of the bot then waits for people, not for a JVM.
+have their own tests on a real Spark; a scenario of the bot then waits for people, not for a JVM. What is asked of a
+branch is looked up at the branch's head.
 """
 
 import threading
@@ -18,6 +19,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from spark_tasks import checkpoint_pairing
 from tests.found import ledger_of, twice
+from tests.slack.looking_twice import duplicate_commits, duplicate_files
 
 
 class ArrowRunner:
@@ -124,9 +126,10 @@ def _without_spark(ask: Ask) -> Answer:
 
 
 def _live(ask: Ask) -> list[tuple[SnapshotId, list[int]]]:
-    """(commit, its live positions) at the pinned head, oldest commit first."""
+    """(commit, its live positions) at the window's end, oldest commit first."""
     table = StaticTable.from_metadata(ask.observation.table.metadata_location)
-    head = table.current_snapshot()
+    assert ask.window.until is not None
+    head = table.snapshot_by_id(ask.window.until)
     assert head is not None
     places = {s.snapshot_id: n for n, s in enumerate(reversed(ask.observation.table.chain))}
     found = []
@@ -142,5 +145,7 @@ _ANSWERS: dict[str, Callable[[Ask], Answer]] = {
     "ledger": _ledger,
     "duplicate_rows": _duplicate_rows,
     "missing_positions": _missing_positions,
+    "duplicate_commits": duplicate_commits,
+    "duplicate_files": duplicate_files,
     "checkpoint_pairing": lambda ask: checkpoint_pairing.answer(None, ask),  # type: ignore[arg-type] - it needs none
 }
