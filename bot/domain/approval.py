@@ -10,6 +10,9 @@ from bot.domain.record import Record, Utc
 
 _TEAMS_OF_DESTRUCTIVE = 2
 _USERS = ["U0BEN00001", "U0CLEO0001"]
+Via = Literal["slack", "terminal", "web"]
+"""Through which door somebody decided."""
+_WHERE: dict[Via | None, str] = {"terminal": " in a terminal", "web": " on the web page"}
 
 
 class People(Record):
@@ -142,4 +145,14 @@ class Approval(Record):
     digest: str
     teams: tuple[str, ...] = ()
     """The policy's teams that the person was in when the click came."""
-    via: Literal["slack", "terminal"] = "slack"
+    via: Via = "slack"
+
+    @property
+    def where(self) -> str:
+        """See `where`."""
+        return where(self.via)
+
+
+def where(via: Via | None) -> str:
+    """` in a terminal`, ` on the web page`; empty for Slack, where nothing need be said, and where it is not known."""
+    return _WHERE.get(via, "")

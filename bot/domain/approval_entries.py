@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from bot.domain.approval import Approval
+from pydantic import Field
+
+from bot.domain.approval import Approval, Via, where
 from bot.domain.ids import ProposalId, UserId
 from bot.domain.record import Record, Utc
 
@@ -58,6 +60,13 @@ class ProposalEnded(Record):
     proposal: ProposalId
     how: Literal["rejected", "vetoed", "expired", "superseded"]
     reason: str
+    via: Via | None = Field(default=None, exclude_if=lambda via: via is None)
+    """Where a person decided it, as far as that is on record."""
+
+    @property
+    def where(self) -> str:
+        """` on the web page`, in words."""
+        return where(self.via)
 
 
 class OutcomeSettled(Record):
@@ -72,7 +81,12 @@ class OutcomeSettled(Record):
     reason: str
     by: UserId
     at: Utc
-    via: Literal["slack", "terminal"] = "slack"
+    via: Via = "slack"
+
+    @property
+    def where(self) -> str:
+        """` in a terminal`, ` on the web page`, in words."""
+        return where(self.via)
 
 
 ApprovalEntry = (

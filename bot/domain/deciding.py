@@ -1,14 +1,14 @@
 """The one rule about proposals: what somebody does -> the entry that says so, or why it is not done.
 
-Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which group, and what
-time it is, are told to it.
+Slack, the terminal, the web page and the bot's own timers all come through `decide`. It is pure: who is in which
+group, and what time it is, are told to it.
 """
 
 from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
-from bot.domain.approval import Approval, ApprovalPolicy
+from bot.domain.approval import Approval, ApprovalPolicy, Via
 from bot.domain.approval_count import missing
 from bot.domain.approval_entries import (
     ApprovalReminded,
@@ -44,7 +44,7 @@ from bot.domain.time_passing import what_time_does
 
 class _Yes(Record):
     digest: str
-    via: Literal["slack", "terminal"] = "slack"
+    via: Via = "slack"
     shown_whole: bool = True
     """Whether the door through which it comes shows all that is approved."""
 
@@ -67,6 +67,7 @@ class Reject(Record):
 
     kind: Literal["reject"] = "reject"
     reason: str
+    via: Via | None = None
 
 
 class Veto(Record):
@@ -74,6 +75,7 @@ class Veto(Record):
 
     kind: Literal["veto"] = "veto"
     reason: str
+    via: Via | None = None
 
 
 class Begin(Record):
@@ -212,7 +214,7 @@ def _reject(view: ProposalView, act: Reject, by: UserId, membership: Membership)
             return not_yours(view) if allowed is False else unreadable(membership)
     if not act.reason.strip():
         return needs_reason("A rejection", "Say in a sentence what should change.")
-    return ProposalEnded(proposal=view.proposal.id, how="rejected", reason=act.reason.strip())
+    return ProposalEnded(proposal=view.proposal.id, how="rejected", reason=act.reason.strip(), via=act.via)
 
 
 def _may_reject(policy: ApprovalPolicy, by: UserId, membership: Membership) -> bool | None:
@@ -230,7 +232,7 @@ def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> 
         return not_yours(view, rule) if allowed is False else unreadable(membership)
     if not act.reason.strip():
         return needs_reason("A veto", "Say in a sentence what speaks against it.")
-    return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip())
+    return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip(), via=act.via)
 
 
 def _begin(view: ProposalView, act: Begin, by: UserId) -> ExecutionStarted | NotAllowed:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from bot.domain.approval import Via
 from bot.domain.approval_count import whom_to_ask
 from bot.domain.approval_entries import OutcomeSettled
 from bot.domain.approval_refusals import NotAllowed, needs_reason, unreadable, where_it_stands
@@ -26,7 +27,7 @@ class Settle(Record):
     """Of the effect."""
     happened: bool
     reason: str
-    via: Literal["slack", "terminal"] = "slack"
+    via: Via = "slack"
 
 
 def unknown_effect(view: ProposalView) -> int | None:

@@ -195,10 +195,11 @@ def _decided(body: e.ApprovalEntry) -> str:
             more = "The proposal is approved." if body.complete else "Another approval is needed."
             if body.held_until is not None:
                 more = f"The proposal is approved, and held until {body.held_until:%H:%M} UTC for a veto."
-            return f"Approved, as shown under digest {body.approval.digest[:12]}. {more}"
+            return f"Approved{body.approval.where}, as shown under digest {body.approval.digest[:12]}. {more}"
         case e.GlassBroken():
             told = ", ".join(f"<#{to}>" if to.startswith("C") else f"<@{to}>" for to in body.pages)
-            return f"Broke the glass: approved alone, in an emergency. {full_stop(body.reason)} Told at once: {told}."
+            alone = f"Broke the glass{body.approval.where}: approved alone, in an emergency."
+            return f"{alone} {full_stop(body.reason)} Told at once: {told}."
         case e.OwnersPaged():
             to = f"<#{body.to}>" if body.to.startswith("C") else f"<@{body.to}>"
             arrived = "reached" if body.how == "delivered" else "did not reach"
@@ -209,10 +210,9 @@ def _decided(body: e.ApprovalEntry) -> str:
             return f"Nobody had decided: approvers were asked again, for the {_ordinal(body.number)} time."
         case e.OutcomeSettled():
             said = "happened, and the execution goes on" if body.happened else "did not happen, and the execution ends"
-            where = " in a terminal" if body.via == "terminal" else ""
-            return f"Settled{where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
+            return f"Settled{body.where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
         case e.ProposalEnded():
-            return f"The proposal is {body.how}: {full_stop(body.reason)}"
+            return f"The proposal is {body.how}{body.where}: {full_stop(body.reason)}"
         case _:
             assert_never(body)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from bot.domain.approval import People
+from bot.domain.approval import People, Via
 from bot.domain.approval_entries import OwnersPaged
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS, Membership
@@ -21,8 +21,6 @@ from bot.service.carried_out import as_far_as
 from bot.service.incident_store import IncidentStore
 from bot.service.proposing import Proposals
 from bot.service.savepoints import Savepoints
-
-Via = Literal["slack", "terminal"]
 
 
 class Approvals:
@@ -45,7 +43,7 @@ class Approvals:
         self._shows_whole: Callable[[Incident, ProposalView], bool] = lambda _incident, _view: True
 
     def seen_in_slack(self, shows_whole: Callable[[Incident, ProposalView], bool]) -> None:
-        """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
+        """Take no yes from Slack where its message does not show all that is approved; a terminal and the page do."""
         self._shows_whole = shows_whole
 
     def approve(
@@ -70,13 +68,17 @@ class Approvals:
         """One person's yes that is enough alone; the owners are told. Raises as `approve` does."""
         return self._do(incident_id, proposal_id, BreakGlass(digest=digest, reason=reason, via=via), by)
 
-    def reject(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId) -> ProposalView:
+    def reject(
+        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
+    ) -> ProposalView:
         """An approver's no, or the proposer's withdrawal; until execution begins. Raises Refused."""
-        return self._do(incident_id, proposal_id, Reject(reason=reason), by)
+        return self._do(incident_id, proposal_id, Reject(reason=reason, via=via), by)
 
-    def veto(self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId) -> ProposalView:
+    def veto(
+        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
+    ) -> ProposalView:
         """A no by those who may stop what others approved; until execution begins. Raises Refused."""
-        return self._do(incident_id, proposal_id, Veto(reason=reason), by)
+        return self._do(incident_id, proposal_id, Veto(reason=reason, via=via), by)
 
     def settle_outcome(
         self,

@@ -40,21 +40,24 @@ class Access:
             return True
         if self.token is None and self.web.identity_header is None:
             return self.web.is_loopback
-        return self._has_token(headers) or self._is_named(headers, client)
+        return self._has_token(headers) or self.identity(headers, client) is not None
 
     def _has_token(self, headers: Headers) -> bool:
         given = _token_in(headers.get("authorization", ""))
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
-    def _is_named(self, headers: Headers, client: str) -> bool:
-        header = self.web.identity_header
-        if header is None or not headers.get(header, "").strip():
-            return False
+    def identity(self, headers: Headers, client: str) -> str | None:
+        """Whom a believed proxy names; None: nobody. Of a header that comes twice nobody knows which of them the proxy
+        wrote and which whoever asked, so it names nobody."""
+        given = headers.getlist(self.web.identity_header) if self.web.identity_header is not None else []
+        if len(given) != 1 or not given[0].strip():
+            return None
         try:
             address = ipaddress.ip_address(client)
         except ValueError:
-            return False
-        return any(address in ipaddress.ip_network(proxy) for proxy in self.web.proxies)
+            return None
+        is_proxy = any(address in ipaddress.ip_network(proxy) for proxy in self.web.proxies)
+        return given[0].strip() if is_proxy else None
 
 
 class Doorkeeper:

@@ -88,7 +88,7 @@ class Pages:
             return self.refusal(404, error)
         except CouldNotLook as error:
             return self.refusal(503, error)
-        return page(self._records.html(incident, names=self._names(_people(incident)), later=later))
+        return page(self._records.html(incident, names=self._names(people_in(incident)), later=later))
 
     def _page(self, template: str, status: int = 200, **values: object) -> Response:
         return page(self._templates.get_template(template).render(**values), status)
@@ -102,7 +102,8 @@ def _drawn(table: TableState, snapshot: SnapshotId | None) -> Picture:
     return picture(ledger, line_at=snapshot if is_drawn else None, label=label, taken_back=frozenset())
 
 
-def _people(incident: Incident) -> tuple[str, ...]:
+def people_in(incident: Incident) -> tuple[str, ...]:
+    """Whom its record names, by Slack user id."""
     return users_in(entry.model_dump_json() for entry in incident.entries)
 
 
