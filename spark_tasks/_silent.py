@@ -7,12 +7,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
-from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._places import added_places
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges
+from spark_tasks._source_state import source_state
 from spark_tasks._window import Reach
 from spark_tasks._words import shown
 
@@ -53,9 +53,9 @@ def silent_partitions(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges)
         .limit(MOST_PARTITIONS)
         .collect()
     )
-    state = _state_of(ask)
+    state = source_state(ask)
     found = (
-        Silent(row["partition"], int(row["highest"]), _following(state, row["partition"]))
+        Silent(row["partition"], int(row["highest"]), state.following(row["partition"]) if state else None)
         for row in told
         if row["partition"] not in wrote
     )
@@ -98,29 +98,3 @@ def _place(ask: Ask, each: Silent) -> str:
 
 def _is_idle(each: Silent) -> bool:
     return each.following == each.highest + 1
-
-
-def _state_of(ask: Ask) -> StoredCheckpoint | None:
-    """The newest restore point of the run that wrote the window's newest commit, not older than that commit, whose
-    Kafka source tells where it goes on: an older one says nothing of what came since."""
-    world = ask.observation
-    newest = next((s for s in world.table.ancestors(ask.window.until) if s.job_id is not None), None)
-    if newest is None or newest.checkpoint_id is None:
-        return None
-    fit = [
-        point
-        for point in world.checkpoints.values
-        if point.job_id == newest.job_id
-        and point.checkpoint_id is not None
-        and point.checkpoint_id >= newest.checkpoint_id
-        and point.source_positions
-    ]
-    return max(fit, key=lambda point: point.checkpoint_id or 0, default=None)
-
-
-def _following(state: StoredCheckpoint | None, partition: str | None) -> int | None:
-    """None also where several topics have a partition of this number, or nothing was read of it."""
-    told: list[SourcePosition] = [
-        each for each in (state.source_positions if state else ()) if str(each.partition) == partition
-    ]
-    return told[0].following if len(told) == 1 and told[0].following >= 0 else None
