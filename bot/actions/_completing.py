@@ -13,14 +13,18 @@ FREEZES = (
     "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed; then what was set "
     "before is set again."
 )
+STAYS_FROZEN = (
+    "Expiry and orphan removal of the table stay stopped (gc.enabled=false) until the incident is closed; they are "
+    "stopped again first, if somebody has let them go on."
+)
 NOT_STOPPED = "Compaction is not stopped by this."
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
-    """The freeze as its first effect, unless the table stays frozen without it; and where it starts a job, that it
-    can be started, and as it is declared now, is asked before anything is stopped, the sink keeps the uid under which
-    its state was written, and no other table of the job is doubled. A move of main holds the head that was looked at.
-    Raises Refused (also for a start from a state that nothing holds), CouldNotLook."""
+    """The freeze as its first effect, also where the table is frozen now: nothing else holds it until then. Where it
+    starts a job, that it can be started, and as it is declared now, is asked before anything is stopped, the sink keeps
+    the uid under which its state was written, and no other table of the job is doubled. A move of main holds the head
+    that was looked at. Raises Refused (also for a start from a state that nothing holds), CouldNotLook."""
     proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
     asked = (
@@ -30,11 +34,10 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     _must_hold_its_state(proposal)
     whole = with_siblings(proposal.model_copy(update={"requirements": (*proposal.requirements, *asked)}), plan)
     table = plan.case.observation.table
-    if stays_frozen_for(table, plan.incident):
-        return whole
+    freezes = STAYS_FROZEN if stays_frozen_for(table, plan.incident) else FREEZES
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
     compactions = f"Pause {' and '.join(plan.compactions)} for so long." if plan.compactions else NOT_STOPPED
-    sentences = (f"{FREEZES} {compactions}", *whole.preview.sentences)
+    sentences = (f"{freezes} {compactions}", *whole.preview.sentences)
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
 

@@ -1,7 +1,8 @@
 """Freeze and thaw of a table's maintenance, as changes of its properties.
 
 `gc.enabled=false` makes Iceberg itself refuse to expire snapshots and to remove orphan files, in Spark's procedures, in
-Flink's table maintenance and in every other user of its library. It does not stop compaction (`rewrite_data_files`,
+Flink's table maintenance and in every other user of its Java library. PyIceberg never reads it: its own
+`table.maintenance.expire_snapshots()` expires a frozen table (0.12). It does not stop compaction (`rewrite_data_files`,
 which deletes nothing by itself), and no property does: Spark's action asks only its own options (Iceberg 1.12), Flink's
 `compaction-enabled` and `flink-maintenance.rewrite.*` are read from the job's write options and configuration when it
 starts (1.11). A compaction that comes in between is a commit that nobody foresaw. Nor does it stop services that do not
@@ -35,26 +36,39 @@ def frozen_by(table: TableState) -> str | None:
 
 
 def stays_frozen_for(table: TableState, incident: IncidentId) -> bool:
-    """Whether nobody but this incident, or a hand, thaws the table: an earlier incident's freeze ends with its thaw."""
-    return is_frozen(table) and frozen_by(table) in (None, incident)
+    """Whether it is kept from expiry, and nobody but this incident, or a hand, thaws the table: an earlier incident's
+    freeze ends with its thaw, and a sign alone keeps nothing."""
+    is_kept = table.properties.get(_GC, "").lower() == "false"
+    return is_frozen(table) and is_kept and frozen_by(table) in (None, incident)
+
+
+def is_frozen_by_hand(table: TableState) -> bool:
+    """Whether people have frozen it, and no incident: it is for them to thaw it."""
+    return is_frozen(table) and not {_BY, _BEFORE} & table.properties.keys()
 
 
 def freeze_change(table: TableState, incident: IncidentId) -> TableChange | None:
-    """None where it stays frozen already. The freeze of another incident is taken over, with what was set before it."""
+    """None where it stays frozen already. The freeze of another incident, or one that somebody has taken half away, is
+    taken over, with what was set before it."""
     if stays_frozen_for(table, incident):
         return None
-    if is_frozen(table):
-        return TableChange(expected_uuid=table.uuid, expected_head=None, set_properties={_BY: incident})
+    before = table.properties.get(_BEFORE) if is_frozen(table) else None
     return TableChange(
         expected_uuid=table.uuid,
         expected_head=None,
-        set_properties={SIGN: FROZEN, _BY: incident, _BEFORE: table.properties.get(_GC, _UNSET), _GC: "false"},
+        set_properties={
+            SIGN: FROZEN,
+            _BY: incident,
+            _BEFORE: before or table.properties.get(_GC, _UNSET),
+            _GC: "false",
+        },
     )
 
 
-def thaw_change(table: TableState) -> TableChange | None:
-    """None where it is not frozen. A table that was frozen by hand, without a note, loses the sign only."""
-    if not is_frozen(table):
+def thaw_change(table: TableState, incident: IncidentId) -> TableChange | None:
+    """None where it is not frozen, or another incident has frozen it since. A table that was frozen by hand, without a
+    note, loses the sign only."""
+    if not is_frozen(table) or frozen_by(table) not in (None, incident):
         return None
     before = table.properties.get(_BEFORE)
     return TableChange(

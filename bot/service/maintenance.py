@@ -4,19 +4,27 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.actions._effects.kind import NO_SCHEDULERS
-from bot.actions._maintenance import as_before, freeze_change, frozen_by, is_frozen, thaw_change
+from bot.actions._maintenance import (
+    as_before,
+    freeze_change,
+    frozen_by,
+    is_frozen,
+    is_frozen_by_hand,
+    stays_frozen_for,
+    thaw_change,
+)
 from bot.actions._marking import commit_marks
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import owes_resume
-from bot.domain.ids import IncidentId
+from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.table import TableState
-from bot.ports import Schedulers, TableCatalog
+from bot.ports import Schedulers, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 
@@ -35,7 +43,8 @@ class Maintenance:
         incident = self._store.get(incident_id)
         must_be_open(incident)
         table = incident.opened.table
-        if is_frozen(state := self._catalog.load(table)) and frozen_by(state) is None:
+        state = self._catalog.load(table)
+        if is_frozen_by_hand(state) and stays_frozen_for(state, incident_id):
             ignored = [] if until is None else [f"That end is not kept: nobody is asked at {clock_time(until)}."]
             return " ".join([f"Maintenance of {table} was frozen already, by hand.", *ignored])
         if not incident.is_frozen:
@@ -63,13 +72,7 @@ class Maintenance:
         and for whoever is not in charge, CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_in_charge(incident, by, "thaw its table")
-        busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
-        if busy is not None:
-            raise Refused(
-                f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",
-                "Expected no proposal that is undecided or under way: expiry could take what it goes back to.",
-                HOW_TO_SETTLE if busy.state is ProposalState.UNKNOWN else "Wait for its end, or reject it.",
-            )
+        _must_be_idle(incident)
         return self._thaw(incident, by)
 
     def is_owed(self, incident: Incident) -> bool:
@@ -95,15 +98,34 @@ class Maintenance:
         resumed: list[MaintenanceMarked] = []
         if frozen_by(state) not in (None, incident.id):
             said = _kept(state)
+        elif by == WATERLINE and is_frozen_by_hand(state):
+            said, resumed = "Maintenance of the table stays frozen, as people have set it.", self._resumed(incident)
         else:
             said = "Maintenance of the table had been taken out of its freeze already."
-            if commit_marks(self._catalog, table, thaw_change) is not None:
+            if self._taken_out(incident.id, table):
                 said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
             if is_frozen(state) or incident.is_frozen or incident.compactions != "go-on":
                 resumed = self._resumed(incident)
         marks = [_marked("thawed", said)] if incident.is_frozen else []
         self._write(incident.id, by, [*marks, *resumed])
         return " ".join([said, *(mark.sentence for mark in resumed if mark.status == "resuming")])
+
+    def _taken_out(self, incident_id: IncidentId, table: TableName) -> bool:
+        """Whether the table was thawed. A proposal that was made meanwhile finds it frozen: it is asked for right
+        before the commit, and again after it: then the freeze is set once more. Raises Refused."""
+
+        def change(state: TableState) -> TableChange | None:
+            _must_be_idle(self._store.get(incident_id))
+            return thaw_change(state, incident_id)
+
+        if commit_marks(self._catalog, table, change) is None:
+            return False
+        try:
+            _must_be_idle(self._store.get(incident_id))
+        except Refused:
+            commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id))
+            raise
+        return True
 
     def _let_go(self, incident: Incident) -> None:
         state = self._catalog.load(incident.opened.table)
@@ -129,6 +151,17 @@ class Maintenance:
 
     def _write(self, incident_id: IncidentId, by: str, marks: Sequence[MaintenanceMarked]) -> None:
         self._store.write(incident_id, by=by, decide=lambda now: [mark for mark in marks if _is_news(now, mark)])
+
+
+def _must_be_idle(incident: Incident) -> None:
+    """Raises Refused while a proposal is undecided or under way."""
+    busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
+    if busy is not None:
+        raise Refused(
+            f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",
+            "Expected no proposal that is undecided or under way: expiry could take what it goes back to.",
+            HOW_TO_SETTLE if busy.state is ProposalState.UNKNOWN else "Wait for its end, or reject it.",
+        )
 
 
 def _marked(status: str, sentence: str, until: datetime | None = None) -> MaintenanceMarked:

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from bot.actions import take_savepoint
-from bot.actions._completing import FREEZES, NOT_STOPPED
+from bot.actions._completing import FREEZES, NOT_STOPPED, STAYS_FROZEN
 from bot.domain.entries import IncidentClosed
 from bot.domain.errors import CommitRefused, OutcomeUnknown, Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
 from bot.ports import TableChange
 from tests.actions.scene import Scene
+from tests.little_flink import open_catalog
 from tests.rewound import ANA
 from tests.tables import ORDERS
 
@@ -39,8 +40,8 @@ def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> N
     assert not scene.store.get(scene.incident).is_frozen
 
 
-def test_each_proposal_begins_with_the_freeze_and_a_second_one_does_not(scene: Scene) -> None:
-    """It is an effect like any other, approved with the rest; a frozen table is not frozen again."""
+def test_each_proposal_begins_with_the_freeze(scene: Scene) -> None:
+    """It is an effect like any other, approved with the rest; where the table is frozen already, that is held."""
     plan = scene.plan()
 
     view = scene.carries_out(take_savepoint.propose(plan), plan)
@@ -48,7 +49,92 @@ def test_each_proposal_begins_with_the_freeze_and_a_second_one_does_not(scene: S
 
     assert view.proposal.effects[0].kind == "freeze-maintenance"
     assert "gc.enabled=false" in view.proposal.preview.sentences[0]
-    assert again.effects == ()
+    assert [effect.kind for effect in again.effects] == ["freeze-maintenance"]
+    assert again.preview.sentences[0] == f"{STAYS_FROZEN} {NOT_STOPPED}"
+
+
+def thawed_by_hand(scene: Scene, *properties: str) -> None:
+    """Somebody takes these off the table, past Waterline."""
+    catalog = open_catalog(scene.folder)
+    with catalog.load_table(ORDERS).transaction() as change:
+        change.remove_properties(*properties)
+    catalog.close()
+
+
+@pytest.mark.parametrize(
+    "taken", [("waterline.maintenance", "waterline.maintenance.by", "gc.enabled"), ("gc.enabled",)], ids=["all", "half"]
+)
+def test_what_a_hand_took_out_meanwhile_is_frozen_before_anything_else(scene: Scene, taken: tuple[str, ...]) -> None:
+    """It was frozen when it was proposed. A sign alone keeps nothing from expiry."""
+    scene.sets("gc.enabled", "true")
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    plan = scene.plan()
+    proposal = scene.approved(take_savepoint.propose(plan), plan)
+    thawed_by_hand(scene, *taken)
+
+    scene.executions.begin(scene.incident, proposal.id, by=ANA)
+    scene.executions.carry_on(scene.incident, proposal.id)
+
+    properties = scene.table.properties
+    assert scene.view(proposal.id).done[0].detail.startswith("Expiry and orphan removal are stopped")
+    assert (properties["gc.enabled"], properties["waterline.maintenance.by"]) == ("false", scene.incident)
+    closed(scene)
+    scene.maintenance.settle(scene.incident)
+    assert scene.table.properties.get("gc.enabled") == ("true" if taken == ("gc.enabled",) else None)
+
+
+def test_a_sign_alone_is_no_freeze(scene: Scene) -> None:
+    """Whoever asks for a freeze gets one, and what was set before it is set again."""
+    scene.sets("waterline.maintenance", "frozen")
+
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    frozen = scene.table.properties["gc.enabled"]
+    scene.maintenance.thaw(scene.incident, by=ANA)
+
+    assert frozen == "false"
+    assert "gc.enabled" not in scene.table.properties
+
+
+@pytest.mark.parametrize("moment", ["before the commit", "after it"])
+def test_a_thaw_does_not_overtake_a_proposal(scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """It was made after the thaw had asked whether there is one: the table is frozen all the same."""
+    plan = scene.plan()
+    proposal = take_savepoint.propose(plan)
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    name = "load" if moment == "before the commit" else "commit"
+    do = getattr(scene.catalog, name)
+
+    def proposed_meanwhile(*about: object) -> TableState:
+        monkeypatch.setattr(scene.catalog, name, do)
+        found = do(*about)
+        scene.approved(proposal, plan)
+        return found  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(scene.catalog, name, proposed_meanwhile)
+
+    with pytest.raises(Refused, match="Maintenance stays frozen while “Take the savepoint"):
+        scene.maintenance.thaw(scene.incident, by=ANA)
+
+    assert scene.table.properties["gc.enabled"] == "false"
+    assert scene.store.get(scene.incident).is_frozen
+
+
+def test_a_late_thaw_does_not_take_the_freeze_of_another(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another incident took it over after the thaw had looked whose it is."""
+    scene.maintenance.freeze(scene.incident, by=ANA)
+    load = scene.catalog.load
+
+    def taken_over(*about: str) -> TableState:
+        monkeypatch.setattr(scene.catalog, "load", load)
+        found = load(*about)  # type: ignore[arg-type]
+        scene.sets("waterline.maintenance.by", "wl-77")
+        return found
+
+    monkeypatch.setattr(scene.catalog, "load", taken_over)
+
+    scene.maintenance.thaw(scene.incident, by=ANA)
+
+    assert scene.table.properties["gc.enabled"] == "false"
 
 
 def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
@@ -192,3 +278,4 @@ def test_the_readme_claims_no_more_than_the_freeze_does() -> None:
     assert "compaction" not in FREEZES.lower()
     assert "Compaction is not stopped by this." in NOT_STOPPED
     assert "Compaction is not stopped by it" in readme
+    assert "PyIceberg's own `expire_snapshots()` does not ask" in readme

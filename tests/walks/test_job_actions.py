@@ -39,7 +39,8 @@ def test_a_fork_is_stopped_first_and_its_rows_are_taken_back_then(fresh_lab: Fre
         world.walk("forked-from-a-savepoint", runbook="two-writers")
 
         kinds = [[e["kind"] for e in m["proposal"]["effects"]] for m in world.journal("proposal-made")]  # type: ignore[index]
-        assert kinds == [["freeze-maintenance", "stop-fork"], ["stop-job", "move-table", "start-job"]]
+        freeze = "freeze-maintenance"
+        assert kinds == [[freeze, "stop-fork"], [freeze, "stop-job", "move-table", "start-job"]]
         positions = world.positions()
         assert positions == list(range(1, len(positions) + 1))
         assert [e["status"] for e in world.journal("waterline-moved")] == ["under-review", "trusted"]

@@ -35,7 +35,7 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
         return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
 
     def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
-        """By the sign on the table."""
+        """By the sign on the table, and by what keeps it from expiry."""
         table = hands.catalog.load(effect.table)
         if not stays_frozen_for(table, effect.incident):
             return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
