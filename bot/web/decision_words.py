@@ -45,7 +45,9 @@ class People:
 
     def plain(self, text: str) -> str:
         """A text of ours, in which people are written `<@U…>`."""
-        named = MENTION.sub(lambda found: self.person(found[2]), text)
+        named = MENTION.sub(
+            lambda found: self.person(found[2]) if found[1] == "@" else f"channel {self.person(found[2])}", text
+        )
         return visible(_GROUP.sub(r"user group \1", named))
 
 
@@ -61,11 +63,12 @@ def who_decides(view: ProposalView) -> list[str]:
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
     lines = [f"{_asked_for(policy)}, not the proposer's. Those who may: {mentions(policy.approvers) or 'nobody'}."]
     lines += [f"Team {name}: {mentions((people,)) or 'nobody'}." for name, people in policy.teams.items()]
-    if view.state is _S.PROPOSED:
+    if view.state is _S.PROPOSED and view.approvals:
         needs = missing_in_words(policy, view.approvals)
         lines.append(f"Still needs {needs}. {whom_to_ask(policy, proposer, view.approvals)}")
-    until = f"Can be approved until {clock_time(last_approval_at(view))}"
-    lines.append(f"{until}, and begun until {clock_time(view.proposal.expires_at)}.")
+    last, end = last_approval_at(view), view.proposal.expires_at
+    until = f"until {clock_time(last)}, and begun" if last != end else "and begun"
+    lines.append(f"Can be approved {until} until {clock_time(end)}.")
     if policy.veto is not None:
         hold = f" Once approved, it waits {_span(policy.hold.total_seconds())} for that." if policy.hold else ""
         lines.append(f"{mentions((policy.veto,)) or 'Nobody'} may veto it until it is carried out.{hold}")

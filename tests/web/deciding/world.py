@@ -81,6 +81,7 @@ class Person:
     base: str
     identity: str | None
     headers: dict[str, str] = field(default_factory=dict)
+    path: str = PATH
 
     @property
     def page(self) -> httpx.Response:
@@ -113,7 +114,7 @@ class Person:
     def _asks(self, method: str, headers: Mapping[str, str], fields: Mapping[str, str] | None = None) -> httpx.Response:
         named = {"X-Forwarded-Email": self.identity} if self.identity is not None else {}
         auth = ("", TOKEN) if self.identity is None else None
-        address = f"{self.base}{PATH}"
+        address = f"{self.base}{self.path}"
         return httpx.request(
             method, address, headers={**named, **self.headers, **headers}, data=fields, auth=auth, timeout=60
         )
