@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
+from bot.domain.checkpoint_pace import interval_of, usual_pause
 from bot.domain.findings import RunHealth
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.sentences import counted
@@ -11,8 +12,6 @@ from spark_tasks._words import lasting
 
 SLACK = 2
 """So many intervals may lie between two checkpoints before the interval counts as not kept."""
-_SILENT_AFTER = 3
-"""So many intervals without a completed checkpoint are a silence."""
 _MANY_FAIL = 0.1
 _IN_FLIGHT_BYTES = 64 * 1024 * 1024
 """More than this kept in flight means that barriers wait long: backpressure."""
@@ -55,16 +54,15 @@ def _silence(
     run: JobRun, done: list[CompletedCheckpoint], in_a_row: list[CompletedCheckpoint], now: datetime
 ) -> tuple[str, ...]:
     """A living run that completes nothing. While it fails, the failures are what is told."""
-    if run.is_terminal or run.checkpoint_interval_ms is None or in_a_row:
+    interval = interval_of(run)
+    if run.is_terminal or interval is None or in_a_row:
         return ()
     since = done[-1].triggered_at if done else max(run.started_at, run.restored.at if run.restored else run.started_at)
-    patience = _SILENT_AFTER * timedelta(milliseconds=run.checkpoint_interval_ms) + _longest_of(done)
     silent = now - since
-    if silent <= patience:
+    if silent <= usual_pause(interval, run):
         return ()
-    every = _ms(run.checkpoint_interval_ms)
     last = f"checkpoint {done[-1].checkpoint_id}" if done else "the start of the run"
-    return (f"No checkpoint completed for {_say(silent)}, since {last}; it is set to take one every {every}.",)
+    return (f"No checkpoint completed for {_say(silent)}, since {last}; it is set to take one every {_say(interval)}.",)
 
 
 def _failures(run: JobRun, failed: list[CompletedCheckpoint], in_a_row: list[CompletedCheckpoint]) -> tuple[str, ...]:
@@ -116,10 +114,6 @@ def _in_flight(done: list[CompletedCheckpoint]) -> tuple[str, ...]:
         return ()
     return (f"Checkpoint {most.checkpoint_id} kept {kept / 1024**2:,.0f} MB in flight while its barriers were aligned: "
             "something downstream holds the records up.",)  # fmt: skip
-
-
-def _longest_of(done: list[CompletedCheckpoint]) -> timedelta:
-    return timedelta(milliseconds=max((c.took_ms or 0 for c in done), default=0))
 
 
 def _say(span: timedelta) -> str:

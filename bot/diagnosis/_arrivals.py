@@ -1,14 +1,20 @@
 """Whether what Flink calls completed has reached the table: silence that is wrong, or that nobody explained."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import in_window, listed, longest_silence, runs_of
+from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._guests import commits_of_job
+from bot.diagnosis._other_branch import commits_anywhere
+from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
 from bot.domain.diagnosis import Case
-from bot.domain.findings import LeakStanding
+from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_of
 
@@ -18,7 +24,16 @@ ON_ITS_WAY = timedelta(seconds=10)
 
 def silence(case: Case, run: JobRun) -> str | None:
     """What shows that the living run's commits do not arrive, though nothing failed."""
-    newest = _newest(case, run)
+    quiet = checkpoint_silence(case, run)
+    if quiet is not None and quiet.is_certain:
+        return quiet.in_words
+    silent = (_silent(case, run, operator) for operator in sinks_of(case, run))
+    return next((told for told in silent if told is not None), None) or _waiting(case, run)
+
+
+def _silent(case: Case, run: JobRun, operator: OperatorId | None) -> str | None:
+    """The same of one sink of the run, by what it has committed, to whatever branch."""
+    newest = _newest(case, run, operator)
     if newest is None or newest.checkpoint_id is None:
         return None
     if newest.checkpoint_id == DRAINED:
@@ -34,18 +49,21 @@ def silence(case: Case, run: JobRun) -> str | None:
     base = newest.checkpoint_id
     restored = run.restored.checkpoint_id if run.restored is not None else base
     ahead = max([*_completed(run), restored]) - base
-    if ahead > longest_silence(case.observation.table):
+    if ahead > longest_silence(case.observation.table) and not leaves_out_empty_ones(case, run, operator):
         return (
             f"Flink completed {ahead} checkpoints of run {short_job(run.job_id)} since {base}, and none of them was "
             "committed: even without rows one would have been."
         )
-    return _waiting(case, run)
+    return None
 
 
-def _newest(case: Case, run: JobRun) -> Snapshot | None:
-    """The newest commit of the run itself, else of the job: ids of other jobs count their own checkpoints."""
-    commits = commits_of_job(case)
-    return next((s for s in reversed(commits) if s.job_id == run.job_id), commits[-1] if commits else None)
+def _newest(case: Case, run: JobRun, operator: OperatorId | None) -> Snapshot | None:
+    """The newest commit of the run's sink, else of the sink, else of the job: ids of other jobs count their own
+    checkpoints."""
+    commits = commits_anywhere(case)
+    theirs = by_sink(commits, operator)
+    mine = (s for s in reversed(theirs) if s.job_id == run.job_id)
+    return next(mine, None) or next(reversed(theirs or commits), None)
 
 
 def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
@@ -55,7 +73,7 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
     orphan shows that there was none. Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
-    told = [(run, overdue) for run in runs_of(case) if (overdue := _overdue(case, run, checked))]
+    told = [(run, overdue) for run in runs_of(case) if (overdue := _overdue_of_run(case, run, checked))]
     if not told:
         return None
     run, overdue = told[-1]
@@ -71,39 +89,95 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
 
 def _waiting(case: Case, run: JobRun) -> str | None:
     """Manifests that should have been committed long since (F11)."""
-    overdue = set(_overdue(case, run, case.observation.table.head))
-    waiting = [m for m in (case.leaked.of(LeakStanding.PENDING) if case.leaked else ()) if m.checkpoint_id in overdue]
+    pending = case.leaked.of(LeakStanding.PENDING) if case.leaked else ()
+    sinks = {m.operator_id for m in pending}
+    late = {m.path for sink in sinks for m in _late(case, run, sink, [m for m in pending if m.operator_id == sink])}
+    waiting = [m for m in pending if m.path in late or (m.is_overdue and _is_there(case, m))]
     if not waiting:
         return None
-    return (
-        f"{len(waiting)} Flink manifests with {rows_of(waiting)} wait to be committed, although Flink completed their "
-        f"checkpoints {listed(sorted({m.checkpoint_id for m in waiting}))} (F11)."
-    )
+    ids, newest = sorted({m.checkpoint_id for m in waiting}), max(_completed(run), default=CheckpointId(0))
+    if all(m.checkpoint_id <= newest for m in waiting):
+        why = f"although Flink completed their checkpoints {listed(ids)} (F11)"
+    else:
+        why = f"for longer than a sink that is well lets them wait: those of {listed(ids)}"
+    return f"{counted(len(waiting), 'Flink manifest')} with {rows_of(waiting)} wait to be committed, {why}."
 
 
-def _overdue(case: Case, run: JobRun, checked: SnapshotId | None) -> tuple[CheckpointId, ...]:
-    """Completed ids above `checked` that no listed commit carries although there was time, rising: those that the run
-    took itself since the window began, and what a living run was restored from. Where main has no commit of any listed
-    run of the job, all that it completed count: what main begins with may be a guest's."""
-    table = case.observation.table
+def _late(case: Case, run: JobRun, operator: OperatorId, pending: Sequence[LeakedManifest]) -> Sequence[LeakedManifest]:
+    """Those that the sink has not committed although there was time since their checkpoint completed, or a later one,
+    with which they would have come."""
+    table, due = case.observation.table, _settled(case, run)
+    overdue = _overdue(case, run, table.head, operator)
+    mine = by_sink((s for s in table.snapshots if s.job_id == run.job_id), operator)
+    reached = max((s.checkpoint_id or 0 for s in mine), default=0)
+    later = max((i for i, at in _completed(run).items() if at <= due), default=0)
+    return [
+        m
+        for m in pending
+        if m.checkpoint_id in overdue or (m.job_id == run.job_id and reached < m.checkpoint_id < later)
+    ]
+
+
+def _settled(case: Case, run: JobRun) -> datetime:
+    """What completed up to then has had the time to be committed."""
     interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
-    until = table.read_at - max(2 * interval, ON_ITS_WAY)
-    window = in_window(case)
+    return case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
+
+
+def _is_there(case: Case, leak: LeakedManifest) -> bool:
+    """Whether a manifest that evidence found is still on storage, as far as was looked: a commit deletes it."""
+    listing = case.observation.flink_manifests
+    if isinstance(listing, NotSeen) or listing.unread is not None:
+        return True
+    return any(m.path == leak.path for m in listing.values)
+
+
+def _overdue_of_run(case: Case, run: JobRun, checked: SnapshotId | None) -> list[CheckpointId]:
+    """Of each sink of the run, and of the job before: one whose commits of this run are gone with every trace is known
+    by earlier ones. Rising."""
+    commits = commits_of_job(case)
+    last = max((place for place, s in enumerate(commits) if s.job_id == run.job_id), default=len(commits))
+    sinks = {*sinks_of(case, run), *(s.operator_id for s in commits[: last + 1])}
+    told = (sinks - {None}) or {None}
+    return sorted({i for operator in told for i in _overdue(case, run, checked, operator)})
+
+
+def _overdue(
+    case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None
+) -> frozenset[CheckpointId]:
+    """Completed ids above `checked` that no listed commit of the sink carries although there was time: those that the
+    run took itself since the window began, and what a living run was restored from. Where main has no commit of any
+    listed run of the job, all that it completed count: what main begins with may be a guest's."""
+    table = case.observation.table
+    until = _settled(case, run)
     on_main = {s.job_id for s in table.of_flink}
     is_known = any(each.job_id in on_main for each in runs_of(case))
-    since = min(s.committed_at for s in window) if window and run.is_terminal and is_known else run.started_at
-    above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
-    mine = [s for s in table.snapshots if is_known and s.job_id == run.job_id and s.checkpoint_id is not None]
+    since = _window_began(case, run) if run.is_terminal and is_known else run.started_at
+    mine = by_sink((s for s in table.snapshots if is_known and s.job_id == run.job_id), operator)
     looked_at = table.place_of(checked)
     own = max((s.checkpoint_id or 0 for s in mine if table.place_of(s.snapshot_id) <= looked_at), default=0)
     carried = {s.checkpoint_id for s in mine}
     late = {i for i, at in _completed(run).items() if since < at <= until and i > own and i not in carried}
-    commits = commits_of_job(case)
-    base = next((c.checkpoint_id or 0 for c in reversed(commits) if c.snapshot_id not in above), 0)
-    restored = run.restored.checkpoint_id if run.restored is not None and not run.is_terminal else CheckpointId(0)
-    if restored > base and restored not in {c.checkpoint_id for c in commits}:
-        late.add(restored)
-    return tuple(sorted(late))
+    return frozenset(late | _never_made(case, run, checked, operator))
+
+
+def _window_began(case: Case, run: JobRun) -> datetime:
+    """The moment of the commit below it; where there is none, or it is not listed, of its earliest commit."""
+    below = case.observation.table.by_id.get(case.window.since) if case.window.since is not None else None
+    inside = (s.committed_at for s in in_window(case))
+    return below.committed_at if below is not None else min(inside, default=run.started_at)
+
+
+def _never_made(case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None) -> set[CheckpointId]:
+    """What a living run was restored from, where no commit of the sink carries it."""
+    if run.restored is None or run.is_terminal:
+        return set()
+    table, commits = case.observation.table, commits_of_job(case)
+    theirs = by_sink(commits, operator) or commits
+    above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
+    base = next((c.checkpoint_id or 0 for c in reversed(theirs) if c.snapshot_id not in above), 0)
+    restored = run.restored.checkpoint_id
+    return {restored} if restored > base and restored not in {c.checkpoint_id for c in theirs} else set()
 
 
 def _completed(run: JobRun) -> dict[CheckpointId, datetime]:

@@ -1,19 +1,20 @@
 """Which restore points pair with the table as it is: what decides between restoring the job and rewinding both."""
 
 from bot.diagnosis._case import living
+from bot.diagnosis._guests import commits_of_job
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.ids import SnapshotId
-from bot.domain.rewinds import flink_commits
 from bot.domain.unread_points import unread_points
 
 
 def pair_with_head(case: Case) -> Pairing | None:
-    """The newest restore point whose table state is the newest Flink commit on main; None also before anybody looked.
+    """The newest restore point whose table state is the job's newest commit on main; None also before anybody looked.
 
-    Compactions and other writers above that commit do not matter: the sink's walk passes over them (facts 1.5).
+    Compactions and other writers above that commit do not matter, guests of Flink among them: the sink's walk passes
+    over them (facts 1.5).
     """
-    commits = flink_commits(case.observation.table)
+    commits = commits_of_job(case)
     newest = commits[-1].snapshot_id if commits else None
     return next((p for p in _paired(case) if p.snapshot_id == newest), None) if newest is not None else None
 

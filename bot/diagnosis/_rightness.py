@@ -11,6 +11,7 @@ from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
+from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._upsert import may_be_replaced
@@ -45,6 +46,7 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
         unseen(written) if written is not None else None,
         unknown_pick(case),
         untold_order(case),
+        writes_a_branch(case),
     )
     return (*lacking(case, *tasks, whole=True), *(what for what in told if what is not None))
 

@@ -1,6 +1,8 @@
-"""F20: some checkpoints failed or were aborted. Their files come with the next one that completes: no row is lost."""
+"""F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
+completes: no row is lost, and until then none arrives."""
 
 from bot.diagnosis._case import listed, living, runs_of, unseen
+from bot.diagnosis._checkpoint_silence import Silence, checkpoint_silence
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
@@ -12,18 +14,19 @@ from bot.domain.sentences import counted
 MODE = Mode(
     code="F20",
     name="checkpoints_failed",
-    title="checkpoints failed",
+    title="checkpoints failed, or none completes",
     needs=(),
     false_positives=(
         "Checkpoints that were aborted because a savepoint or a stop came first.",
         "A failover: what was in progress is counted as failed.",
+        "A checkpoint that is slow: until Flink gives it up, nobody can tell it from one that never completes.",
     ),
     neighbours={
         "F25": "There just those numbers fail whose folders an earlier start under the same job id has "
         "filled; here checkpoints fail for another reason.",
         "healthy": "Both can hold: a later checkpoint that completed brings the rows along. While checkpoints "
-        "fail one after the other, `healthy` does not hold.",
-        "wait": "There the job itself is being restarted; here it runs, and checkpoints of it failed.",
+        "fail one after the other, or none completes for too long, `healthy` does not hold.",
+        "wait": "There the job itself is being restarted; here it runs, and checkpoints of it failed or do not come.",
     },
     act=Act.NOTE,
     remedies=(Remedy.NOTHING, Remedy.TELL_CONSUMERS),
@@ -33,7 +36,7 @@ IN_A_ROW = 3
 
 
 def examine(case: Case) -> Examined:
-    """Matches on failed checkpoints of the run that writes, or that wrote last."""
+    """Matches on failed checkpoints of the run that writes, or that wrote last, and where none completes any more."""
     jobs = case.observation.jobs
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
@@ -41,16 +44,20 @@ def examine(case: Case) -> Examined:
     if not runs:
         return Excluded(reason="Flink knows no run of the job.")
     run = runs[-1]
-    if not run.failed_count and not _failed(run):
-        return Excluded(
-            reason=f"Flink counts {counted(run.completed_count, 'checkpoint')} of run {short_job(run.job_id)}, none of "
-            "which failed."
-        )
-    if collided(case, run):
+    quiet = checkpoint_silence(case, run)
+    stands_still = quiet is not None and quiet.is_certain
+    if collided(case, run) and (_failed_since(run) or not stands_still):
         return Excluded(
             reason=f"The checkpoints of run {short_job(run.job_id)} failed because their folders were taken (F25)."
         )
-    return _matches(case, run)
+    if run.failed_count or _failed(run) or stands_still:
+        return _matches(case, run, quiet)
+    if quiet is not None:
+        return CannotTell(missing=(quiet.in_words,))
+    return Excluded(
+        reason=f"Flink counts {counted(run.completed_count, 'checkpoint')} of run {short_job(run.job_id)}, none of "
+        "which failed."
+    )
 
 
 def _failed(run: JobRun) -> list[int]:
@@ -67,15 +74,41 @@ def _failed_since(run: JobRun) -> list[int]:
     return [i for i in _failed(run) if newest is None or i > newest]
 
 
-def fails_in_a_row(run: JobRun) -> bool:
-    """Whether a run that goes on has failed so many checkpoints since its newest completed one that it stands still."""
-    return len(_failed_since(run)) >= IN_A_ROW and not run.is_terminal
+def fails_in_a_row(run: JobRun, quiet: Silence | None = None) -> bool:
+    """Whether a run that goes on has failed so many checkpoints since its newest completed one that it stands still, or
+    has failed for longer than one may take. `quiet`: its silence, where somebody looked at the clock."""
+    since = _failed_since(run)
+    is_long = bool(since) and quiet is not None and quiet.is_certain
+    return (len(since) >= IN_A_ROW or is_long) and not run.is_terminal
 
 
-def _matches(case: Case, run: JobRun) -> Matches:
-    failed = _failed(run)
-    newest, since = _newest_completed(run), _failed_since(run)
-    goes_on = fails_in_a_row(run)
+def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
+    stands_still = quiet is not None and quiet.is_certain
+    reasons = [*_what_failed(run), *([quiet.in_words] if quiet is not None and stands_still else [])]
+    return Matches(
+        headline=_headline(run, quiet),
+        reasons=tuple(reasons),
+        rows=_after_failures(case),
+        last_good=None,
+        wrong_run=None,
+        remedy=Remedy.TELL_CONSUMERS if stands_still or fails_in_a_row(run) else Remedy.NOTHING,
+    )
+
+
+def _headline(run: JobRun, quiet: Silence | None) -> str:
+    who, count = f"run {short_job(run.job_id)}", max(run.failed_count, len(_failed(run)))
+    if fails_in_a_row(run, quiet):
+        return f"Checkpoints of {who} fail one after the other, so nothing reaches the table."
+    if quiet is not None and quiet.is_certain:
+        return f"Run {short_job(run.job_id)} completes no checkpoint any more, so nothing reaches the table."
+    if quiet is not None and _failed_since(run):
+        return f"{counted(count, 'checkpoint')} of {who} failed, and none has completed since; no row is lost so far."
+    return f"{counted(count, 'checkpoint')} of {who} failed; no row is lost by that."
+
+
+def _what_failed(run: JobRun) -> list[str]:
+    """What Flink counts and lists of failures, and whether one completed after them."""
+    failed, newest, since = _failed(run), _newest_completed(run), _failed_since(run)
     count = max(run.failed_count, len(failed))
     reasons = [f"Flink counts {count} failed and {run.completed_count} completed checkpoints of the run."]
     if failed:
@@ -86,18 +119,9 @@ def _matches(case: Case, run: JobRun) -> Matches:
             f"None has completed since {newest if newest is not None else 'the start'}: the table gets no rows until "
             "one does."
         )
-    elif newest is not None:
+    elif count and newest is not None:
         reasons.append(f"Checkpoint {newest} completed after them and carries their rows.")
-    return Matches(
-        headline=f"Checkpoints of run {short_job(run.job_id)} fail one after the other, so nothing reaches the table."
-        if goes_on
-        else f"{counted(count, 'checkpoint')} of run {short_job(run.job_id)} failed; no row is lost by that.",
-        reasons=tuple(reasons),
-        rows=_after_failures(case),
-        last_good=None,
-        wrong_run=None,
-        remedy=Remedy.TELL_CONSUMERS if goes_on else Remedy.NOTHING,
-    )
+    return reasons
 
 
 def _after_failures(case: Case) -> tuple[SnapshotId, ...]:

@@ -4,15 +4,21 @@ Flink's notification of a completed checkpoint may be lost, or the commit may fa
 lost: the next notification or a restart commits everything that waits, so nothing may clean it up (facts F11).
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, time_in, unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._leaks import leaks_of
+from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
+from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
@@ -38,6 +44,7 @@ MODE = Mode(
     act=Act.WAIT,
     remedies=(Remedy.WAIT, Remedy.RESTORE_JOB_ONLY),
 )
+_NOTHING = CheckpointId(0)
 _ENOUGH = 2
 """So many completed checkpoints below the newest one still wait: that is no commit on its way."""
 
@@ -52,38 +59,91 @@ def examine(case: Case) -> Examined:
     other = _other_cause(case, run)
     if other is not None:
         return Excluded(reason=other)
-    base, newest = _committed(case, run), max(_completed(run), default=CheckpointId(0))
-    if newest - base <= 1:
-        return Excluded(
-            reason=f"Flink's newest completed checkpoint of run {short_job(run.job_id)} is {newest}, and {base} is in "
-            "the table or was restored: nothing waits for long."
-            if newest
-            else f"Flink lists no checkpoint that run {short_job(run.job_id)} completed since its start."
-        )
+    sinks, newest = _sinks(case, run), max(_completed(run), default=CheckpointId(0))
+    reached = min(sink.reached for sink in sinks)
+    if newest - reached <= 1:
+        return Excluded(reason=_nothing_waits(case, run, reached, newest))
     if (order := untold_order(case)) is not None:
         return CannotTell(missing=(order,))
     listing = case.observation.flink_manifests
     if isinstance(listing, NotSeen):
         return CannotTell(missing=(unseen(listing),))
-    waiting = sorted({m.checkpoint_id for m in listing.values if m.job_id == run.job_id and base < m.checkpoint_id})
-    old = [checkpoint for checkpoint in waiting if checkpoint < newest]
-    if len(old) < _ENOUGH and not _is_overdue(case, run, base):
-        return Excluded(
-            reason=f"Flink completed {newest - base} checkpoints of run {short_job(run.job_id)} since {base}, and "
-            f"{'only ' + str(len(waiting)) if waiting else 'no'} Flink manifest waits on storage: they carried no rows."
-        )
-    return _matches(case, run, base, newest, waiting)
+    stuck = [
+        sink for sink in sinks if sum(1 for i in sink.waiting if i < newest) >= _ENOUGH or _is_overdue(case, run, sink)
+    ]
+    if not stuck:
+        return Excluded(reason=_carried_nothing(run, sinks, newest))
+    return _matches(case, run, newest, stuck)
 
 
-def _is_overdue(case: Case, run: JobRun, base: CheckpointId) -> bool:
+class _Sink(NamedTuple):
+    """One of the sinks through which the run writes the table."""
+
+    operator: OperatorId | None
+    base: CheckpointId
+    """The newest checkpoint that main has of it, or that the run was restored from."""
+    reached: CheckpointId
+    """The same of every branch."""
+    waiting: tuple[CheckpointId, ...]
+    """Above `base`, on storage, and on no branch; rising."""
+
+
+def _sinks(case: Case, run: JobRun) -> tuple[_Sink, ...]:
+    return tuple(_sink(case, run, operator) for operator in sinks_of(case, run))
+
+
+def _sink(case: Case, run: JobRun, operator: OperatorId | None) -> _Sink:
+    everywhere = {s.checkpoint_id for s in by_sink(commits_anywhere(case), operator) if s.job_id == run.job_id}
+    mine = [s for s in by_sink(flink_commits(case.observation.table), operator) if s.job_id == run.job_id]
+    restored = [run.restored.checkpoint_id] if run.restored else []
+    base = max([*(s.checkpoint_id for s in mine[-1:] if s.checkpoint_id is not None), *restored], default=_NOTHING)
+    aside = everywhere - {s.checkpoint_id for s in mine}
+    manifests = (m for m in case.observation.flink_manifests.values if m.job_id == run.job_id)
+    waiting = {m.checkpoint_id for m in manifests if operator in (None, m.operator_id) and m.checkpoint_id > base}
+    reached = max([base, *(i for i in aside if i is not None)])
+    return _Sink(operator, base, reached, tuple(sorted(waiting - aside)))
+
+
+def _nothing_waits(case: Case, run: JobRun, reached: CheckpointId, newest: CheckpointId) -> str:
+    if not newest:
+        return f"Flink lists no checkpoint that run {short_job(run.job_id)} completed since its start."
+    beside = [
+        branch
+        for branch, commits in commits_on_branches(case).items()
+        if any(s.job_id == run.job_id and s.checkpoint_id == reached for s in commits)
+    ]
+    where = f"on branch {beside[0]}, which is not main" if beside else "in the table or was restored"
+    return (
+        f"Flink's newest completed checkpoint of run {short_job(run.job_id)} is {newest}, and {reached} is {where}: "
+        "nothing waits for long."
+    )
+
+
+def _carried_nothing(run: JobRun, sinks: tuple[_Sink, ...], newest: CheckpointId) -> str:
+    """Of the sink that is behind most."""
+    behind = min(sinks, key=lambda sink: sink.reached)
+    waiting = f"only {len(behind.waiting)}" if behind.waiting else "no"
+    return (
+        f"Flink completed {newest - behind.reached} checkpoints of run {short_job(run.job_id)} since {behind.reached}"
+        f"{_named((behind,), sinks)}, and {waiting} Flink manifest waits on storage: they carried no rows."
+    )
+
+
+def _named(some: Sequence[_Sink], sinks: Sequence[_Sink]) -> str:
+    """Which of the sinks these are, where the run has others."""
+    return f" of its sink {', '.join(str(sink.operator)[:6] for sink in some)}" if len(sinks) > len(some) else ""
+
+
+def _is_overdue(case: Case, run: JobRun, sink: _Sink) -> bool:
     """Whether evidence found a manifest that waits for longer than a healthy job lets it wait."""
     pending = leaks_of(case, run.job_id, LeakStanding.PENDING)
-    return any(leak.is_overdue and leak.checkpoint_id > base for leak in pending)
+    mine = (leak for leak in pending if sink.operator in (None, leak.operator_id))
+    return any(leak.is_overdue and leak.checkpoint_id > sink.base for leak in mine)
 
 
 def _other_cause(case: Case, run: JobRun) -> str | None:
     """A known reason for which the run's commits do not come; these do not come by waiting."""
-    newest = next(reversed(flink_commits(case.observation.table)), None)
+    newest = next(reversed(commits_of_job(case)), None)
     if newest is not None and newest.checkpoint_id == DRAINED:
         return f"{short(newest.snapshot_id)} is a drained job's last commit: what follows it never commits (F5)."
     if any(r.run == run.job_id and r.first is None for r in rewinds_in(case)):
@@ -91,13 +151,6 @@ def _other_cause(case: Case, run: JobRun) -> str | None:
     if any(s.run == run.job_id and s.first is None and s.keeps_job_id for s in empty_starts(case)):
         return f"Run {short_job(run.job_id)} started without state under its old job id, which explains its silence."
     return None
-
-
-def _committed(case: Case, run: JobRun) -> CheckpointId:
-    """The newest checkpoint of the run that is in the table, or that it was restored from."""
-    commits = flink_commits(case.observation.table)
-    mine = [s.checkpoint_id for s in commits if s.job_id == run.job_id and s.checkpoint_id is not None]
-    return max([*mine[-1:], *([run.restored.checkpoint_id] if run.restored else [])], default=CheckpointId(0))
 
 
 def _completed(run: JobRun) -> list[CheckpointId]:
@@ -109,11 +162,14 @@ def _completed(run: JobRun) -> list[CheckpointId]:
     ]
 
 
-def _matches(case: Case, run: JobRun, base: CheckpointId, newest: CheckpointId, waiting: list[CheckpointId]) -> Matches:
-    head = case.observation.table.head
+def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) -> Matches:
+    """`stuck`: the sinks of the run whose manifests wait."""
+    head, base = case.observation.table.head, min(sink.base for sink in stuck)
+    waiting = sorted({checkpoint for sink in stuck for checkpoint in sink.waiting})
     overdue = newest - base > longest_silence(case.observation.table)
+    whose = _named(stuck, _sinks(case, run))
     reasons = [
-        f"Flink completed checkpoint {newest} of run {short_job(run.job_id)}; the table has {base}.",
+        f"Flink completed checkpoint {newest} of run {short_job(run.job_id)}; the table has {base}{whose}.",
         f"The Flink manifests of {listed(waiting)} are on storage, above {base}: the next commit takes them along.",
         "Do not remove orphan files and do not expire snapshots meanwhile: these files are the missing rows.",
     ]

@@ -5,12 +5,14 @@ must still hold of the table. It says no more than was looked at: the table is c
 to the newest commit that all the evidence covers, between the lowest and the highest source position there; files of
 older commits were tried only where somebody asked `missing_files`, which looks at all of the table. Without a column
 of source positions nobody can show that no row is missing: then it cannot tell. Rows are what it speaks of: a rescale
-beside it, or checkpoints that failed and were followed by one that completed, change nothing (F19, F20).
+beside it, or checkpoints that failed and were followed by one that completed, change nothing (F19, F20). It speaks of
+main alone, so it cannot tell of a job that writes another branch.
 """
 
 from bot.diagnosis._arrivals import silence
 from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
+from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._guests import is_guest
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import stuck
@@ -45,7 +47,7 @@ MODE = Mode(
         "F6": "There main was set back under a running job, which looks well: only the history of main and "
         "the missing positions show it.",
         "F20": "Both can hold: failed checkpoints change nothing once one completes after them. While they "
-        "fail one after the other, this does not hold.",
+        "fail one after the other, or none completes for too long, this does not hold.",
         "F23": "There a column that came with a change of the schema is empty in every file that the job "
         "writes; here every column is filled.",
     },
@@ -64,6 +66,8 @@ def examine(case: Case) -> Examined:
     missing = not_looked_at(case, *MODE.needs)
     if isinstance(case.observation.jobs, NotSeen):
         missing = (*missing, unseen(case.observation.jobs))
+    elif (quiet := checkpoint_silence(case, living(case)[-1])) is not None:
+        missing = (*missing, quiet.in_words)
     if missing:
         return CannotTell(missing=missing)
     until = checked_until(case, *MODE.needs)
@@ -95,7 +99,7 @@ def _wrong_run(case: Case) -> str | None:
     run = alive[0]
     if is_recovering(run, case.observation.table.read_at):
         return stuck(case, run) or f"Run {short_job(run.job_id)} is {run.state} and has not settled yet: see `wait`."
-    if fails_in_a_row(run):
+    if fails_in_a_row(run, checkpoint_silence(case, run)):
         return f"The checkpoints of run {short_job(run.job_id)} fail one after the other: nothing arrives (F20)."
     return silence(case, run)
 

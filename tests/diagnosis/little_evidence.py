@@ -21,6 +21,7 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.table import Snapshot, Window
+from tests.diagnosis.little_silences import is_overdue, owed_now
 from tests.diagnosis.little_world import World
 from tests.found import leaks, ledger_of, orphans, unreadable
 
@@ -77,17 +78,20 @@ def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
 
 
 def _leaked(world: World) -> LeakedManifestsFinding:
-    """What was left behind: lost, or as the world is drawn, nobody can tell."""
-    if not world.forgets:
-        found = leaks(*world.tale.manifests, standing=LeakStanding.DROPPED)
-        return found.model_copy(update={"manifests": tuple(_lost_by(world, leak) for leak in found.manifests)})
-    found = leaks(*world.tale.manifests, standing=LeakStanding.UNTOLD)
+    """What was left behind: waiting, lost, or as the world is drawn, nobody can tell."""
+    standing = LeakStanding.UNTOLD if world.forgets else LeakStanding.DROPPED
+    found = leaks(*world.tale.manifests, standing=standing)
     told = zip(found.manifests, world.left, strict=True)
-    placed = tuple(
-        leak.model_copy(update={"position_from": min(held), "position_until": max(held)}) if held else leak
-        for leak, held in told
-    )
-    return found.model_copy(update={"manifests": placed})
+    return found.model_copy(update={"manifests": tuple(_left(world, leak, held) for leak, held in told)})
+
+
+def _left(world: World, leak: LeakedManifest, held: tuple[int, ...]) -> LeakedManifest:
+    if leak.path in owed_now(world):
+        waits = {"standing": LeakStanding.PENDING, "is_overdue": is_overdue(world, leak.path)}
+        return leak.model_copy(update=waits)
+    if not world.forgets:
+        return _lost_by(world, leak)
+    return leak.model_copy(update={"position_from": min(held), "position_until": max(held)}) if held else leak
 
 
 def _lost_by(world: World, leak: LeakedManifest) -> LeakedManifest:
@@ -145,7 +149,8 @@ def _repeats(world: World) -> DuplicateCommitsFinding:
 def _how_repeated(world: World, first: Snapshot, again: Snapshot) -> str | None:
     if world.copies.get(again.snapshot_id) == first.snapshot_id:
         return "same-files"
-    if (first.job_id, first.checkpoint_id) == (again.job_id, again.checkpoint_id):
+    one, other = ((s.job_id, s.operator_id, s.checkpoint_id) for s in (first, again))
+    if one == other:
         return "same-checkpoint"
     both = set(world.holds.get(first.snapshot_id, ())) & set(world.holds.get(again.snapshot_id, ()))
     return "same-source-range" if both and first.job_id != again.job_id else None

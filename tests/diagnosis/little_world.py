@@ -51,19 +51,18 @@ class World:
         self.left: list[tuple[int, ...]] = []
         """What each Flink manifest of the tale holds."""
         self.erased_files = 0
+        self.writes_branch = False
+        """Whether the job's newest commit went to another branch; see `little_silences`."""
+        self.owed: dict[str, tuple[str, int, datetime]] = {}
+        """Path of what a second sink should have committed -> its run, how often that was restored, when it was due."""
 
     # ------------------------------------------------------------------ what the job does
 
     def checkpoints(self, rows: Iterable[int], *, commits: bool = True) -> SnapshotId | None:
         """One checkpoint completes with these positions; without any it commits nothing."""
         held = tuple(rows)
-        self.checkpoint += 1
-        self.tale.completes(self.run, self.checkpoint)
-        run = self.tale.runs[self.run]
-        self.tale.runs[self.run] = run.model_copy(update={"checkpoints": run.checkpoints[:LISTED]})
-        done_at = self.tale.now
-        self.points.append(Point(self.checkpoint, self.position))
-        self.finished |= dict.fromkeys(held, done_at)
+        self.completes()
+        self.finished |= dict.fromkeys(held, self.tale.now)
         if not held:
             return None
         if not commits:
@@ -74,9 +73,18 @@ class World:
         self.holds[self.tale.head] = held
         return self.tale.head
 
+    def completes(self) -> None:
+        """One checkpoint completes; what becomes of its rows is told by who calls this."""
+        self.checkpoint += 1
+        self.tale.completes(self.run, self.checkpoint)
+        run = self.tale.runs[self.run]
+        self.tale.runs[self.run] = run.model_copy(update={"checkpoints": run.checkpoints[:LISTED]})
+        self.points.append(Point(self.checkpoint, self.position))
+
     def commits(self, checkpoint: int, rows: int) -> None:
         """The run's commit under the operator id that its sink has now."""
         self.tale.commits(self.run, checkpoint, rows=rows)
+        self.writes_branch = False
         told = self.tale.snapshots[-1].summary | {"flink.operator-id": self.operator}
         self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": told})
 
@@ -187,11 +195,12 @@ class World:
             self.copies[self.tale.head] = snapshot
 
     def swaps(self, one: SnapshotId, other: SnapshotId) -> None:
-        """Two commits change places on main: their summaries and rows are exchanged."""
+        """Two commits change places on main: what they say and their rows are exchanged."""
         at = {s.snapshot_id: index for index, s in enumerate(self.tale.snapshots)}
         first, second = (self.tale.snapshots[at[each]] for each in (one, other))
-        self.tale.snapshots[at[one]] = first.model_copy(update={"summary": second.summary})
-        self.tale.snapshots[at[other]] = second.model_copy(update={"summary": first.summary})
+        for place, to in ((one, second), (other, first)):
+            told = {"summary": to.summary, "operation": to.operation}
+            self.tale.snapshots[at[place]] = self.tale.snapshots[at[place]].model_copy(update=told)
         self.holds[one], self.holds[other] = self.holds.get(other, ()), self.holds.get(one, ())
         none: frozenset[int] = frozenset()
         self.takes[one], self.takes[other] = self.takes.get(other, none), self.takes.get(one, none)

@@ -8,7 +8,9 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 from bot.domain.ids import DRAINED
+from bot.domain.table import Snapshot
 from tests.diagnosis.little_evidence import Looked, look
+from tests.diagnosis.little_silences import SECOND, commits_to_branch, loses_a_sink, waits, writes_by_two_sinks
 from tests.diagnosis.little_world import World
 
 Draw = Callable[[int], int]
@@ -83,6 +85,7 @@ def _has_a_guest(world: World, draw: Draw, *, operation: str) -> None:
 
 GOOD: dict[str, Act] = {
     "reads": lambda world, draw: world.reads(1 + draw(3)),
+    "writes by two sinks": lambda world, draw: writes_by_two_sinks(world, 1 + draw(3)),
     "is quiet": lambda world, _draw: world.reads(0),
     "fails over": lambda world, _draw: world.fails_over(),
     "is restarted where it stood": lambda world, _draw: world.restarts(world.points[-1]),
@@ -106,19 +109,30 @@ BAD: dict[str, Act] = {
     "has a guest": lambda world, draw: _has_a_guest(world, draw, operation="append"),
     "is overwritten by another job": lambda world, draw: _has_a_guest(world, draw, operation="overwrite"),
     "is deleted from by another job": lambda world, draw: _has_a_guest(world, draw, operation="delete"),
+    "stands still": lambda world, _draw: waits(world),
+    "writes another branch": lambda world, draw: commits_to_branch(world, 1 + draw(3)),
+    "has a sink that is stuck": lambda world, draw: loses_a_sink(world, 1 + draw(3)),
     "is added to": lambda world, draw: world.another_commits("append", adds=world.live()[-1 - draw(4) :]),
 }
 
 
+def _erases(world: World, commit: Snapshot) -> None:
+    """Something of a sink stays beside another one's commits: without a trace nothing tells that there were two."""
+    job = {run.job_id for run in world.tale.runs.values()}
+    first = [s for s in world.chain() if s.job_id in job and s.operator_id != SECOND]
+    if first != [commit] or all(s.operator_id != SECOND for s in world.chain()):
+        world.erases(commit.snapshot_id)
+
+
 def _drops(world: World, draw: Draw) -> None:
     if len(world.chain()) > 1:
-        world.erases(world.chain()[draw(len(world.chain()))].snapshot_id)
+        _erases(world, world.chain()[draw(len(world.chain()))])
 
 
 def _drops_the_newest(world: World, draw: Draw) -> None:
     for _ in range(1 + draw(3)):
         if len(world.chain()) > 1:
-            world.erases(world.chain()[-1].snapshot_id)
+            _erases(world, world.chain()[-1])
 
 
 def _repeats(world: World, draw: Draw) -> None:

@@ -1,4 +1,4 @@
-"""Whatever happens to a table, it is never called healthy while rows are lost or doubled.
+"""Whatever happens to a table, it is never called healthy while rows are lost or doubled, or do not come.
 
 Histories of a small world are made up, then changed: commits dropped, repeated, exchanged, sources taken away. The
 world counts positions itself and says what is true.
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import Excluded, Matches
 from tests.diagnosis.little_evidence import TASKS, case_of, look
+from tests.diagnosis.little_silences import owes, stands_still
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 
@@ -35,6 +36,9 @@ def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, withou
         assert set() == story.world.lost(story.looked.finished)
         assert set() == story.world.taken_off()
         assert set() == story.world.doubled(found.last_good)
+        assert not stands_still(story.world)
+        assert not story.world.writes_branch
+        assert not owes(story.world, story.looked.at)
 
 
 def test_a_compaction_of_what_main_has_no_more_is_not_healthy() -> None:

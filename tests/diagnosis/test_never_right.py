@@ -14,6 +14,7 @@ from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Matches
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
+from tests.diagnosis.little_silences import writes_by_two_sinks
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.found import orphans
@@ -75,6 +76,20 @@ def test_a_guest_alone_on_main_does_not_stand_for_the_job(*, rolled_back: bool) 
     looked = look(world)
 
     assert {0, 1} == world.lost(looked.finished)
+    assert not isinstance(mode.examine(case_of(world, looked)), Matches)
+
+
+def test_a_sink_that_lost_its_only_commit_is_not_forgotten() -> None:
+    """Found by the test above: the run's other sink has its commit, and the window begins at the run before."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.restarts(world.points[-1])
+    writes_by_two_sinks(world, 1)
+    world.erases(world.chain()[-2].snapshot_id)
+    looked = look(world, world.chain()[0].snapshot_id)
+    ends(world, loops=False)
+
+    assert {2} == world.lost(looked.finished)
     assert not isinstance(mode.examine(case_of(world, looked)), Matches)
 
 

@@ -1,0 +1,78 @@
+"""What the little world does without main having a row too few or too many: time passes, the job writes another branch,
+a second sink is stuck. The truth of each is told here, beside the act."""
+
+from datetime import datetime, timedelta
+
+from bot.domain.ids import OperatorId
+from bot.domain.table import Ref
+from tests.diagnosis.little_world import World
+
+SECOND = OperatorId("dd" * 16)
+"""The run's second sink: it writes rows of another source, which has no positions."""
+BRANCH = "audit"
+_LONG = timedelta(hours=1)
+_OVERDUE = timedelta(minutes=2)
+_ON_ITS_WAY = timedelta(seconds=10)
+
+
+def waits(world: World) -> None:
+    """Five hours without a checkpoint; Flink shows the run as before."""
+    world.tale.now += timedelta(hours=5)
+
+
+def stands_still(world: World) -> bool:
+    """Whether the run has completed nothing for an hour and more; a commit of a later checkpoint than Flink lists shows
+    one too."""
+    run = world.tale.runs[world.run]
+    began = [run.started_at, *([run.restored.at] if run.restored else [])]
+    listed = max((c.checkpoint_id for c in run.checkpoints), default=0)
+    mine = [s for s in world.tale.snapshots if s.job_id == run.job_id and (s.checkpoint_id or 0) > listed]
+    signs = [*began, *(c.triggered_at for c in run.checkpoints), *(s.committed_at for s in mine)]
+    return world.tale.now - max(signs) > _LONG
+
+
+def commits_to_branch(world: World, rows: int) -> None:
+    """The next rows go to the branch, on top of main as it is when the branch is begun."""
+    world.position += rows
+    world.completes()
+    tale = world.tale
+    main, there = tale.head, next((ref.snapshot_id for ref in tale.refs if ref.name == BRANCH), tale.head)
+    tale.head = there
+    tale.stages(world.run, world.checkpoint).by_sink(world.operator)
+    tale.head = main
+    tale.refs = [Ref(name=BRANCH, kind="branch", snapshot_id=tale.snapshots[-1].snapshot_id)]
+    world.writes_branch = True
+
+
+def writes_by_two_sinks(world: World, rows: int) -> None:
+    """Both commit the checkpoint."""
+    world.reads(rows)
+    world.tale.commits(world.run, world.checkpoint).by_sink(SECOND)
+    world.holds[world.tale.snapshots[-1].snapshot_id] = ()
+
+
+def loses_a_sink(world: World, rows: int) -> None:
+    """Only the first commits the checkpoint; what the second wrote waits."""
+    world.reads(rows)
+    world.tale.leaves_manifest(world.run, world.checkpoint, operator=SECOND)
+    world.left.append(())
+    run = world.tale.runs[world.run]
+    done = run.checkpoints[0].triggered_at
+    world.owed[world.tale.manifests[-1].path] = (world.run, run.restored_count, done)
+
+
+def owed_now(world: World) -> dict[str, datetime]:
+    """Path -> when its checkpoint completed, of what a run that goes on should have committed."""
+    now = (world.run, world.tale.runs[world.run].restored_count)
+    return {path: done for path, (*since, done) in world.owed.items() if tuple(since) == now}
+
+
+def is_overdue(world: World, path: str) -> bool:
+    """As evidence has it."""
+    return world.tale.now - owed_now(world)[path] > _OVERDUE
+
+
+def owes(world: World, seen_at: datetime) -> bool:
+    """Whether what evidence saw then should have been committed by now."""
+    late = world.tale.now - _ON_ITS_WAY
+    return any(done <= min(seen_at, late) for done in owed_now(world).values())
