@@ -30,7 +30,10 @@ def lost_files(case: Case) -> LostFiles:
         for path in damaged
     )
     files = {plain(each.path): each for each in (*by_chance, *(file for found in findings for file in found.files))}
-    also = case.missing_files.commits if case.missing_files is not None else ()
+    also = (
+        *(case.missing_files.commits if case.missing_files is not None else ()),
+        *((case.unreadable.added_by or ()) if case.unreadable is not None else ()),
+    )
     known = (*(each.snapshot_id for each in files.values() if each.snapshot_id is not None), *also)
     return LostFiles(
         files=tuple(sorted(files.values(), key=lambda each: each.what == "data")),

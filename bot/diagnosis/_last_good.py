@@ -56,8 +56,13 @@ def _is_wrong(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
     again = set(case.duplicate_files.again) if case.duplicate_files is not None else set()
     again |= {one for one, how in _repeated(case) if how != "same-source-range"}
     lost = set(case.missing_files.commits) if case.missing_files is not None else set()
-    unreadable = {f.snapshot_id for f in case.unreadable.files} if case.unreadable is not None else set()
-    return bool((again | lost | unreadable) & below)
+    return bool((again | lost | _unreadable(case)) & below)
+
+
+def _unreadable(case: Case) -> set[SnapshotId | None]:
+    """Commits that added what cannot be read, as far as they are known."""
+    found = case.unreadable
+    return {*(f.snapshot_id for f in found.files), *(found.added_by or ())} if found is not None else set()
 
 
 def _is_covered(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
