@@ -10,7 +10,7 @@ class PromiseReminded(Record):
     """The bot reminded of what is due. `moment` is when this reminder was owed, so it is given once."""
 
     kind: Literal["promise-reminded"] = "promise-reminded"
-    what: Literal["next-update", "review", "handover", "thaw", "planned-end"]
+    what: Literal["next-update", "review", "handover", "thaw", "planned-end", "standing-job"]
     due: Utc
     moment: Utc
     people: tuple[UserId, ...]

@@ -16,6 +16,8 @@ def promise_sentence(body: PromiseEntry) -> str:
             return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can go on."
         case PromiseReminded(what="planned-end"):
             return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
+        case PromiseReminded(what="standing-job"):
+            return f"{_people(body)} asked how the repair goes on: its job stands still since {body.due:%H:%M} UTC."
         case PromiseReminded():
             return f"{_people(body)} reminded: consumers expect word by {body.due:%H:%M} UTC."
         case PromiseSnoozed():

@@ -13,6 +13,7 @@ from bot.domain.freezes import asks_to_thaw
 from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
+from bot.domain.rehearsals import AGAIN, standing_job
 from bot.domain.review_items import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import HANDOVER_AFTER, NEXT_UPDATE_MINUTES, TableSetup
@@ -34,7 +35,7 @@ BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "review", "handover", "thaw", "planned-end"]
+    what: Literal["next-update", "review", "handover", "thaw", "planned-end", "standing-job"]
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -96,6 +97,7 @@ def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, .
         *_of_handover(incident, setup),
         *_of_freeze(incident),
         *_of_planned_work(incident),
+        *_of_standing_job(incident),
     )
     return tuple(sorted((each for each in every if not _given(incident, each)), key=lambda each: each.moment))
 
@@ -155,6 +157,21 @@ def _of_planned_work(incident: Incident) -> list[Reminder]:
     is_said = told.notice.data is not None and told.notice.data.over_by is not None
     moments = (due, due + PLANNED_LASTS) if is_said else (due,)
     return [Reminder(what="planned-end", due=due, moment=moment) for moment in moments]
+
+
+def _of_standing_job(incident: Incident) -> list[Reminder]:
+    """Once an interval while a job stands still for a repair; `due` is since when. Of several that were missed, only
+    one is given: the next time counts from when somebody was asked indeed."""
+    standing = standing_job(incident)
+    if standing is None:
+        return []
+    asked = [
+        entry.at
+        for entry in incident.entries
+        if isinstance(entry.body, PromiseReminded)
+        and (entry.body.what, entry.body.due) == ("standing-job", standing.since)
+    ]
+    return [Reminder(what="standing-job", due=standing.since, moment=max([standing.rehearsed_at, *asked]) + AGAIN)]
 
 
 def _given(incident: Incident, wanted: Reminder) -> bool:

@@ -64,8 +64,7 @@ class Projection:
             case e.Diagnosed():
                 self._in_thread(incident, f"diagnosis/{entry.seq}")
             case e.ProposalMade():
-                key = f"{incident.id}/proposal/{body.proposal.id}"
-                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+                self._in_channel(incident, f"proposal/{body.proposal.id}")
             case e.ExecutionStarted():
                 key = f"{incident.id}/proposal/{body.proposal}"
                 self._in_thread(incident, f"execution/{body.proposal}", of=key)
@@ -83,6 +82,8 @@ class Projection:
             case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
                 self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
                 self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
+                if isinstance(body, e.ExecutionEnded):
+                    self._touch_promises(incident)
             case e.FindingAssigned() | e.FindingSettled():
                 self._in_thread(incident, f"line/{entry.seq}")
                 opened = [each.seq for each in incident.entries if isinstance(each.body, e.ReviewOpened)]
@@ -136,8 +137,7 @@ class Projection:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=user))
                 self._in_thread(incident, f"line/{entry.seq}")
             case e.RoomReturned():
-                key = f"{card_key(incident.id)}/{entry.seq}"
-                self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
+                self._in_channel(incident, f"card/{entry.seq}")
                 self._in_thread(incident, f"line/{entry.seq}")
             case e.HandedOver():
                 self._in_channel(incident, f"handover/{entry.seq}")

@@ -13,6 +13,7 @@ from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.handovers import question_of_handover
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.planned import reminder_of_planned_work
+from bot.slack.blocks.standing_jobs import reminder_of_standing_job
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
 
@@ -48,6 +49,8 @@ def _reminder(incident: Incident, entry: Entry, body: PromiseReminded) -> tuple[
             return reminder_of_freeze(incident, entry, body, who)
         case "planned-end":
             return reminder_of_planned_work(incident, body, who)
+        case "standing-job":
+            return reminder_of_standing_job(incident, body, who)
 
 
 def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:

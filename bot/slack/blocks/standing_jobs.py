@@ -1,0 +1,32 @@
+"""Asks how a repair goes on whose job stands still."""
+
+from slack_sdk.models.blocks import Block
+
+from bot.domain.clock_time import clock_time
+from bot.domain.entries import PromiseReminded
+from bot.domain.incident import Incident
+from bot.domain.rehearsals import standing_job
+from bot.slack.blocks.parts import context, section
+from bot.slack.text import mrkdwn
+
+_OR_GIVE_UP = "give it up: `/waterline propose drop_repair_branch`"
+
+
+def reminder_of_standing_job(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    """(notification text, blocks); once the repair is published or given up, it says only that the job waits no more
+    for it."""
+    standing = standing_job(incident)
+    if standing is None or standing.since != body.due:
+        return f"{incident.id}: no job waits for the repair any more", [
+            context(":white_check_mark: No job waits for this repair any more.")
+        ]
+    since = clock_time(standing.since)
+    told = (
+        f":pause_button: {who}: {mrkdwn(standing.job)} stands still since {since}, for "
+        f"“{mrkdwn(standing.rehearsal.proposal.title)}”. No new rows come until the repair is published or given up."
+    )
+    if standing.is_proven:
+        advice = f"It is proven: have its publication approved (`/waterline propose publish_repair`), or {_OR_GIVE_UP}."
+    else:
+        advice = f"It is not proven yet: look at its proposal and verify it again, or {_OR_GIVE_UP}."
+    return f"{incident.id}: {standing.job} stands still since {since}", [section(f"{told}\n{advice}")]

@@ -1,0 +1,171 @@
+"""A job that stands still for a repair is not forgotten: the publication is offered again, and responders are asked."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bot.adapters.journal_sql import Store, open_store
+from bot.domain.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartFromStop, StopJob
+from bot.domain.entries import (
+    EffectEnded,
+    ExecutionEnded,
+    ExecutionStarted,
+    IncidentClosed,
+    PromiseReminded,
+    ProposalEnded,
+    ProposalMade,
+)
+from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.journal import WATERLINE
+from bot.domain.promises import owed, reminders
+from bot.domain.rehearsals import AGAIN
+from bot.service.incident_store import IncidentStore
+from bot.service.promises import Promises
+from bot.service.rehearsals import PUBLISH, offered_before
+from bot.slack.blocks.promises import reminder_of_promise
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN, rewind
+from tests.incidents import Story
+
+BRANCH = "recovery-wl-1"
+REPAIR, PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAE"), ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAF")
+PUBLISHING = PublishBranch(
+    table=orders.TABLE, branch=BRANCH, base=orders.HEAD, head=SnapshotId(9), keep_head_as="left", drop_branch=True
+)
+STARTING = StartFromStop(job=orders.JOB, job_id=orders.RUN_B)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Store]:
+    """On disk."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield store
+
+
+@pytest.fixture
+def story(record: Store) -> Story:
+    """Run b was stopped, and a repair was rehearsed on a branch."""
+    story = Story(record.journal).opens()
+    proposed(story, REPAIR, "deduplicate_rows", *stopping())
+    carried_out(story, REPAIR)
+    return story
+
+
+def stopping() -> tuple[Effect, ...]:
+    """What a rehearsal does first."""
+    return StopJob(job=orders.JOB, job_id=orders.RUN_B), MakeBranch(table=orders.TABLE, branch=BRANCH)
+
+
+def proposed(story: Story, proposal: ProposalId, action: str, *effects: Effect) -> None:
+    """By Ana."""
+    told = {"id": proposal, "action": action, "effects": effects, "title": "Deduplicate rows"}
+    story.says(ProposalMade(step=None, proposal=rewind(story.now).model_copy(update=told)), by=ANA)
+
+
+def carried_out(story: Story, proposal: ProposalId) -> None:
+    """Each of its effects, to the end."""
+    story.says(ExecutionStarted(proposal=proposal), by=BEN)
+    for index in range(len(story.incident.proposals[proposal].proposal.effects)):
+        story.says(EffectEnded(proposal=proposal, index=index, how="done", detail="Done."))
+    story.says(ExecutionEnded(proposal=proposal, outcome="applied", sentence="It is done."))
+
+
+def due(story: Story) -> list[datetime]:
+    """When responders are asked next."""
+    return [each.moment for each in reminders(story.incident, None) if each.what == "standing-job"]
+
+
+@pytest.mark.parametrize(
+    ("how", "is_offered"), [("expired", True), ("superseded", True), ("rejected", False), ("vetoed", False)]
+)
+def test_a_publication_that_nobody_turned_down_is_offered_again(story: Story, how: str, is_offered: bool) -> None:
+    """Time or the world has ended it; while it waits, and after a person's no, nothing is offered."""
+    rehearsal = story.incident.proposals[REPAIR]
+    never = offered_before(story.incident, rehearsal)
+    proposed(story, PUBLICATION, PUBLISH, PUBLISHING, STARTING)
+    waits = offered_before(story.incident, rehearsal)
+    ended = ProposalEnded.model_validate({"proposal": PUBLICATION, "how": how, "reason": "So it is."})
+    story.says(ended, by=BEN if how in {"rejected", "vetoed"} else WATERLINE)
+
+    assert (False, True) == (never, waits)
+    assert is_offered is not offered_before(story.incident, rehearsal)
+
+
+def test_responders_are_asked_once_an_interval(story: Story) -> None:
+    """From the end of the rehearsal on; of several times that were missed, once."""
+    rehearsed_at = story.now
+    first = due(story)
+    [asked] = owed(story.incident, None, rehearsed_at + 3 * AGAIN)
+    story.now = rehearsed_at + 3 * AGAIN - timedelta(minutes=1)
+    story.says(PromiseReminded(what="standing-job", due=asked.due, moment=asked.moment, people=(ANA,)))
+
+    assert [rehearsed_at + AGAIN] == first
+    assert () == owed(story.incident, None, rehearsed_at + 3 * AGAIN)
+    assert [rehearsed_at + 4 * AGAIN] == due(story)
+
+
+def published(story: Story) -> None:
+    """And the job is started."""
+    proposed(story, PUBLICATION, PUBLISH, PUBLISHING, STARTING)
+    carried_out(story, PUBLICATION)
+
+
+def given_up(story: Story) -> None:
+    """And the job is started."""
+    proposed(
+        story, PUBLICATION, "drop_repair_branch", DropBranch(table=orders.TABLE, branch=BRANCH, head=SnapshotId(9))
+    )
+    carried_out(story, PUBLICATION)
+
+
+def started(story: Story) -> None:
+    """The branch is still there."""
+    proposed(story, PUBLICATION, "restart_from_stop_savepoint", STARTING)
+    carried_out(story, PUBLICATION)
+
+
+def closed(story: Story) -> None:
+    """Over."""
+    story.says(IncidentClosed(reason="Over."), by=ANA)
+
+
+@pytest.mark.parametrize("over", [published, given_up, started, closed])
+def test_nobody_is_asked_when_it_is_over(story: Story, over: Callable[[Story], None]) -> None:
+    """And the question says so."""
+    since = next(each.due for each in reminders(story.incident, None) if each.what == "standing-job")
+    entry = story.says(
+        PromiseReminded(what="standing-job", due=since, moment=since + AGAIN, people=(ANA,))
+    ).incident.entries[-1]
+    before = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
+    over(story)
+    after = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
+
+    assert [] == due(story)
+    assert f"<@{ANA}>: {orders.JOB} stands still since" in before
+    assert "It is not proven yet" in before
+    assert "/waterline propose drop_repair_branch" in before
+    assert "No job waits for this repair any more." in after
+
+
+def test_the_timer_is_set_from_the_journal_at_the_start(story: Story, record: Store) -> None:
+    """By a process that knows nothing but the record; its reminder is written once."""
+    set_for: dict[str, datetime] = {}
+    clock = SimpleNamespace(now=lambda: story.now + AGAIN)
+    timers = SimpleNamespace(at=lambda key, moment, _do: set_for.update({key: moment}), cancel=lambda _key: None)
+    rehearsed_at = story.now
+    store = IncidentStore(record.journal, clock)  # type: ignore[arg-type]
+    promises = Promises(store, {}, SimpleNamespace(), clock)  # type: ignore[arg-type]
+    promises.start(timers)  # type: ignore[arg-type]
+    at_start = dict(set_for)
+
+    promises.settle(story.id)
+    promises.settle(story.id)
+
+    asked = [entry.body for entry in store.get(story.id).entries if isinstance(entry.body, PromiseReminded)]
+    assert {f"promise/{story.id}": rehearsed_at + AGAIN} == at_start
+    assert [("standing-job", (ANA,))] == [(each.what, each.people) for each in asked]
+    assert rehearsed_at + 2 * AGAIN == set_for[f"promise/{story.id}"]
