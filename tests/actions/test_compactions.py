@@ -229,6 +229,7 @@ def test_an_older_record_of_a_refused_freeze_owes_nothing(paused: Scene, airflow
 def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow: Hook) -> None:
     """A freeze by hand stays with whoever made it, and so does what they have paused; a thaw without a freeze, too."""
     paused.maintenance.thaw(paused.incident, by=ANA)
+    paused.sets("gc.enabled", "false")
     paused.sets("waterline.maintenance", "frozen")
 
     said = paused.maintenance.freeze(paused.incident, by=ANA)
