@@ -109,7 +109,7 @@ class Experiment:
                 while self._left > 0:
                     self._story(world, crowd, self._random.choice(self._damages), resumes)
             except Stuck as stuck:
-                self._violated(f"stuck: {stuck}")
+                self._violated(f"stuck: {stuck}", *self._defects())
             finally:
                 crowd.rest()
                 figures.clicks += crowd.clicks
@@ -207,6 +207,12 @@ class Experiment:
             if time.monotonic() > ends:
                 raise Stuck(f"waited {_QUIET_LIMIT_S:g} s for {what}")
             time.sleep(0.1)
+
+    def _defects(self) -> list[str]:
+        """What the bot met in deliveries and messages, each once: why it is stuck."""
+        met = "SELECT problem FROM inbox WHERE problem <> '' UNION SELECT problem FROM outbox WHERE problem <> ''"
+        said = Counter(str(problem).partition(": ")[2] or str(problem) for (problem,) in self._rows(met))
+        return [f"{times} deliveries or messages met: {what}" for what, times in said.most_common(5)]
 
     def _healed(self) -> int:
         """How many recoveries that heal are proven."""
