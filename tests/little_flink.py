@@ -36,9 +36,11 @@ _DROPPED = CompletedCheckpoint(
 class LittleFlink:
     """The port `FlinkJobs` over a folder that outlives the process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = JOB) -> None:
+        """`name` is that of its one job: a job of another name runs on a cluster of its own."""
         self._folder = folder
-        self._file = folder / "flink.json"
+        self._name = name
+        self._file = folder / ("flink.json" if name == JOB else f"flink-{name}.json")
         self._calls = folder / "calls.txt"
         self.savepoints = folder / "savepoints"
         self.savepoints.mkdir(exist_ok=True)
@@ -85,7 +87,7 @@ class LittleFlink:
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
         """See the port."""
-        found = [self.run(JobId(job_id)) for job_id in self._read()] if job == JOB else []
+        found = [self.run(JobId(job_id)) for job_id in self._read()] if job == self._name else []
         return tuple(sorted((r for r in found if r), key=lambda r: r.started_at, reverse=True))
 
     def run(self, job_id: JobId) -> JobRun | None:
@@ -101,7 +103,7 @@ class LittleFlink:
             )
         return JobRun(
             job_id=job_id,
-            name=JOB,
+            name=self._name,
             state=told["state"],
             started_at=started,
             ended_at=None if told["state"] in {"RUNNING", "RESTARTING"} else started,

@@ -39,6 +39,21 @@ def living(plan: Plan) -> tuple[JobRun, ...]:
     return tuple(run for run in jobs.values if not run.is_terminal)
 
 
+def living_others(plan: Plan) -> tuple[JobRun, ...]:
+    """Runs of the other jobs that the table declares, as far as they are not at their end. Raises CouldNotLook while
+    one of their clusters cannot be asked."""
+    others = plan.case.observation.others
+    if others is None:
+        return ()
+    if others.state == "not-seen":
+        raise CouldNotLook(
+            "Nothing can be proposed about another job of the table while its Flink cannot be asked.",
+            f"Expected an answer from {others.source}; found: {others.reason}",
+            others.remedy,
+        )
+    return tuple(run for run in others.values if not run.is_terminal)
+
+
 def live_run(plan: Plan) -> JobRun | None:
     """The one run that is alive; None where none is. Raises Refused where several are, CouldNotLook."""
     live = living(plan)

@@ -18,7 +18,8 @@ from bot.domain.table import TableState
 def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
     """The same, with each other table of the job in its preview and each start bound not to double it. Raises Refused
     where it would, CouldNotLook."""
-    stops = [e for e in proposal.effects if isinstance(e, StopJob | StopFork)]
+    own = plan.case.job_name
+    stops = [e for e in proposal.effects if isinstance(e, StopJob | StopFork) and e.job == own]
     starts = [e for e in proposal.effects if isinstance(e, StartJob | StartFromStop | KeepSavepoint)]
     siblings = plan.siblings() if stops or starts else ()
     if not siblings:

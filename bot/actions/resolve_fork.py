@@ -1,18 +1,19 @@
 """Resolve a fork: two runs write the table, and the one that should not is stopped.
 
-Which one that is, people may say; else it is the one that the diagnosis takes for the fork. Only the stop is proposed,
-for it is quick, and each commit of the fork makes the rest harder. Once it stands still, the diagnosis asks for its
-rows to be taken back: by a rewind to before its first commit, or by key.
+Which one that is, people may say; else it is the one that the diagnosis takes for the fork. Both may be runs of one
+job, or of two that the table declares (`job` and `other_jobs`). Only the stop is proposed, for it is quick, and each
+commit of the fork makes the rest harder. Once it stands still, the diagnosis asks for its rows to be taken back: by a
+rewind to before its first commit, or by key.
 """
 
-from bot.actions._draft import drafted, job_and_head, living, state_at_risk, stop_sentences, untouched
+from bot.actions._draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
-from bot.domain.ids import short_job
+from bot.domain.ids import JobId, SnapshotId, short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import RunsAlive, TableIs
+from bot.domain.requirements import Requirement, RunIsCurrent, RunsAlive, TableIs
 
 ACTION = Action(
     name="resolve_fork",
@@ -21,6 +22,7 @@ ACTION = Action(
     needs=("ledger",),
     is_destructive=True,
     keeps_a_run=True,
+    on_request=True,
     proofs=(),
     moves_waterline="no",
 )
@@ -28,45 +30,50 @@ ACTION = Action(
 
 def propose(plan: Plan) -> Proposal:
     """Raises Refused when it is not one of two living runs, CouldNotLook when Flink was not seen."""
-    live = living(plan)
+    live = (*living(plan), *living_others(plan))
     job, _head = job_and_head(plan, ACTION)
-    fork = _fork(plan, live)
-    kept = [run for run in live if run is not fork]
-    if fork is None or len(kept) != 1:
-        alive = ", ".join(short_job(run.job_id) for run in live) or "none"
-        raise Refused(
-            "Which run is to be stopped is not clear.",
-            f"Expected {_expected(plan)}; found {alive}.",
-            "Where two are alive, name the one that stays: propose resolve_fork keep=RUN. Where fewer are, diagnose "
-            "again: a fork that stands still has left rows. Of more, stop those by hand that Waterline does not see as "
-            "one of the two.",
-        )
-    keep = kept[0]
+    fork, keep = _pair(plan, job, live)
+    of, kept_of = fork.name, keep.name
     one, other = short_job(fork.job_id), short_job(keep.job_id)
     chosen = keep.job_id == plan.case.keeps or bool(plan.keeps)
+    its_job = f" of {kept_of}" if of != kept_of else ""
     sentences = (
         *stop_sentences(fork),
-        f"Leave run {other} alone: {'people chose it' if chosen else 'by the diagnosis it came first'}, and it keeps "
-        f"the table. If run {one} is the one to keep, say so: propose resolve_fork keep={one}.",
+        f"Leave run {other}{its_job} alone: {'people chose it' if chosen else 'by the diagnosis it came first'}, and "
+        f"it keeps the table. If run {one} is the one to keep, say so: propose resolve_fork keep={one}.",
         f"The rows of run {one} stay in the table for now. When it stands still, diagnose again: the next proposal "
         "takes them back, by a rewind or by key.",
-        f"Verify: only run {other} is alive.",
+        *_to_be_configured(plan, job, keep),
+        f"Verify: only run {other}{its_job} is alive{f', and none of {of}' if its_job else ''}.",
     )
     return drafted(
         plan,
         ACTION,
-        title=f"Stop the fork: run {one}",
-        effects=(StopFork(job=job, job_id=fork.job_id, keeps=keep.job_id),),
-        requirements=(
-            TableIs(uuid=plan.case.observation.table.uuid),
-            RunsAlive(job=job, job_ids=(keep.job_id, fork.job_id)),
-        ),
+        title=f"Stop the fork: run {one}{f' of {of}' if its_job else ''}",
+        effects=(StopFork(job=of, job_id=fork.job_id, keeps=keep.job_id, keeps_of=kept_of if its_job else None),),
+        requirements=(TableIs(uuid=plan.case.observation.table.uuid), *_both_alive(keep, fork)),
         preview=untouched(
             sentences,
             sure=f"Run {one} is stopped, run {other} goes on. No row leaves the table yet." + state_at_risk(fork),
         ),
         undo=f"It cannot be undone here: Waterline starts no second writer. Start run {one} by hand from the state "
         "that its stop has left, if it has to be.",
+    )
+
+
+def _pair(plan: Plan, job: str, live: tuple[JobRun, ...]) -> tuple[JobRun, JobRun]:
+    """The run that is to be stopped, and the one that goes on. Raises Refused unless it is clear."""
+    fork = _fork(plan, live)
+    kept = [run for run in live if run is not fork]
+    if fork is not None and len(kept) == 1:
+        return fork, kept[0]
+    alive = ", ".join(_named(run, job) for run in live) or "none"
+    raise Refused(
+        "Which run is to be stopped is not clear.",
+        f"Expected {_expected(plan)}; found {alive}.{_unseen_in_words(plan)}",
+        "Where two are alive, name the one that stays: propose resolve_fork keep=RUN. Where fewer are, diagnose "
+        "again: a fork that stands still has left rows. Of more, stop those by hand that Waterline does not see as "
+        "one of the two.",
     )
 
 
@@ -79,7 +86,58 @@ def _fork(plan: Plan, live: tuple[JobRun, ...]) -> JobRun | None:
     return None if plan.keeps else next((run for run in live if run.job_id == plan.match.wrong_run), None)
 
 
+def _both_alive(keep: JobRun, fork: JobRun) -> tuple[Requirement, ...]:
+    """Each by the cluster of its own job."""
+    if keep.name == fork.name:
+        return (RunsAlive(job=fork.name, job_ids=(keep.job_id, fork.job_id)),)
+    return tuple(RunIsCurrent(job=run.name, job_id=run.job_id) for run in (keep, fork))
+
+
+def _to_be_configured(plan: Plan, job: str, keep: JobRun) -> tuple[str, ...]:
+    """What people change afterwards where the table's own job is not the one that goes on."""
+    if keep.name == job:
+        return ()
+    table = plan.case.observation.table.name
+    return (
+        f"The configuration still names {job} as the job of {table}: once this is carried out, set "
+        f"`tables.{table}.job` to {keep.name} and name {job} in its `other_jobs`, then restart Waterline. Until then "
+        f"it looks for the table's writer under {job}.",
+    )
+
+
+def _unseen_in_words(plan: Plan) -> str:
+    """The runs that wrote in the window and that no configured Flink knows, with their commits; empty: none is."""
+    told = "".join(
+        f" Run {run} committed {', '.join(str(each) for each in commits[-3:])}"
+        f"{f' and {len(commits) - 3} before' if len(commits) > 3 else ''}, and no Flink that is configured for the "
+        "table knows it."
+        for run, commits in _unseen(plan).items()
+    )
+    if not told:
+        return ""
+    return (
+        f"{told} If it writes on, stop it where it runs, or name its job under `jobs` and in the table's `other_jobs`."
+    )
+
+
+def _unseen(plan: Plan) -> dict[JobId, list[SnapshotId]]:
+    """Run -> its commits on main in the window, oldest first."""
+    seen, table = plan.case.observation, plan.case.observation.table
+    known = {run.job_id for looked in (seen.jobs, seen.others) if looked is not None for run in looked.values}
+    found: dict[JobId, list[SnapshotId]] = {}
+    for commit in plan.case.window.of(table):
+        if commit.job_id is not None and commit.job_id not in known and commit.snapshot_id in table.chain_ids:
+            found.setdefault(commit.job_id, []).append(commit.snapshot_id)
+    return found
+
+
+def _named(run: JobRun, job: str) -> str:
+    return short_job(run.job_id) if run.name == job else f"{short_job(run.job_id)} of {run.name}"
+
+
 def _expected(plan: Plan) -> str:
     if plan.keeps:
         return f"run {plan.keeps} and one other run alive"
+    if plan.match.wrong_run is None:
+        return "two runs alive, and one of them named to stay"
     return f"the fork {short_job(plan.match.wrong_run)} and one other run alive"

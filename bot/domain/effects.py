@@ -31,12 +31,14 @@ class StopJob(Record):
 
 
 class StopFork(Record):
-    """Stop run `job_id`, as StopJob does; run `keeps` of the same job goes on writing the table."""
+    """Stop run `job_id`, as StopJob does; run `keeps` goes on writing the table."""
 
     kind: Literal["stop-fork"] = "stop-fork"
     job: str
     job_id: JobId
     keeps: JobId
+    keeps_of: str | None = Field(default=None, exclude_if=lambda job: job is None)
+    """The job of the run that goes on, where it is another one; None: the same."""
 
 
 class MoveTable(Record):

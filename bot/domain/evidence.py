@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
@@ -61,6 +61,8 @@ class Observation(Record):
     )
     written: Seen[WrittenSchema] | NotSeen = NotSeen(source=OF_STATE, reason="Nobody has looked.", remedy="Look again.")
     """Of the newest restore point, else of what the job wrote last; at most one. Empty: no job has written anything."""
+    others: Seen[JobRun] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
 
 
 def begun_on_main(window: Window, info: ValidationInfo) -> Window:

@@ -26,6 +26,8 @@ class TableSetup(Record):
     name: TableName
     job: str | None
     """The configured job that writes it; None when nothing of Flink's can be asked."""
+    other_jobs: tuple[str, ...] = ()
+    """Further configured jobs that write it, or did."""
     contract: TableContract
     consumers: tuple[Consumer, ...]
     untold: tuple[Untold, ...] = ()

@@ -85,8 +85,8 @@ class Observer:
         state = self.catalog.load(table)
         if branch is not None:
             state = _seen_from(state, branch)
-        with ThreadPoolExecutor(max_workers=3) as pool:
-            jobs = pool.submit(self.runs, setup)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
 
             def readers() -> Seen[ReadRun] | NotSeen:
                 known = window(state, jobs.result()) if callable(window) else window
@@ -104,6 +104,7 @@ class Observer:
                 reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=manifests,
                 written=self._written(state, checkpoints, manifests),
+                others=others.result(),
             )
 
     def _written(
@@ -140,9 +141,21 @@ class Observer:
         job = setup.job
         if job is None:
             return _not_configured("Flink", f"No job is configured for {setup.name}.")
+        return self._runs_of(job)
+
+    def _runs_of(self, job: str) -> Seen[JobRun] | NotSeen:
         ports = self.jobs[job]
         live = _look(f"Flink, job {job}", lambda: ports.flink.runs(job))
         return _typed(live if ports.history is None else _with_past(live, job, ports.history), JobRun)
+
+    def _others(self, setup: TableSetup) -> Seen[JobRun] | NotSeen | None:
+        """Runs of the other jobs that are declared to write it; where one cannot be asked, that."""
+        looked = [self._runs_of(job) for job in setup.other_jobs]
+        unseen = next((each for each in looked if isinstance(each, NotSeen)), None)
+        if unseen is not None or not looked:
+            return unseen
+        runs = tuple(run for each in looked for run in each.values)
+        return Seen[JobRun](source=", and ".join(each.source for each in looked), values=runs)
 
     def _restore_points(
         self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen

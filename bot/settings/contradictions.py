@@ -31,6 +31,15 @@ def refuse_contradictions(
                 f"Expected one of {', '.join(jobs) or 'the jobs (there are none)'}; found {table.job}.",
                 f"{near(table.job, jobs)}Name the job under `jobs`, by its name in Flink.",
             )  # fmt: skip
+        for other in table.other_jobs:
+            if other not in jobs or other == table.job or table.job is None:
+                raise bad(
+                    content, path, (*where, "other_jobs"), "this is no further job of the table.",
+                    f"Expected names under `jobs` ({', '.join(jobs) or 'there are none'}) beside the table's `job` "
+                    f"({table.job or 'it has none'}); found {other}.",
+                    f"{'' if other in jobs else near(other, jobs)}Name it under `jobs`, by its name in Flink, and the "
+                    "table's own as `job`.",
+                )  # fmt: skip
         if not table.contract.key and table.contract_file is None:
             raise bad(
                 content, path, (*where, "contract"), "nothing tells what makes two rows the same.",

@@ -25,6 +25,12 @@ class TableSettings(Record):
         description="The job under `jobs` that writes it; without it nothing of Flink's can be asked.",
         examples=["orders-to-iceberg"],
     )
+    other_jobs: tuple[str, ...] = Field(
+        default=(),
+        description="Further jobs under `jobs` that write it, or did, as of a blue/green deployment: their runs are "
+        "looked at where one of two writers is to be stopped.",
+        examples=[["orders-to-iceberg-green"]],
+    )
     channel: str | None = Field(
         default=None,
         description="Slack channel id where its incidents are opened, when nobody says another.",
@@ -119,6 +125,7 @@ class TableSettings(Record):
         return TableSetup(
             name=name,
             job=self.job,
+            other_jobs=self.other_jobs,
             contract=self.contract,
             consumers=self.consumers,
             policies=self.policies,

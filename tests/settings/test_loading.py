@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import BadConfiguration
+from bot.domain.ids import TableName
 from bot.settings import Settings
 
 GOOD = """\
@@ -54,6 +55,10 @@ def refusal(file: Path, old: str, new: str) -> BadConfiguration:
         ("127.0.0.1:8083", "", 9, "jobs.orders-to-iceberg.start.url", "'http://'", "Correct it"),
         ("job: orders-to-iceberg", "job: order-to-iceberg", 13, "tables.sales.orders.job",
          "found order-to-iceberg", "Did you mean `orders-to-iceberg`?"),
+        ("    contract:", "    other_jobs: [orders-to-iceburg]\n    contract:", 14, "tables.sales.orders.other_jobs",
+         "found orders-to-iceburg", "Did you mean `orders-to-iceberg`?"),
+        ("    contract:", "    other_jobs: [orders-to-iceberg]\n    contract:", 14, "tables.sales.orders.other_jobs",
+         "found orders-to-iceberg", "the table's own as `job`"),
         ("default:", "rewind:", 15, "tables.sales.orders.policies", "found rewind", "Add `default`"),
         ("[U0BEN00001]", "[]", 16, "tables.sales.orders.policies.default", "found 0 users", "Name more"),
         ("[U0BEN00001]", "[U0BEN00001], different_teams: 2", 16,
@@ -108,6 +113,16 @@ def test_what_is_not_settings_is_refused(file: Path, text: str) -> None:
         Settings.load(file)
 
     assert str(file) in refused.value.happened
+
+
+def test_further_jobs_of_a_table_are_part_of_its_setup(file: Path) -> None:
+    """Blue/green: the rules and the observer know both."""
+    text = GOOD.replace("tables:", "  orders-green:\n    flink: http://127.0.0.1:8082\ntables:")
+    file.write_text(text.replace("    contract:", "    other_jobs: [orders-green]\n    contract:"), encoding="utf-8")
+
+    setup = Settings.load(file).setups[TableName("sales.orders")]
+
+    assert (setup.job, setup.other_jobs) == ("orders-to-iceberg", ("orders-green",))
 
 
 def test_paths_are_relative_to_the_file(file: Path) -> None:

@@ -7,7 +7,7 @@ from bot.domain.effects import StopFork, StopJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import short_job
-from bot.domain.requirements import Requirement, RunIsCurrent
+from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.table import TableState
 
 _ALONE = StoppingJob()
@@ -16,15 +16,19 @@ _ALONE = StoppingJob()
 class StoppingFork(Kind[StopFork]):
     """As StopJob does it; what must hold afterwards differs."""
 
-    uses_up = frozenset({"runs-alive"})
+    uses_up = frozenset({"runs-alive", "run-is-current"})
 
     def leaves(self, effect: StopFork) -> tuple[Requirement, ...]:
         """From then on only the other may write."""
-        return (RunIsCurrent(job=effect.job, job_id=effect.keeps),)
+        kept = RunIsCurrent(job=effect.keeps_of or effect.job, job_id=effect.keeps)
+        return (kept,) if effect.keeps_of is None else (kept, NobodyWrites(job=effect.job))
 
     def describe(self, effect: StopFork) -> str:
         """See Kind."""
-        return f"Stop run {short_job(effect.job_id)}, keep run {short_job(effect.keeps)}"
+        one, other = short_job(effect.job_id), short_job(effect.keeps)
+        if effect.keeps_of is None:
+            return f"Stop run {one}, keep run {other}"
+        return f"Stop run {one} of {effect.job}, keep run {other} of {effect.keeps_of}"
 
     def perform(self, effect: StopFork, intent: EffectStarted, hands: Hands) -> Did:
         """`result`: `savepoint`, if one was taken."""
@@ -44,9 +48,11 @@ class StoppingFork(Kind[StopFork]):
 
     def checks(self, effect: StopFork, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
         """The one has ended, the other lives."""
-        name = f"Only run {short_job(effect.keeps)} of {effect.job} is alive"
+        kept = effect.keeps_of or effect.job
+        beside = "" if kept == effect.job else f", and none of {effect.job}"
+        name = f"Only run {short_job(effect.keeps)} of {kept} is alive{beside}"
         try:
-            live = world.live(effect.job)
+            live = [run for job in dict.fromkeys((kept, effect.job)) for run in world.live(job)]
         except CouldNotLook as error:
             return (Check(name=name, passed=None, sentence=str(error)),)
         found = ", ".join(short_job(job_id) for job_id in live) or "none"
