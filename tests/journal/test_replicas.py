@@ -18,6 +18,7 @@ from bot.domain.errors import BadConfiguration
 from bot.ports import Delivery, Post
 from tests.journal.replicas import WORK
 from tests.orders_table import NINE
+from tests.slack.people import eventually
 
 on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -215,3 +216,15 @@ def _soon(ask):  # type: ignore[no-untyped-def]
         assert time.monotonic() < deadline, "it did not come"
         time.sleep(0.05)
     return found
+
+
+def test_who_joins_alone_does_so_only_while_nobody_else_works(url: str) -> None:
+    """On either database: a command takes the work of a bot that is gone, and none of one that lives."""
+    with closing(open_store(url)) as bot, closing(open_store(url)) as command:
+        bot.presence.join()
+        beside = command.presence.join_alone()
+        bot.presence.leave()
+
+        assert not beside
+        eventually(command.presence.join_alone)  # PostgreSQL ends a session a moment after its end was asked for
+        assert command.presence.join_alone()
