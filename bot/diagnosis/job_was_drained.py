@@ -7,6 +7,7 @@ is restored from that state, or from any older one of that job, takes each of it
 from datetime import datetime
 
 from bot.diagnosis._case import committer_ids, listed, runs_of, unseen, writes_as_v1
+from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -14,7 +15,6 @@ from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
 MODE = Mode(
@@ -43,7 +43,7 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches when the newest Flink commit is a drained one and a run came after it that takes it for its own."""
-    newest = next(reversed(flink_commits(case.observation.table)), None)
+    newest = next(reversed(commits_of_job(case)), None)
     drained = newest if newest is not None and newest.checkpoint_id == DRAINED else None
     if drained is None:
         return Excluded(reason=_why_not(case))
@@ -71,7 +71,7 @@ def examine(case: Case) -> Examined:
 
 
 def _why_not(case: Case) -> str:
-    marked = [s for s in flink_commits(case.observation.table) if s.checkpoint_id == DRAINED]
+    marked = [s for s in commits_of_job(case) if s.checkpoint_id == DRAINED]
     if marked:
         return f"After the drained commit {short(marked[-1].snapshot_id)} further checkpoints were committed."
     return "No commit on main carries Long.MAX_VALUE, which a drained or finished job leaves."

@@ -44,6 +44,16 @@ def test_a_run_that_ended_with_its_rows_uncommitted_still_counts() -> None:
     assert isinstance(found, Matches)
 
 
+def test_a_guest_that_commits_on_top_does_not_hide_the_mark() -> None:
+    """The sink's walk passes over it and finds the mark; readers were told of an ordinary checkpoint."""
+    tale = restored().commits("z", 3).by_sink(OperatorId("ee" * 16))
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", DRAINED) == found.last_good
+
+
 def test_a_bounded_job_that_finished_is_right() -> None:
     """The same mark, and nothing came after it."""
     found = mode.examine(drained().looked_at())

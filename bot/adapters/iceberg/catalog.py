@@ -59,8 +59,7 @@ class PyIcebergCatalog:
     def __init__(
         self, name: str, properties: Mapping[str, str], clock: Clock, *, answer_within_s: float = ANSWER_WITHIN_S
     ) -> None:
-        """`name` and `properties` go to PyIceberg; a SQLite catalog is given a busy timeout, REST and Glue a limit of
-        `answer_within_s` seconds a request."""
+        """`name` and `properties` go to PyIceberg; `answer_within_s`: of one request, but to a SQL catalog."""
         self.name = name
         self._properties = patient(properties)
         self._answer_within_s = answer_within_s
