@@ -82,8 +82,8 @@ class Crowd:
             (2, self._executes),
             (0.5, self._notes),
             (0.3, self._asks),
-            (0.15 if name == "ben" else 0, self._rejects),
-            (0.3 if name == "ana" else 0, self._gives_up),
+            (0.3 if name == "ben" else 0, self._rejects),
+            (0.5 if name == "ana" else 0, self._gives_up),
             (0.3, self._spoils),
             (0.2 if name == "finn" else 0, self._spoils_catalog),
         ]
