@@ -121,6 +121,7 @@ RUNS: tuple[Run, ...] = (
     ),
     *(run.model_copy(update={"flink": "1.20"}) for run in _both("planned-restart", v1=("healthy",), v2=("healthy",))),
     _one("rolled-back-while-running", "v2", "F6").model_copy(update={"flink": "1.20"}),
+    _one("restored-between-compactions", "v2", "F2"),
 )
 """In the order in which they are told in `docs/matrix.md`."""
 
