@@ -76,7 +76,7 @@ LATE: Mapping[str, Late] = {
     ),
     "record": Late("bot.cli.record", "app", "The record: verify its chain, export an incident."),
     "proposal": Late(
-        "bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass, settle."
+        "bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass, execute, settle."
     ),
     "case": Late("bot.cli.diagnosing", "case_app", "A diagnosis with everything it was read from, in one file."),
     "demo": Late(
@@ -88,7 +88,8 @@ LATE: Mapping[str, Late] = {
     "web": Late(
         "bot.cli.web",
         "app",
-        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set.",
+        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set, "
+        "and there the people of `web.people` decide.",
     ),
 }
 """In the order of the help."""
