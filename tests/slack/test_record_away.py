@@ -60,6 +60,8 @@ def disk(collected: SeenMessage, bot: LittleBot, slack: Workspace) -> Disk:
     disk = Disk()
     bot.close()
     eventually(lambda: slack.connected == 0)
+    with closing(sqlite3.connect(bot.folder / "journal.db")) as record:
+        record.execute("VACUUM")  # else pages that are free by now take what a full disk would refuse
     bot.start(disk.under)
     eventually(lambda: slack.connected == 1)
     return disk
