@@ -10,7 +10,7 @@ from bot.workspace import Workspace
 from bot.workspace.seen import NotShown
 from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 
-FORWARD = ("Run evidence", "Run again", "Propose")
+FORWARD = ("Run evidence", "Run again", "Propose", "Done")
 """Buttons of the card that lead the walk on."""
 APPROVE, EXECUTE, REJECT, VERIFY = "Approve", "Execute", "Reject…", "Verify again"
 """Buttons of a proposal; `test_people` holds them against the bot's."""
@@ -85,7 +85,7 @@ class Crowd:
             (0.3 if name == "ben" else 0, self._rejects),
             (0.5 if name == "ana" else 0, self._gives_up),
             (0.3, self._spoils),
-            (0.2 if name == "finn" else 0, self._spoils_catalog),
+            (0.5 if name == "finn" else 0, self._spoils_catalog),
         ]
         while not self._resting.wait(random.uniform(*_PAUSE_S)):
             [do] = random.choices([act for _, act in acts], [weight for weight, _ in acts])
