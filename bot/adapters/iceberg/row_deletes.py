@@ -22,6 +22,7 @@ from bot.adapters.iceberg.manifest_entries import CONTENT_OFFSET, CONTENT_SIZE
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import TableName
+from bot.domain.paths import plain
 from bot.ports import FileChange, RowChange
 
 _PATH, _PLACE = 2147483546, 2147483545
@@ -96,8 +97,8 @@ class RowCommit(FileCommit):
                 "Rewrite them with the engine that writes the table (`rewrite_position_delete_files`), then propose "
                 "again.",
             )
-        before = {str(each.of_file): self._places_before(each) for each in self._going}
-        whole = {path: sorted({*places[path], *before.get(path, ())}) for path in places}
+        before = {plain(str(each.of_file)): self._places_before(each) for each in self._going}
+        whole = {path: sorted({*places[path], *before.get(plain(path), ())}) for path in places}
         content, blobs = puffin_of(whole)
         made = self._data_place("deletes.puffin")
         with self._io.new_output(made).create() as stream:
