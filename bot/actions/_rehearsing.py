@@ -10,7 +10,7 @@ from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, li
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
-from bot.domain.errors import Refused
+from bot.domain.errors import NotYet, Refused
 from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
@@ -110,12 +110,12 @@ def must_be_writable(table: TableState) -> None:
 
 
 def _must_be_the_only_one(plan: Plan) -> None:
-    """Raises Refused while the branch of an earlier rehearsal is there: the job may stand still for it, and would not
+    """Raises NotYet while the branch of an earlier rehearsal is there: the job may stand still for it, and would not
     be started again by what publishes a second one."""
     open_on = plan.rehearsed.proposal.rehearses_on if plan.rehearsed is not None else None
     if open_on is None or plan.case.observation.table.ref(open_on) is None:
         return
-    raise Refused(
+    raise NotYet(
         "Another repair of this incident is still open.",
         f"Expected no branch of an earlier rehearsal; {open_on} is there, neither published nor given up.",
         "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch), then "

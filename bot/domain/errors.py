@@ -103,6 +103,11 @@ class Refused(WaterlineError):
     """Raised when a rule forbids the request (not an approver, wrong state, reason missing)."""
 
 
+class NotYet(Refused):
+    """Raised when only something that is under way stands against the request: it may be asked for again afterwards,
+    so no step ends with it."""
+
+
 class Superseded(WaterlineError):
     """Raised when the world has moved from what was approved; nothing was changed."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, StepSkipped
-from bot.domain.errors import Refused
+from bot.domain.errors import NotYet, Refused
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -27,8 +27,9 @@ def walk_of(incident: Incident) -> Walk:
 
 
 def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | None, why: Refused) -> None:
-    """Nothing right can be proposed: the walk goes on to what people do by hand, with the reason."""
-    if step is None:
+    """Nothing right can be proposed: the walk goes on to what people do by hand, with the reason. Where only something
+    under way stands against it, the step stays."""
+    if step is None or isinstance(why, NotYet):
         return
     done = StepDone(step=step, key=NOT_POSSIBLE, why=str(why))
 
