@@ -9,6 +9,7 @@ from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import ForkedWritersFinding, Writer
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short, short_job, short_operator
+from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
 from bot.domain.paths import one_of, plain
 from bot.domain.sentences import counted
@@ -88,17 +89,22 @@ def _told(world: Observation, finding: ForkedWritersFinding, taken: str) -> Answ
 
 
 def _together(world: Observation, reach: Reach) -> tuple[JobRun, ...]:
-    """Runs of the configured job that are at work at the same time, oldest first, if they are several; of a window
-    that ends at the head, since Flink tells of now."""
-    alive = sorted((run for run in world.jobs.values if run.state in _AT_WORK), key=lambda run: run.started_at)
+    """Runs of the configured job, and kin of them, that are at work at the same time, oldest first, if they are
+    several; of a window that ends at the head, since Flink tells of now."""
+    alive = sorted((r for r in _runs(world) if r.state in _AT_WORK), key=lambda run: run.started_at)
     return tuple(alive) if len(alive) > 1 and reach.until == world.table.head else ()
+
+
+def _runs(world: Observation) -> tuple[JobRun, ...]:
+    return (*world.jobs.values, *kin(world.jobs, world.others))
 
 
 def _writers(world: Observation, commits: Sequence[Snapshot]) -> tuple[Writer, ...]:
     by_writer: dict[tuple[str | None, str | None, str], list[Snapshot]] = {}
     for commit in commits:
         by_writer.setdefault((commit.job_id, commit.operator_id, commit.engine), []).append(commit)
-    runs = {run.job_id: run for run in world.jobs.values}
+    others = world.others.values if world.others is not None else ()
+    runs = {run.job_id: run for run in (*others, *world.jobs.values)}
     return tuple(_writer(theirs, runs.get(theirs[0].job_id or JobId(""))) for theirs in by_writer.values())
 
 

@@ -7,6 +7,7 @@ Flink's sinks of a stream never take data files off the table: only INSERT OVERW
 from bot.diagnosis._case import runs_of
 from bot.domain.diagnosis import Case
 from bot.domain.ids import JobId
+from bot.domain.kin import kin
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -55,7 +56,9 @@ def _own_runs(case: Case) -> frozenset[JobId]:
 
 
 def _of_other_jobs(case: Case) -> frozenset[JobId]:
-    return frozenset(run.job_id for run in case.observation.jobs.values) - _own_runs(case)
+    jobs, others = case.observation.jobs, case.observation.others
+    named = [*jobs.values, *(others.values if others is not None else ())]
+    return frozenset(run.job_id for run in named) - _own_runs(case) - {run.job_id for run in kin(jobs, others)}
 
 
 def _is_stream(case: Case) -> bool:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._case import in_window, living, run_of, runs_of
+from bot.diagnosis._case import in_window, runs_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId
+from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
@@ -41,18 +42,30 @@ def turns(case: Case) -> tuple[Turn, ...]:
     return tuple(found)
 
 
+def writers(case: Case) -> tuple[JobRun, ...]:
+    """The job's runs, and those of the table's other jobs that began from the same state, oldest first."""
+    found = (*runs_of(case), *kin(case.observation.jobs, case.observation.others))
+    return tuple(sorted(found, key=lambda run: (run.started_at, run.job_id)))
+
+
+def writer(case: Case, job_id: JobId | None) -> JobRun | None:
+    """One of these runs by its id."""
+    return next((run for run in writers(case) if run.job_id == job_id), None)
+
+
 def writing(case: Case) -> tuple[JobRun, ...]:
-    """The runs that are alive and not about to end, oldest first, one of each job id."""
-    return tuple({run.job_id: run for run in living(case) if run.state not in _LEAVING}.values())
+    """Those that are alive and not about to end, oldest first, one of each job id."""
+    alive = (run for run in writers(case) if not run.is_terminal and run.state not in _LEAVING)
+    return tuple({run.job_id: run for run in alive}.values())
 
 
 def is_one_job(case: Case, turn: Turn) -> bool:
-    """Whether both are surely this job's: Flink lists both under the job's name, or lists none of them, and they commit
-    under one operator id. By itself that id tells little: by default the V2 sink's is of the table's name, so every job
+    """Whether both are surely this job's or kin of it: Flink lists both, or lists none of them, and they commit under
+    one operator id. By itself that id tells little: by default the V2 sink's is of the table's name, so every job
     on the table has the same."""
     if isinstance(case.observation.jobs, NotSeen):
         return turn.of_one_operator
-    known = {turn.run, turn.other} & {run.job_id for run in runs_of(case)}
+    known = {turn.run, turn.other} & {run.job_id for run in writers(case)}
     return len(known) == 2 or (turn.of_one_operator and not known)
 
 
@@ -77,7 +90,7 @@ def brought_by_fork(case: Case) -> tuple[Snapshot, ...]:
     if not is_forked(case):
         return ()
     commits = flink_commits(case.observation.table)
-    points = [(run.job_id, run.restored) for run in runs_of(case) if run.restored is not None]
+    points = [(run.job_id, run.restored) for run in writers(case) if run.restored is not None]
     found: list[Snapshot] = []
     seen: set[tuple[str | None, str | None, int | None]] = set()
     for index, commit in enumerate(commits):
@@ -110,5 +123,5 @@ def _turn(commit: Snapshot, before: Snapshot) -> Turn:
 
 def _was_started_anew(case: Case, commit: Snapshot, before: Snapshot) -> bool:
     """A fixed job id that was submitted again after the other run's last commit: an orderly hand-over."""
-    run = run_of(case, commit.job_id)
+    run = writer(case, commit.job_id)
     return run is not None and before.committed_at < run.started_at < commit.committed_at

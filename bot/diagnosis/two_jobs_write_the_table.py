@@ -4,10 +4,10 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
-from bot.diagnosis._case import in_window, not_asked, run_of, time_in, unseen
+from bot.diagnosis._case import in_window, not_asked, time_in, unseen
 from bot.diagnosis._guests import took_as_guest
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writing
+from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -72,7 +72,7 @@ def examine(case: Case) -> Examined:
 
 def _guest(case: Case, turn: Turn) -> JobId:
     """Of the two the one that is not this job's."""
-    return turn.run if run_of(case, turn.run) is None and run_of(case, turn.other) is not None else turn.other
+    return turn.run if writer(case, turn.run) is None and writer(case, turn.other) is not None else turn.other
 
 
 def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
@@ -87,7 +87,8 @@ def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> M
     stays = next((run for run in alive if run.job_id == case.keeps), alive[0])
     goes = next(run for run in reversed(alive) if run is not stays)
     reasons = [
-        f"Flink shows run {short_job(run.job_id)} {run.state} since {time_in(case, run.started_at)}{_whence(run)}."
+        f"Flink shows run {short_job(run.job_id)}{_of(case, run)} {run.state} since {time_in(case, run.started_at)}"
+        f"{_whence(run)}."
         for run in alive
     ]
     path = one_of(run.restored.path for run in alive if run.restored and run.restored.path)
@@ -101,7 +102,9 @@ def _took_turns(case: Case, certain: list[Turn]) -> Matches:
     order = dict.fromkeys(s.job_id for s in flink_commits(case.observation.table))
     pair = sorted((first.run, first.other), key=lambda job: (_started(case, job), list(order).index(job)))
     reasons = [
-        f"Run {short_job(run.job_id)} is {run.state}." for run in (run_of(case, job) for job in pair) if run is not None
+        f"Run {short_job(run.job_id)}{_of(case, run)} is {run.state}."
+        for run in (writer(case, job) for job in pair)
+        if run is not None
     ]
     stays = _stays(case, pair)
     goes = pair[1] if stays == pair[0] else pair[0]
@@ -110,15 +113,19 @@ def _took_turns(case: Case, certain: list[Turn]) -> Matches:
 
 def _stays(case: Case, pair: list[JobId]) -> JobId:
     """Whom people chose, else the one that is left alive, else the one that came first."""
-    left = [job for job in pair if (run := run_of(case, job)) is not None and not run.is_terminal]
+    left = [job for job in pair if (run := writer(case, job)) is not None and not run.is_terminal]
     if case.keeps in pair:
         return case.keeps
     return left[0] if len(left) == 1 else pair[0]
 
 
 def _started(case: Case, job: JobId) -> float:
-    run = run_of(case, job)
+    run = writer(case, job)
     return run.started_at.timestamp() if run else 0.0
+
+
+def _of(case: Case, run: JobRun) -> str:
+    return f" of {run.name}" if case.job_name not in (None, run.name) else ""
 
 
 def _whence(run: JobRun) -> str:
@@ -171,7 +178,7 @@ def _not_to_stay(case: Case, stays: JobId, goes: JobId) -> list[Snapshot]:
     after = [s for s in commits[other:] if s.job_id == goes] if other is not None else []
     if not mine or len(after) == len(mine):
         return mine
-    run = run_of(case, stays)
+    run = writer(case, stays)
     at = run.restored.checkpoint_id if run is not None and run.restored is not None else None
     if at is not None and any(s.checkpoint_id is not None and s.checkpoint_id <= at for s in mine):
         return [s for s in mine if s.checkpoint_id is not None and s.checkpoint_id > at]

@@ -1,9 +1,10 @@
 """Two runs on one table are told from an orderly hand-over."""
 
-from bot.domain.evidence import Answer, Verdict
+from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ForkedWritersFinding
 from bot.domain.flink import JobRun, Restored
 from bot.domain.ids import CheckpointId
+from bot.domain.looked import Seen
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger import NOON, run_of
 from tests.tables import OPERATOR, OrdersTable, job, rows, unseen
@@ -69,6 +70,23 @@ def test_two_runs_alive_from_one_savepoint_are_a_fork_before_they_interleave(ord
     assert (finding_of(answer).turns, finding_of(answer).forked) == (0, (job("a"), job("b")))
     assert "2 runs are alive together: aaaaaa (RUNNING) and bbbbbb (RUNNING)" in answer.headline
     assert answer.headline.endswith("all restored from /state/savepoint-4.")
+
+
+def test_a_run_of_the_tables_other_job_from_the_same_savepoint_is_a_fork(orders: OrdersTable, asks: Asks) -> None:
+    """It runs on another cluster under another name; one that began elsewhere may be meant."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    ask = orders.ask(before, jobs=[restored("a")])
+
+    def beside(run: JobRun) -> Ask:
+        others = Seen[JobRun](source="the other Flink", values=(run,))
+        return ask.model_copy(update={"observation": ask.observation.model_copy(update={"others": others})})
+
+    answer = asks("forked_writers", beside(restored("b")))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert finding_of(answer).forked == (job("a"), job("b"))
+    assert asks("forked_writers", beside(run_of("b"))).verdict is Verdict.RULED_OUT
 
 
 def test_a_run_that_is_being_cancelled_is_not_at_work(orders: OrdersTable, asks: Asks) -> None:

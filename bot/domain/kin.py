@@ -1,0 +1,42 @@
+"""Which runs of a table's other jobs are kin of its own job's: they began from the same state, so both read the same
+source from there on. Alive beside each other they are a fork, whatever the two jobs are called."""
+
+import re
+
+from bot.domain.flink import JobRun, names_run
+from bot.domain.ids import JobId
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.paths import may_be_same
+
+_WROTE = re.compile(r"/(?P<checkpoint>[0-9a-f]{32})/chk-\d+/?$|/savepoint-(?P<savepoint>[0-9a-f]{6})-[0-9a-f]+/?$")
+"""What the path of a restore point tells of the run that wrote it: its id, or the first six digits of it."""
+
+
+def kin(jobs: Seen[JobRun] | NotSeen, others: Seen[JobRun] | NotSeen | None) -> tuple[JobRun, ...]:
+    """The runs among `others` that were restored from a point of one of `jobs`, from the same point, or from one of
+    the same earlier run; and those from whose points one of `jobs` was restored. In their order; empty where either
+    could not be seen. A run that Flink has restarted since names its own checkpoint, and tells of no kin any more."""
+    if others is None:
+        return ()
+    return tuple(run for run in others.values if any(_are_kin(run, own) for own in jobs.values))
+
+
+def _are_kin(run: JobRun, own: JobRun) -> bool:
+    one, other = _path(run), _path(own)
+    if names_run(one, own.job_id) or names_run(other, run.job_id):
+        return True
+    if one is None or other is None:
+        return False
+    return may_be_same(one, other) or (_writer(one) is not None and _writer(one) == _writer(other))
+
+
+def _path(run: JobRun) -> str | None:
+    """Where the run began; None where Flink does not name it, or names a checkpoint that the run took itself."""
+    path = run.restored.path if run.restored is not None else None
+    return None if names_run(path, run.job_id) else path
+
+
+def _writer(path: str) -> JobId | None:
+    """The first six digits of the run that wrote this restore point; None where the path does not tell."""
+    found = _WROTE.search(path)
+    return JobId((found["checkpoint"] or found["savepoint"])[:6]) if found is not None else None
