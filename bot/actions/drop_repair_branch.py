@@ -10,12 +10,12 @@ from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unrea
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.errors import Refused
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import short
 from bot.domain.pairing import pairings
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
-from bot.domain.rewinds import flink_commits
 
 ACTION = Action(
     name="drop_repair_branch",
@@ -100,11 +100,11 @@ def _start(point: RestorePoint, done: Rehearsed) -> str:
 
 def _stays_down(plan: Plan) -> tuple[str, str]:
     seen = plan.case.observation
-    commits = flink_commits(seen.table)
+    commits = commits_of_job(plan.case)
     newest = (
-        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
+        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by the job"
         if commits
-        else "main, which has no commit by Flink"
+        else "main, which has no commit by the job"
     )
     told = pairings(seen.checkpoints.values, seen.table, seen.jobs)
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"

@@ -104,7 +104,7 @@ def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOptio
     """Say no to the newest proposal, or withdraw your own."""
     with _built(config) as (settings, built):
         view = _newest(built, incident)
-        built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings))
+        built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
         say(f"Rejected: {view.proposal.title}.")
 
 
@@ -113,7 +113,7 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
     """Stop the newest proposal although others approve it."""
     with _built(config) as (settings, built):
         view = _newest(built, incident)
-        built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings))
+        built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
         say(f"Vetoed: {view.proposal.title}.")
 
 

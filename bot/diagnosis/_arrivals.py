@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import in_window, listed, longest_silence, runs_of
+from bot.diagnosis._case import in_window, listed, longest_silence
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
-from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -73,7 +73,7 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
     orphan shows that there was none. Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
-    told = [(run, overdue) for run in runs_of(case) if (overdue := _overdue_of_run(case, run, checked))]
+    told = [(run, overdue) for run in case.runs if (overdue := _overdue_of_run(case, run, checked))]
     if not told:
         return None
     run, overdue = told[-1]
@@ -151,7 +151,7 @@ def _overdue(
     table = case.observation.table
     until = _settled(case, run)
     on_main = {s.job_id for s in table.of_flink}
-    is_known = any(each.job_id in on_main for each in runs_of(case))
+    is_known = any(each.job_id in on_main for each in case.runs)
     since = _window_began(case, run) if run.is_terminal and is_known else run.started_at
     mine = by_sink((s for s in table.snapshots if is_known and s.job_id == run.job_id), operator)
     looked_at = table.place_of(checked)

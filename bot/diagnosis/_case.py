@@ -28,20 +28,14 @@ def at_position(case: Case, position: int | None) -> str:
     return case.contract.shown(case.contract.position, position)
 
 
-def runs_of(case: Case) -> tuple[JobRun, ...]:
-    """The job's runs that Flink still knows, oldest first; empty also when Flink was not seen."""
-    named = (run for run in case.observation.jobs.values if case.job_name in (None, run.name))
-    return tuple(sorted(named, key=lambda run: (run.started_at, run.job_id)))
-
-
 def run_of(case: Case, job_id: JobId | None) -> JobRun | None:
     """One run by its id."""
-    return next((run for run in runs_of(case) if run.job_id == job_id), None)
+    return next((run for run in case.runs if run.job_id == job_id), None)
 
 
 def living(case: Case) -> tuple[JobRun, ...]:
     """The runs that are not at their end, oldest first."""
-    return tuple(run for run in runs_of(case) if not run.is_terminal)
+    return tuple(run for run in case.runs if not run.is_terminal)
 
 
 def in_window(case: Case) -> tuple[Snapshot, ...]:
@@ -53,7 +47,7 @@ def in_window(case: Case) -> tuple[Snapshot, ...]:
 def rewinds_in(case: Case) -> tuple[Rewind, ...]:
     """The rewinds whose first commit lies in the window, oldest first, and those that are silent so far."""
     ids = {s.snapshot_id for s in in_window(case)}
-    return tuple(r for r in rewinds(case.observation.table, runs_of(case)) if r.first is None or r.first in ids)
+    return tuple(r for r in rewinds(case.observation.table, case.runs) if r.first is None or r.first in ids)
 
 
 def unlisted_switches(case: Case) -> tuple[Switch, ...]:

@@ -1,6 +1,6 @@
 """Runs that began without any state although the table already held commits of the job."""
 
-from bot.diagnosis._case import in_window, runs_of
+from bot.diagnosis._case import in_window
 from bot.domain.beginnings import began_without_state
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
@@ -33,7 +33,7 @@ def empty_starts(case: Case) -> tuple[EmptyStart, ...]:
     """Those in the window, oldest first, the silent ones last. A drained or batch commit before it does not count:
     such a job has ended on purpose."""
     inside = {s.snapshot_id for s in in_window(case)}
-    told = [s for run in runs_of(case) if (s := _told_by_flink(case, run)) is not None]
+    told = [s for run in case.runs if (s := _told_by_flink(case, run)) is not None]
     known = {(s.run, s.first) for s in told}
     shown = [s for s in _shown_by_ids(case) if (s.run, s.first) not in known]
     found = [s for s in [*told, *shown] if s.reached != DRAINED and (s.first is None or s.first in inside)]
@@ -70,7 +70,7 @@ def _shown_by_ids(case: Case) -> list[EmptyStart]:
 def _is_guest(case: Case, switch: Switch) -> bool:
     """Whether another job wrote beside this one, as for a backfill: Flink lists it under another name or not at all,
     and the run before it went on."""
-    known = {run.job_id for run in runs_of(case)}
+    known = {run.job_id for run in case.runs}
     if switch.run in known or switch.earlier not in known:
         return False
     place = {s.snapshot_id: index for index, s in enumerate(flink_commits(case.observation.table))}

@@ -3,11 +3,11 @@ beside it is a fork."""
 
 from datetime import timedelta
 
-from bot.diagnosis._case import longest_silence, run_of, runs_of, time_in
-from bot.diagnosis._guests import commits_of_job
+from bot.diagnosis._case import longest_silence, run_of, time_in
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import short, short_job
 from bot.domain.table import Snapshot
 
@@ -35,11 +35,11 @@ def may_commit_on(case: Case) -> str | None:
 
 def is_forgotten(case: Case) -> bool:
     """Whether Flink lists no run of the job, so that only its long silence shows that it stands still."""
-    return not runs_of(case)
+    return not case.runs
 
 
 def _unlisted(case: Case, newest: Snapshot) -> str | None:
-    runs, every = runs_of(case), _interval(case, newest)
+    runs, every = case.runs, _interval(case, newest)
     age = case.observation.table.read_at - newest.committed_at
     replaced = bool(runs) and runs[-1].started_at > newest.committed_at
     if every is not None and replaced and age >= 2 * every:
@@ -75,7 +75,7 @@ def _after_its_failure(case: Case, writer: JobRun, newest: Snapshot) -> str | No
 def _interval(case: Case, newest: Snapshot) -> timedelta | None:
     """The longest time between two checkpoints that anything tells: Flink of the job's runs, the contract, or the
     commits of that run by their checkpoint ids; None: nothing does."""
-    told = [timedelta(milliseconds=run.checkpoint_interval_ms) for run in runs_of(case) if run.checkpoint_interval_ms]
+    told = [timedelta(milliseconds=run.checkpoint_interval_ms) for run in case.runs if run.checkpoint_interval_ms]
     promised = [case.contract.checkpoint_every] if case.contract.checkpoint_every else []
     return max((*told, *promised, *_rhythm(case, newest)), default=None)
 

@@ -7,7 +7,6 @@ restore that does not find the commit among the head's ancestors asks for a file
 import re
 from enum import Enum, auto
 
-from bot.diagnosis._case import runs_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
@@ -50,7 +49,7 @@ class Fate(Enum):
 
 def missing_manifest(case: Case) -> MissingManifest | None:
     """The file that the newest run's failures since its last checkpoint name; None also when Flink was not seen."""
-    run = next(reversed(runs_of(case)), None)
+    run = next(reversed(case.runs), None)
     if run is None:
         return None
     told = [(found, failure) for failure in _unsettled(run) if (found := _named(failure)) is not None]
@@ -70,7 +69,7 @@ def missing_manifest(case: Case) -> MissingManifest | None:
 
 def unnamed_file(case: Case) -> Failure | None:
     """The newest run's newest failure that says `not found` without a file's name that can be told."""
-    run = next(reversed(runs_of(case)), None)
+    run = next(reversed(case.runs), None)
     failures = _unsettled(run) if run else ()
     return next((f for f in failures if _NOT_FOUND.search(f.exception) and ".avro" not in _text(f)), None)
 

@@ -3,7 +3,7 @@
 Others may have written the table; the job itself owes it what its checkpoints hold, and nothing else.
 """
 
-from bot.diagnosis._case import runs_of, unseen
+from bot.diagnosis._case import unseen
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, short_job
@@ -17,7 +17,7 @@ _BY_HAND = "mend what keeps the job from committing, then start it by hand"
 def never_committed(case: Case, why: str) -> Matches | CannotTell | None:
     """The match; None where a run of Flink has committed to the table, or may have, or Flink lists no run that failed.
     `why`: what shows that it stands still."""
-    runs, table = runs_of(case), case.observation.table
+    runs, table = case.runs, case.observation.table
     has_expired = bool(table.chain) and table.chain[-1].parent_id is not None
     if not runs or runs[-1].state == "FINISHED" or has_expired or any(s.job_id for s in table.snapshots):
         return None

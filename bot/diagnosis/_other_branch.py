@@ -3,10 +3,10 @@
 from collections.abc import Sequence, Set
 from itertools import takewhile
 
-from bot.diagnosis._case import living, runs_of
-from bot.diagnosis._guests import commits_of_job, is_guest
+from bot.diagnosis._case import living
 from bot.diagnosis._sinks import by_sink
 from bot.domain.diagnosis import Case
+from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -15,8 +15,9 @@ from spark_tasks._other_branches import commits_beside_main
 
 def commits_on_branches(case: Case) -> dict[str, tuple[Snapshot, ...]]:
     """Branch -> the job's commits there that main never had, newest first; branches without any are left out."""
+    guests = Guests(case)
     found = {
-        branch: tuple(s for s in commits if _is_flinks(s) and not is_guest(case, s))
+        branch: tuple(s for s in commits if _is_flinks(s) and not guests.has(s))
         for branch, commits in commits_beside_main(case.observation.table).items()
     }
     return {branch: commits for branch, commits in found.items() if commits}
@@ -68,7 +69,7 @@ def _writer(case: Case) -> JobId:
     whoever committed last."""
     commits = commits_anywhere(case)
     wrote = {s.job_id for s in commits}
-    runs = (*reversed(living(case)), *reversed(runs_of(case)))
+    runs = (*reversed(living(case)), *reversed(case.runs))
     return next((run.job_id for run in runs if run.job_id in wrote), JobId(commits[-1].job_id or ""))
 
 

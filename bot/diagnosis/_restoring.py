@@ -1,9 +1,9 @@
 """Which restore points pair with the table as it is: what decides between restoring the job and rewinding both."""
 
 from bot.diagnosis._case import living
-from bot.diagnosis._guests import commits_of_job
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
 from bot.domain.unread_points import unread_points
 

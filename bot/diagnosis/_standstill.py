@@ -3,7 +3,7 @@ come up."""
 
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import living, runs_of, time_in
+from bot.diagnosis._case import living, time_in
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.flink import Failure, JobRun
@@ -19,7 +19,7 @@ _AT_MOST = timedelta(hours=1)
 
 def standstill(case: Case) -> str | None:
     """Why nothing is committed, a sentence or two; None while a run is alive and may still come back by itself."""
-    runs = runs_of(case)
+    runs = case.runs
     if not runs:
         return "Flink knows no run of the job."
     alive = living(case)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._case import in_window, runs_of
+from bot.diagnosis._case import in_window
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId
@@ -44,7 +44,7 @@ def turns(case: Case) -> tuple[Turn, ...]:
 
 def writers(case: Case) -> tuple[JobRun, ...]:
     """The job's runs, and those of the table's other jobs that began from the same state, oldest first."""
-    found = (*runs_of(case), *kin(case.observation.jobs, case.observation.others))
+    found = (*case.runs, *kin(case.observation.jobs, case.observation.others))
     return tuple(sorted(found, key=lambda run: (run.started_at, run.job_id)))
 
 

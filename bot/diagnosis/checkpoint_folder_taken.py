@@ -5,7 +5,7 @@ fail until a number is free. Meanwhile nothing is committed. Flink removes the f
 finalize, so afterwards the old folder is often gone; that the old start had committed the number then tells of it.
 """
 
-from bot.diagnosis._case import listed, runs_of, time_in, unseen
+from bot.diagnosis._case import listed, time_in, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
@@ -38,7 +38,7 @@ def examine(case: Case) -> Examined:
     jobs = case.observation.jobs
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    runs = runs_of(case)
+    runs = case.runs
     for run in reversed(runs):
         taken = collided(case, run)
         if taken:

@@ -1,7 +1,7 @@
 """F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
 completes: no row is lost, and until then none arrives."""
 
-from bot.diagnosis._case import listed, living, runs_of, unseen
+from bot.diagnosis._case import listed, living, unseen
 from bot.diagnosis._checkpoint_silence import Silence, checkpoint_silence
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -40,7 +40,7 @@ def examine(case: Case) -> Examined:
     jobs = case.observation.jobs
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    runs = living(case) or runs_of(case)
+    runs = living(case) or case.runs
     if not runs:
         return Excluded(reason="Flink knows no run of the job.")
     run = runs[-1]

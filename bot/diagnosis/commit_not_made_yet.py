@@ -10,7 +10,6 @@ from typing import NamedTuple
 from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, time_in, unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._leaks import leaks_of
 from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
@@ -18,6 +17,7 @@ from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import living, runs_of, time_in, unseen
+from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
@@ -119,7 +119,7 @@ def _reasons(case: Case, run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
 
 
 def _nothing_alive(case: Case) -> str:
-    ended = runs_of(case)
+    ended = case.runs
     if not ended:
         return "Flink knows no run of this job, so nothing is being recovered."
     return f"Run {short_job(ended[-1].job_id)} is {ended[-1].state} and does not come back by itself."

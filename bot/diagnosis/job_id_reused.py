@@ -7,7 +7,7 @@ id, and very old versions give zero. Not a fault by itself: but any restart belo
 import re
 from itertools import groupby
 
-from bot.diagnosis._case import in_window, rows_by, runs_of, time_in, unseen
+from bot.diagnosis._case import in_window, rows_by, time_in, unseen
 from bot.domain.beginnings import began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -47,17 +47,17 @@ def examine(case: Case) -> Examined:
     """Matches on an id that no submission draws by itself, or on commits by a run from before a start that no failover
     of the JobManager explains."""
     ids = dict.fromkeys(s.job_id for s in in_window(case) if s.job_id)
-    ids |= dict.fromkeys(run.job_id for run in runs_of(case))
+    ids |= dict.fromkeys(run.job_id for run in case.runs)
     hashed = next((job for job in ids if _HASHED.fullmatch(job)), None)
     if hashed is not None:
         return _matches(case, hashed, _form(hashed))
-    for job, starts in groupby(runs_of(case), key=lambda run: run.job_id):
+    for job, starts in groupby(case.runs, key=lambda run: run.job_id):
         said = _starts(case, list(starts))
         if said is not None:
             return _matches(case, job, said)
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
-    taken_over = next((run for run in runs_of(case) if _older_commits(case, run)), None)
+    taken_over = next((run for run in case.runs if _older_commits(case, run)), None)
     if taken_over is not None:
         return CannotTell(missing=(_may_be_failover(case, taken_over),))
     if not ids:

@@ -6,13 +6,13 @@ is restored from that state, or from any older one of that job, takes each of it
 
 from datetime import datetime
 
-from bot.diagnosis._case import committer_ids, listed, runs_of, unseen, writes_as_v1
-from bot.diagnosis._guests import commits_of_job
+from bot.diagnosis._case import committer_ids, listed, unseen, writes_as_v1
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot
@@ -49,7 +49,7 @@ def examine(case: Case) -> Examined:
         return Excluded(reason=_why_not(case))
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
-    after = [run for run in runs_of(case) if _began(run) > drained.committed_at]
+    after = [run for run in case.runs if _began(run) > drained.committed_at]
     if not after:
         return Excluded(
             reason=f"{short(drained.snapshot_id)} was committed by a job that ended on purpose (Long.MAX_VALUE), and "

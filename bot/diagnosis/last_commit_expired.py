@@ -4,7 +4,7 @@ The sink then takes every checkpoint for uncommitted and asks for Flink manifest
 commit (facts F8; `retain_last = 1` after a compaction or another engine's commit is enough).
 """
 
-from bot.diagnosis._case import living, not_asked, runs_of, unseen
+from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, missing_manifest
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LastCommit
@@ -46,7 +46,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(case.observation.jobs),))
     if case.table_health is None:
         return CannotTell(missing=(not_asked(case, "table_health"),))
-    run = next(reversed(living(case) or runs_of(case)), None)
+    run = next(reversed(living(case) or case.runs), None)
     gone = next((c for c in case.table_health.last_commits if run and _concerns(c, run)), None)
     if gone is None or run is None:
         return Excluded(reason=_why_not(case.table_health.last_commits))

@@ -2,7 +2,6 @@
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
-from bot.diagnosis._guests import commits_of_job
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
@@ -12,6 +11,7 @@ from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from bot.diagnosis._case import in_window, not_asked, runs_of, unseen
+from bot.diagnosis._case import in_window, not_asked, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -54,7 +54,7 @@ def examine(case: Case) -> Examined:
             wrong_run=None,
             remedy=Remedy.NOTHING,
         )
-    if not any(run.vertices for run in runs_of(case)):
+    if not any(run.vertices for run in case.runs):
         return CannotTell(missing=(f"the operators of the job's runs ({jobs.source} lists none)",))
     return Excluded(
         reason="No operator's parallelism differs between the runs that Flink knows, and no file in the window was "
@@ -65,7 +65,7 @@ def examine(case: Case) -> Examined:
 def _between_runs(case: Case) -> _Change | None:
     """The newest two runs with operators in common that differ in parallelism, the newer one of the window."""
     wrote = {s.job_id for s in in_window(case)}
-    runs = [run for run in runs_of(case) if run.vertices and (run.job_id in wrote or not run.is_terminal)]
+    runs = [run for run in case.runs if run.vertices and (run.job_id in wrote or not run.is_terminal)]
     for earlier, later in reversed(list(pairwise(runs))):
         before = {v.vertex_id: v.parallelism for v in earlier.vertices}
         changed = [v for v in later.vertices if before.get(v.vertex_id, v.parallelism) != v.parallelism]
@@ -83,7 +83,7 @@ def _between_runs(case: Case) -> _Change | None:
 
 def _within_run(case: Case) -> _Change | None:
     """A run whose earlier files carry higher subtask numbers than it has subtasks now."""
-    for run in reversed(runs_of(case)):
+    for run in reversed(case.runs):
         most = max((v.parallelism for v in run.vertices), default=0)
         beyond = [row for row in _rows_of(case, run) if row.subtasks and max(row.subtasks) >= most]
         if most and beyond:

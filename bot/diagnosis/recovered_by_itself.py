@@ -13,7 +13,6 @@ from bot.diagnosis._arrivals import silence
 from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
-from bot.diagnosis._guests import is_guest
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
@@ -21,6 +20,7 @@ from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
+from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import Ledger
@@ -105,7 +105,8 @@ def _wrong_run(case: Case) -> str | None:
 
 
 def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ...]:
-    commits = [s for s in in_window(case) if s.job_id and not is_guest(case, s)]
+    guests = Guests(case)
+    commits = [s for s in in_window(case) if s.job_id and not guests.has(s)]
     said = [_how_it_recovered(case, run)]
     if commits:
         first, last = commits[0], commits[-1]

@@ -5,7 +5,7 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 """
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import not_asked, rows_by, run_of, runs_of, unseen, writes_as_v1
+from bot.diagnosis._case import not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._empty_starts import EmptyStart, empty_starts
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import short, short_job
@@ -117,7 +117,7 @@ def _rows_said(case: Case) -> tuple[bool, str]:
 
 
 def _why_not(case: Case) -> str:
-    runs = runs_of(case)
+    runs = case.runs
     if not runs:
         return "Flink knows no run of the job, and no checkpoint id on main begins at 1 again in the window."
     run = runs[-1]

@@ -12,7 +12,6 @@ from bot.diagnosis._case import (
     rewinds_in,
     rows_by,
     run_of,
-    runs_of,
     unlisted_switches,
     unseen,
     writes_as_v1,
@@ -229,6 +228,6 @@ def _why_not(case: Case) -> str:
     same = next((r for r in rewinds_in(case) if r.keeps_job_id), None)
     if same is not None:
         return f"Run {short_job(same.run)} kept its job id when it was restored, so this is not a new run."
-    if not runs_of(case):
+    if not case.runs:
         return "Flink knows no run of the job that was restored, and main shows no change of run in the window."
     return "No run took over within the window, and no living run was restored from below what is committed."

@@ -7,7 +7,7 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, runs_of, unseen
+from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
@@ -127,7 +127,7 @@ def _change(before: Snapshot, after: Snapshot) -> Change:
 
 def _silent_change(case: Case) -> Change | None:
     """A restored run that goes on without having committed what the state it came from still owed."""
-    run = next(reversed(runs_of(case)), None)
+    run = next(reversed(case.runs), None)
     newest = next(reversed(flink_commits(case.observation.table)), None)
     if run is None or run.restored is None or newest is None or newest.operator_id is None:
         return None

@@ -10,6 +10,7 @@ from bot.domain import findings as f
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation, begun_on_main
 from bot.domain.findings import DuplicatesFinding, GapsFinding, PairingFinding
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.last_good import LastGoodRows, called
 from bot.domain.ledger import Ledger
@@ -111,6 +112,12 @@ class Case(Record):
     evidence: tuple[Evidence, ...] = ()
     keeps: JobId | None = None
     """The run that people chose to keep, of two that write the table."""
+
+    @property
+    def runs(self) -> tuple[JobRun, ...]:
+        """The job's runs that Flink still knows, oldest first; empty also when Flink was not seen."""
+        named = (run for run in self.observation.jobs.values if self.job_name in (None, run.name))
+        return tuple(sorted(named, key=lambda run: (run.started_at, run.job_id)))
 
     def without_samples(self) -> "Case":
         """The same without sample rows and partitions: what is left are ids, counts, positions and times."""

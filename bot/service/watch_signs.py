@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from bot.diagnosis._case import living
+from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._turns import writing
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
@@ -67,7 +68,13 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
 def suspicion(case: Case) -> str:
     """What would be worth a closer look, as one text: while it stays the same, nothing new has happened."""
     alive = (
-        (r.job_id, r.restored.at if r.restored else None, fails_in_a_row(r), is_looping(case)) for r in living(case)
+        (
+            r.job_id,
+            r.restored.at if r.restored else None,
+            fails_in_a_row(r, checkpoint_silence(case, r)),
+            is_looping(case),
+        )
+        for r in living(case)
     )
     columns = tuple(column.field_id for column in case.observation.table.columns)
     seen = case.observation

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import committer_ids, living, longest_silence, runs_of, time_in
+from bot.diagnosis._case import committer_ids, living, longest_silence, time_in
+from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
@@ -54,7 +55,7 @@ def is_looping(case: Case) -> bool:
 
 def newest_run(case: Case) -> str:
     """Who writes now, or wrote last."""
-    runs = living(case) or runs_of(case)
+    runs = living(case) or case.runs
     return runs[-1].job_id if runs else "nobody"
 
 
@@ -64,7 +65,7 @@ def _down(case: Case, patience: timedelta) -> Sign | None:
     why = None if isinstance(case.observation.jobs, NotSeen) else standstill(case)
     if why is None:
         return None
-    runs, now = runs_of(case), case.observation.table.read_at
+    runs, now = case.runs, case.observation.table.read_at
     commits = flink_commits(case.observation.table)
     since = max([r.ended_at for r in runs if r.ended_at] + [s.committed_at for s in commits[-1:]], default=None)
     has_failed = bool(runs and runs[-1].state == "FAILED")
@@ -77,11 +78,12 @@ def _down(case: Case, patience: timedelta) -> Sign | None:
         if failure and (has_failed or is_looping(case))
         else ()
     )
+    doubt = may_commit_on(case)
     return _bare(
         "no-advance",
         newest_run(case),
-        f"Nobody writes the table. {why}" if not is_looping(case) else why,
-        (*((last,) if commits else ()), *cause),
+        f"Nobody writes the table. {why}" if not is_looping(case) and doubt is None else why,
+        (*((last,) if commits else ()), *cause, *((f"Not known is {doubt}.",) if doubt is not None else ())),
         "find out whether it was stopped on purpose; else restore the job, after its restore point was looked at",
         "sev2",
         is_urgent=True,

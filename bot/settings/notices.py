@@ -61,6 +61,7 @@ class NoticeSecrets(Secrets):
     )
     waterline_answer_secret: SecretStr | None = Field(
         default=None,
-        description="Signs the links by which mails and webhooks are answered: 32 random characters or more; several "
-        "with spaces between while one takes the other's place, the first of them signs. Without it there are none.",
+        description="Signs links by which mails and webhooks are answered, and forms on which approvers decide: "
+        "32 random characters or more; several with spaces between while one takes the other's place, the first signs. "
+        "Without it there are neither.",
     )

@@ -1,6 +1,7 @@
 """Actions that leave the table as it is: every source position is there exactly once afterwards."""
 
 import shutil
+from contextlib import closing
 
 import pytest
 
@@ -16,8 +17,8 @@ from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
 from bot.domain.proposal import Proposal
 from tests.actions.scene import Scene
-from tests.little_flink import JOB
-from tests.tables import job
+from tests.little_flink import JOB, open_catalog
+from tests.tables import ORDERS, job, of_flink, rows
 
 FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id, free_checkpoint_folder]
 FROM_THE_STOP = [restart_from_stop_savepoint, restore_job_only, free_checkpoint_folder]
@@ -106,13 +107,29 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     assert "start" not in scene.calls
 
 
+@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_guest_of_flink_above_the_pair_does_not_matter(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """Another job committed once more after this one had ended: its sink passes over that."""
+    scene.flink.stop(JOB, job("a"))
+    with closing(open_catalog(scene.folder)) as catalog:
+        told = of_flink("e", 9, {"flink.operator-id": "ee" * 16})
+        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=told)
+    plan = scene.plan()
+
+    view = scene.carries_out(action.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert scene.positions() == [*range(50), *range(900, 903)]
+    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+
+
 def test_without_a_point_that_pairs_the_refusal_names_what_was_looked_at(scene: Scene) -> None:
     """Nobody starts the job from `the newest one`."""
     scene.flink.savepoint(job("a"))
     scene.flink.checkpoints(job("a"), 1)
     scene.flink.breaks(job("a"))
 
-    with pytest.raises(Refused, match=r"pairs with .*, the newest commit by Flink; found .*savepoint-aaaaaa"):
+    with pytest.raises(Refused, match=r"pairs with .*, the newest commit by the job; found .*savepoint-aaaaaa"):
         forward_job.propose(scene.plan())
 
 

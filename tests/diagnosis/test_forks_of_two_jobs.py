@@ -3,9 +3,9 @@
 import pytest
 
 from bot.diagnosis import two_jobs_write_the_table as mode
-from bot.diagnosis._guests import is_guest
 from bot.domain.diagnosis import Case, Excluded, Matches, Remedy
 from bot.domain.flink import JobRun, Restored
+from bot.domain.guests import Guests
 from bot.domain.ids import CheckpointId
 from bot.domain.kin import kin
 from bot.domain.looked import Seen
@@ -67,7 +67,7 @@ def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     case = apart(story.looked_at(duplicates=0), whence)
 
     assert isinstance(mode.examine(case), Excluded)
-    assert is_guest(case, story.snapshots[-1])
+    assert Guests(case).has(story.snapshots[-1])
 
 
 def test_rows_that_both_brought_show_a_fork_whatever_flink_remembers() -> None:
