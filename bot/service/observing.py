@@ -18,6 +18,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
 from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.ports import JobPorts, PastRuns, ReadEvents, Schedulers, SourceReplays, TableCatalog, TableFiles
+from bot.service.named_points import with_named
 
 T = TypeVar("T")
 WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]
@@ -167,7 +168,8 @@ class Observer:
         looked = _look(f"the checkpoint storage of {job}", lambda: self.jobs[job].checkpoints.stored(job, job_ids))
         if isinstance(looked, NotSeen):
             return looked
-        return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(looked.values, runs.values))
+        found = with_named(looked.values, runs.values, self.jobs[job].checkpoints)
+        return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(found, runs.values))
 
 
 def _seen_from(table: TableState, branch: str) -> TableState:
