@@ -132,7 +132,8 @@ class JobSettings(Record):
     )
     savepoint_dir: Folder | None = Field(
         default=None,
-        description="Where savepoints are and are to be written, readable from here.",
+        description="Where savepoints are and are to be written, readable from here. Others are found where Flink "
+        "names them.",
         examples=["s3://flink-state/savepoints"],
     )
     stop_within: timedelta = Field(

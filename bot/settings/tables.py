@@ -27,8 +27,9 @@ class TableSettings(Record):
     )
     other_jobs: tuple[str, ...] = Field(
         default=(),
-        description="Further jobs under `jobs` that write it, or did, as of a blue/green deployment: their runs are "
-        "looked at where one of two writers is to be stopped.",
+        description="Further jobs under `jobs` that write it, or did, as of a blue/green deployment. A run of theirs "
+        "that began from this job's state, or from where this one did, is told as a fork while both are alive; one "
+        "that began elsewhere is a second writer by design, unless rows come twice.",
         examples=[["orders-to-iceberg-green"]],
     )
     channel: str | None = Field(
