@@ -6,7 +6,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun
-from bot.domain.guests import commits_of_job
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
 from bot.domain.pairing import pairings
 from bot.domain.record import Record
@@ -52,13 +52,13 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
 
 
 def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
-    """The newest restore point whose table state is the job's newest commit on main, durable ones first. Guests above
-    it do not matter, Flink's among them: the sink's walk passes over them (facts 1.5).
+    """The newest restore point whose table state is the newest Flink commit on main, durable ones first. Of guests
+    above it only those do not matter that surely wrote beside the job.
 
     A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled; then it says so.
     Raises Refused with what was looked at when there is none.
     """
-    commits = commits_of_job(case)
+    commits = commits_that_bind(case)
     newest = commits[-1].snapshot_id if commits else None
     found = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
     durable = [point for each, point in found if each.is_durable]
@@ -77,10 +77,10 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
         )
     raise Refused(
         "The job cannot be restarted on the table as it is.",
-        f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by the job; "
+        f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
         f"found {looked_at(case)}."
         if newest is not None
-        else f"Main lists no commit by the job with which a restore point could pair; found {looked_at(case)}.",
+        else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
         "Look for further restore points on backup storage; do not start it from one that does not pair.",
     )
 
@@ -89,7 +89,7 @@ def goes_on_from(case: Case) -> RestorePoint | None:
     """The newest durable restore point, of whatever run, from which the job goes on where main ends; None: there is
     none. Read from what storage shows now, so it needs no evidence.
 
-    After the commit with which it pairs, main has no commit by the job but further copies of that one (F1).
+    After the commit with which it pairs, main has no commit by Flink but further copies of that one (F1).
     Raises CouldNotLook where the restore points could not be listed.
     """
     table, stored = case.observation.table, case.observation.checkpoints
@@ -99,13 +99,13 @@ def goes_on_from(case: Case) -> RestorePoint | None:
             f"Expected an answer from {stored.source}; found: {stored.reason}",
             stored.remedy,
         )
-    commits = commits_of_job(case)
+    commits = commits_that_bind(case)
     told = pairings(stored.values, table, case.observation.jobs)
     return next((p for each in told if each.is_durable and (p := _pair(each)) and _ends(p, commits)), None)
 
 
 def _ends(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
-    """Whether only copies of the commit with which `point` pairs follow it. `commits`: the job's on main, in order."""
+    """Whether only copies of the commit with which `point` pairs follow it. `commits`: those that bind, in order."""
     place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
     return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
 

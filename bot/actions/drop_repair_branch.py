@@ -10,7 +10,7 @@ from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unrea
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.errors import Refused
-from bot.domain.guests import commits_of_job
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import short
 from bot.domain.pairing import pairings
 from bot.domain.paths import may_be_same
@@ -100,11 +100,11 @@ def _start(point: RestorePoint, done: Rehearsed) -> str:
 
 def _stays_down(plan: Plan) -> tuple[str, str]:
     seen = plan.case.observation
-    commits = commits_of_job(plan.case)
+    commits = commits_that_bind(plan.case)
     newest = (
-        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by the job"
+        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
         if commits
-        else "main, which has no commit by the job"
+        else "main, which has no commit by Flink"
     )
     told = pairings(seen.checkpoints.values, seen.table, seen.jobs)
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"

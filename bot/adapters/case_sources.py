@@ -21,6 +21,7 @@ from bot.adapters.writer_schema import SCHEMA
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.owed import folder_of_manifests
+from bot.domain.paths import below
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one source; a larger one is named instead."""
@@ -123,6 +124,13 @@ def _add_manifests(
             found.add(path, content, cut)
 
 
+def _is_of(stored: StoredCheckpoint, path: str) -> bool:
+    """Whether a file lies in the restore point's folder or beside it, where Flink keeps what points share: whoever
+    makes a `_metadata` chooses what it names, and a case is sent to others."""
+    around = stored.path.rstrip("/").rpartition("/")[0]
+    return below(path, around) is not None and ".." not in path.split("/")
+
+
 def _add_checkpoint(
     found: Sources, stored: StoredCheckpoint, cut: Cut | None, read: Callable[[str], bytes | None]
 ) -> None:
@@ -139,5 +147,8 @@ def _add_checkpoint(
         if handle.file is None:
             continue
         beside = f"{stored.path.rstrip('/')}/{handle.file}" if handle.is_relative else handle.file
+        if not _is_of(stored, beside):
+            found.left_out.append(f"{beside}: {path} names it, and it does not lie where Flink keeps such state")
+            continue
         if beside not in found.raw and (state := read(beside)) is not None:
             found.add(beside, state, None)

@@ -12,6 +12,7 @@ from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId
+from bot.domain.paths import place_of
 
 DELETED_WITHIN_S = 5.0
 """How long after the end of a run Flink may take to begin to delete what it owned: `_metadata` goes first."""
@@ -71,6 +72,13 @@ class CheckpointFiles:
                 "Check the path; Flink deletes checkpoints that newer ones replace.",
             )
         return stored
+
+    def may_hold(self, path: str) -> bool:
+        """See the port. A query in a path could have other addresses spoken to, so none is taken."""
+        if "?" in path or "#" in path:
+            return False
+        folders = (self._checkpoint_dir, self._savepoint_dir)
+        return any(folder is not None and place_of(folder)[:2] == place_of(path)[:2] for folder in folders)
 
     def outlasts(self, path: str) -> bool:
         """See the port."""

@@ -91,7 +91,7 @@ def _completed(checkpoints: Checkpoints) -> tuple[CompletedCheckpoint, ...]:
             kind=_KINDS.get(each.checkpoint_type, CheckpointKind.UNKNOWN),
             status=each.status,
             triggered_at=_utc(each.trigger_timestamp),
-            path=each.external_path,
+            path=_place(each.external_path),
             discarded=each.discarded,
             failure=each.failure_message,
             took_ms=_told(each.took_ms),
@@ -100,6 +100,12 @@ def _completed(checkpoints: Checkpoints) -> tuple[CompletedCheckpoint, ...]:
         )
         for each in sorted(by_id.values(), key=lambda each: each.id, reverse=True)
     )
+
+
+def _place(path: str | None) -> str | None:
+    """None also for the words that Flink has in its place where state is kept in the JobManager's memory:
+    `<checkpoint-not-externally-addressable>`."""
+    return path if path and not path.startswith("<") else None
 
 
 def _settings(config: CheckpointConfig) -> CheckpointSettings:
@@ -121,7 +127,7 @@ def _restored(restored: RestoredEntry) -> Restored:
         checkpoint_id=CheckpointId(restored.id),
         at=_utc(restored.restore_timestamp),
         is_savepoint=restored.is_savepoint,
-        path=restored.external_path,
+        path=_place(restored.external_path),
     )
 
 

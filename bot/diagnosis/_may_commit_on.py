@@ -29,13 +29,26 @@ def may_commit_on(case: Case) -> str | None:
         return None
     writer = run_of(case, newest.job_id)
     if writer is None:
-        return _unlisted(case, newest)
+        return _of_another_job(case, newest) or _unlisted(case, newest)
     return _after_its_end(case, writer, newest) if writer.is_terminal else _after_its_failure(case, writer, newest)
 
 
 def is_forgotten(case: Case) -> bool:
     """Whether Flink lists no run of the job, so that only its long silence shows that it stands still."""
     return not case.runs
+
+
+def _of_another_job(case: Case, newest: Snapshot) -> str | None:
+    """The writer is a run of one of the table's other jobs that has not ended."""
+    others = case.observation.others
+    alive = [run for run in (others.values if others is not None else ()) if not run.is_terminal]
+    run = next((run for run in alive if run.job_id == newest.job_id), None)
+    if run is None:
+        return None
+    return (
+        f"whether the job is to go on beside run {short_job(run.job_id)} of {run.name}, which is {run.state} and made "
+        f"the newest commit, {_told(case, newest)}: if {run.name} has taken its place, set the table's `job` to that"
+    )
 
 
 def _unlisted(case: Case, newest: Snapshot) -> str | None:

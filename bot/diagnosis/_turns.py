@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window
+from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
+from bot.domain.guests import BESIDE, Guests
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
@@ -43,9 +46,26 @@ def turns(case: Case) -> tuple[Turn, ...]:
 
 
 def writers(case: Case) -> tuple[JobRun, ...]:
-    """The job's runs, and those of the table's other jobs that began from the same state, oldest first."""
-    found = (*case.runs, *kin(case.observation.jobs, case.observation.others))
-    return tuple(sorted(found, key=lambda run: (run.started_at, run.job_id)))
+    """The job's runs, and those of the table's other jobs that began from the same state, oldest first; not those that
+    are split from it on purpose."""
+    beside = (run for run in kin(case.observation.jobs, case.observation.others) if not is_split(case, run))
+    return tuple(sorted((*case.runs, *beside), key=lambda run: (run.started_at, run.job_id)))
+
+
+def is_split(case: Case, run: JobRun) -> bool:
+    """Whether a run of another job, although it began from the same state, shows that it brings other rows: it and the
+    job have committed beside each other for a while, and no key has come twice. In a table that is written by key none
+    would.
+    """
+    found = case.duplicates
+    if found is None or found.keys or run.job_id not in Guests(case).beside or why_upsert(case) is not None:
+        return False
+    commits = flink_commits(case.observation.table)
+    first = next(place for place, s in enumerate(commits) if s.job_id == run.job_id)
+    own = {each.job_id for each in case.runs}
+    mine = [s.snapshot_id for s in commits[first:] if s.job_id in own][:BESIDE]
+    until, place_of = checked_until(case, "duplicate_rows"), case.observation.table.place_of
+    return place_of(until) >= place_of(mine[-1])
 
 
 def writer(case: Case, job_id: JobId | None) -> JobRun | None:
@@ -65,8 +85,10 @@ def is_one_job(case: Case, turn: Turn) -> bool:
     on the table has the same."""
     if isinstance(case.observation.jobs, NotSeen):
         return turn.of_one_operator
-    known = {turn.run, turn.other} & {run.job_id for run in writers(case)}
-    return len(known) == 2 or (turn.of_one_operator and not known)
+    both = {turn.run, turn.other}
+    if both <= {run.job_id for run in writers(case)}:
+        return True
+    return turn.of_one_operator and not both & {run.job_id for run in case.runs}
 
 
 def is_forked(case: Case) -> bool:

@@ -11,6 +11,7 @@ from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, write
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.kin import began_from
 from bot.domain.looked import NotSeen
 from bot.domain.paths import one_of
 from bot.domain.rewinds import flink_commits
@@ -25,6 +26,8 @@ MODE = Mode(
     false_positives=(
         "Two jobs that are meant to write one table, each its own keys or partitions.",
         "A hand-over in which the old run is still about to end.",
+        "A job that was split in two from one savepoint, each half with its own topics, before commits show that no "
+        "key comes twice.",
         "A fixed job id that was stopped and started again: it returns, but it never ran beside the other.",
     ),
     neighbours={
@@ -63,16 +66,23 @@ def examine(case: Case) -> Examined:
             f"{short(taking.snapshot_id)} ({taking.operation}) took rows off the table (F21)."
         )
     if doubtful:
-        return Excluded(
-            reason=f"Run {short_job(_guest(case, doubtful[0]))} writes the table too, and Flink does not list it as a "
-            "run of this job; no key lives twice: a second writer that is meant to be there, as for a backfill."
-        )
+        return Excluded(reason=_second_writer(case, _guest(case, doubtful[0])))
     return Excluded(reason=_why_not(case, alive))
 
 
 def _guest(case: Case, turn: Turn) -> JobId:
     """Of the two the one that is not this job's."""
     return turn.run if writer(case, turn.run) is None and writer(case, turn.other) is not None else turn.other
+
+
+def _second_writer(case: Case, job_id: JobId) -> str:
+    others = case.observation.others
+    name = next((run.name for run in (others.values if others is not None else ()) if run.job_id == job_id), None)
+    listed = f"Flink lists it as a run of {name}" if name else "Flink does not list it as a run of this job"
+    return (
+        f"Run {short_job(job_id)} writes the table too, and {listed}; no key lives twice: a second writer that is "
+        "meant to be there, as for a backfill."
+    )
 
 
 def _why_not(case: Case, alive: tuple[JobRun, ...]) -> str:
@@ -94,6 +104,9 @@ def _both_alive(case: Case, alive: tuple[JobRun, ...], certain: list[Turn]) -> M
     path = one_of(run.restored.path for run in alive if run.restored and run.restored.path)
     if path is not None and all(run.restored for run in alive):
         reasons.append("All were restored from the same point: one is a fork of the other.")
+    elif len({run.name for run in alive}) > 1:
+        begun = " and ".join(f"{short_job(run.job_id)} from {at}" for run in alive if (at := began_from(run)))
+        reasons.append(f"Both go on from the same state, so they read the same source: run {begun}.")
     return _matches(case, stays.job_id, goes.job_id, certain, reasons, is_contained=False)
 
 

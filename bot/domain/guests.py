@@ -8,18 +8,18 @@ from bot.domain.kin import kin
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
+BESIDE = 3
+"""So many commits of the job after a run's first one show that they ran beside each other: in a hand-over that went
+wrong it is one or two."""
+
 
 class Guests:
     """Who is a guest in this case; what tells it is read once for all commits."""
 
     def __init__(self, case: Case) -> None:
-        jobs, others = case.observation.jobs, case.observation.others
-        named = frozenset(run.job_id for run in (*jobs.values, *(others.values if others is not None else ())))
         self._case = case
         self.own: frozenset[JobId] = frozenset(run.job_id for run in case.runs)
         """The runs that Flink lists under the job's name."""
-        self.of_other_jobs: frozenset[JobId] = named - self.own - {run.job_id for run in kin(jobs, others)}
-        """Those that it lists under another, but for kin: that is a fork."""
 
     def has(self, snapshot: Snapshot) -> bool:
         """Whether the commit is known to be another job's: Flink lists its run under another name, or lists it nowhere
@@ -33,6 +33,26 @@ class Guests:
         return any(run.started_at <= snapshot.committed_at for run in self._case.runs)
 
     @cached_property
+    def of_other_jobs(self) -> frozenset[JobId]:
+        """The runs that Flink lists under another name. One of the table's declared `other_jobs` counts only where it
+        wrote beside the job: after a blue/green deployment it is the job, whatever the configuration still says."""
+        jobs, others = self._case.observation.jobs, self._case.observation.others
+        known = self.own | {run.job_id for run in kin(jobs, others)}
+        apart = {run.job_id for run in (others.values if others is not None else ())} & self.beside
+        return frozenset({run.job_id for run in jobs.values} | apart) - known
+
+    @cached_property
+    def beside(self) -> frozenset[JobId]:
+        """The runs after whose first commit on main the job has gone on committing."""
+        found, mine = set[JobId](), 0
+        for snapshot in reversed(flink_commits(self._case.observation.table)):
+            if snapshot.job_id in self.own:
+                mine += 1
+            elif snapshot.job_id is not None and mine >= BESIDE:
+                found.add(snapshot.job_id)
+        return frozenset(found)
+
+    @cached_property
     def _sinks(self) -> frozenset[OperatorId | None]:
         """Under which operator ids the job's runs have committed."""
         commits = flink_commits(self._case.observation.table)
@@ -43,3 +63,12 @@ def commits_of_job(case: Case) -> tuple[Snapshot, ...]:
     """The Flink commits on main but for those of guests, oldest first."""
     guests = Guests(case)
     return tuple(s for s in flink_commits(case.observation.table) if not guests.has(s))
+
+
+def commits_that_bind(case: Case) -> tuple[Snapshot, ...]:
+    """The Flink commits on main above which a restore point must lie, or the job would read their rows again, oldest
+    first. Only a guest that surely wrote beside the job is passed over, as its sink does (facts 1.5): a run that came
+    after the job's last commit may have gone on where the job had stopped, whatever Flink knows of it."""
+    guests = Guests(case)
+    commits = flink_commits(case.observation.table)
+    return tuple(s for s in commits if s.job_id not in guests.beside or not guests.has(s))

@@ -21,22 +21,34 @@ def kin(jobs: Seen[JobRun] | NotSeen, others: Seen[JobRun] | NotSeen | None) -> 
     return tuple(run for run in others.values if any(_are_kin(run, own) for own in jobs.values))
 
 
+def began_from(run: JobRun) -> str | None:
+    """The path of the restore point with which the run began; None where Flink does not name it, or names by now a
+    checkpoint that the run took itself."""
+    path = run.restored.path if run.restored is not None else None
+    return None if path is None or _is_of(path, run.job_id) else path
+
+
 def _are_kin(run: JobRun, own: JobRun) -> bool:
-    one, other = _path(run), _path(own)
-    if names_run(one, own.job_id) or names_run(other, run.job_id):
+    one, other = began_from(run), began_from(own)
+    if _is_of(one, own.job_id) or _is_of(other, run.job_id):
         return True
     if one is None or other is None:
         return False
     return may_be_same(one, other) or (_writer(one) is not None and _writer(one) == _writer(other))
 
 
-def _path(run: JobRun) -> str | None:
-    """Where the run began; None where Flink does not name it, or names a checkpoint that the run took itself."""
-    path = run.restored.path if run.restored is not None else None
-    return None if names_run(path, run.job_id) else path
+def _is_of(path: str | None, job_id: JobId) -> bool:
+    return _is_one_runs(job_id) and names_run(path, job_id)
 
 
-def _writer(path: str) -> JobId | None:
+def _writer(path: str) -> str | None:
     """The first six digits of the run that wrote this restore point; None where the path does not tell."""
     found = _WROTE.search(path)
-    return JobId((found["checkpoint"] or found["savepoint"])[:6]) if found is not None else None
+    digits = (found["checkpoint"] or found["savepoint"])[:6] if found is not None else ""
+    return digits if digits and _is_one_runs(digits) else None
+
+
+def _is_one_runs(digits: str) -> bool:
+    """Whether a job id is one run's alone, by its first digits: of a cluster for one job it may be all zeros, or made
+    of the cluster's name with zeros or `f` before it, and then each start of any such job has it (F14)."""
+    return not digits.startswith(("000000", "ffffff"))

@@ -93,6 +93,9 @@ class CheckpointStore(Protocol):
     def read(self, path: str) -> StoredCheckpoint:
         """One restore point. Raises NotThere if there is none, CouldNotLook if nobody can tell."""
 
+    def may_hold(self, path: str) -> bool:
+        """Whether this path lies on the storage of the job's folders: a path that Flink names may be read then."""
+
     def outlasts(self, path: str) -> bool:
         """Whether this restore point is still there some seconds after its owner may have ended: Flink tells that a run
         has ended before it deletes. Returns as soon as it is gone. Raises CouldNotLook."""

@@ -87,7 +87,7 @@ def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) 
     assert scene.positions() == list(range(60))
     said = " ".join(view.proposal.preview.sentences)
     assert "the job stays down" in said
-    assert "(checkpoint 6), main's newest commit by the job" in said
+    assert "(checkpoint 6), main's newest commit by Flink" in said
     assert "collect evidence again and diagnose" in said
     assert "stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None

@@ -107,20 +107,37 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     assert "start" not in scene.calls
 
 
-@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
-def test_a_guest_of_flink_above_the_pair_does_not_matter(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
-    """Another job committed once more after this one had ended: its sink passes over that."""
-    scene.flink.stop(JOB, job("a"))
+def _guest_commits(scene: Scene, positions: range) -> None:
+    """A run that Flink does not list, by another sink."""
     with closing(open_catalog(scene.folder)) as catalog:
         told = of_flink("e", 9, {"flink.operator-id": "ee" * 16})
-        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=told)
+        catalog.load_table(ORDERS).append(rows(positions), snapshot_properties=told)
+
+
+@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_guest_that_wrote_beside_the_job_does_not_matter_above_the_pair(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """It committed once more after the job had ended: the job's sink passes over that."""
+    _guest_commits(scene, range(900, 903))
+    scene.flink.checkpoints(job("a"), 3)
+    scene.flink.stop(JOB, job("a"))
+    _guest_commits(scene, range(903, 906))
     plan = scene.plan()
 
     view = scene.carries_out(action.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED
-    assert scene.positions() == [*range(50), *range(900, 903)]
+    assert scene.positions() == [*range(80), *range(900, 906)]
     assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+
+
+@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
+def test_a_run_that_only_came_after_the_pair_may_have_gone_on_from_there(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """Under another uid, on a cluster that forgot it: what it wrote would be read again."""
+    scene.flink.stop(JOB, job("a"))
+    _guest_commits(scene, range(30, 50))
+
+    with pytest.raises(Refused, match="the newest commit by Flink"):
+        action.propose(scene.plan())
 
 
 def test_without_a_point_that_pairs_the_refusal_names_what_was_looked_at(scene: Scene) -> None:
@@ -129,7 +146,7 @@ def test_without_a_point_that_pairs_the_refusal_names_what_was_looked_at(scene: 
     scene.flink.checkpoints(job("a"), 1)
     scene.flink.breaks(job("a"))
 
-    with pytest.raises(Refused, match=r"pairs with .*, the newest commit by the job; found .*savepoint-aaaaaa"):
+    with pytest.raises(Refused, match=r"pairs with .*, the newest commit by Flink; found .*savepoint-aaaaaa"):
         forward_job.propose(scene.plan())
 
 

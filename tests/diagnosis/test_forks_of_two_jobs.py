@@ -3,9 +3,10 @@
 import pytest
 
 from bot.diagnosis import two_jobs_write_the_table as mode
+from bot.diagnosis._may_commit_on import may_commit_on
 from bot.domain.diagnosis import Case, Excluded, Matches, Remedy
 from bot.domain.flink import JobRun, Restored
-from bot.domain.guests import Guests
+from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import CheckpointId
 from bot.domain.kin import kin
 from bot.domain.looked import Seen
@@ -60,14 +61,68 @@ def test_after_an_orderly_hand_over_nothing_is_a_fork() -> None:
     assert isinstance(mode.examine(apart(story.looked_at(), OF_A)), Excluded)
 
 
+BESIDE = ["b", "a", "a", "a", "b"]
+
+
+def beside(story: Tale) -> Tale:
+    """Both go on committing."""
+    for number, run in enumerate(BESIDE):
+        story.commits(run, 5 + number)
+    return story
+
+
 @pytest.mark.parametrize("whence", [None, "s3://state/savepoint-eeeeee-0123456789ab"])
 def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     """Each brings its own keys, from its own state: they may be alive together, and take turns."""
-    story = tale().commits("b", 5).commits("a", 5).commits("b", 6)
+    story = beside(tale())
     case = apart(story.looked_at(duplicates=0), whence)
 
-    assert isinstance(mode.examine(case), Excluded)
+    found = mode.examine(case)
+
+    assert isinstance(found, Excluded)
+    assert f"Flink lists it as a run of {GREEN}" in found.reason
     assert Guests(case).has(story.snapshots[-1])
+
+
+def test_a_job_that_was_split_in_two_is_none_once_commits_show_it() -> None:
+    """Each half reads its own topics, from one savepoint: a fork would have brought keys twice by then."""
+    story = beside(tale())
+
+    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A)), Excluded)
+    assert isinstance(mode.examine(apart(story.case(), OF_A)), Matches)
+    assert isinstance(
+        mode.examine(apart(tale().commits("b", 5).commits("a", 5).looked_at(duplicates=0), OF_A)), Matches
+    )
+
+
+def test_in_a_table_that_is_written_by_key_no_count_of_keys_shows_it() -> None:
+    """Each row replaces its copy."""
+    story = beside(tale())
+    story.properties["write.upsert.enabled"] = "true"
+
+    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A)), Matches)
+
+
+@pytest.mark.parametrize("alive", ["RUNNING", "FAILED"])
+def test_who_took_over_and_tells_no_more_from_where_is_no_guest(alive: str) -> None:
+    """It failed over, and names its own checkpoint: the job is not restarted below what it has committed since."""
+    story = tale().becomes("a", "FINISHED").commits("b", 5, 6, 7, 8)
+    case = apart(story.looked_at(duplicates=0), f"s3://state/{job_id('b')}/chk-7", alive)
+
+    assert not Guests(case).has(story.snapshots[-1])
+    assert commits_of_job(case)[-1].job_id == job_id("b")
+    doubt = may_commit_on(case)
+    assert doubt is not None
+    assert (f"of {GREEN}, which is RUNNING" in doubt) is (alive == "RUNNING")
+
+
+def test_a_run_of_the_job_that_flink_forgot_does_not_make_a_fork_doubtful() -> None:
+    """The first blue run and green took turns; blue came back from the same savepoint, and green was stopped."""
+    story = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", restored=4)
+    story.commits("b", 5).commits("a", 5).commits("b", 6).forgets("a").flink_runs("c", restored=4)
+    case = apart(story.looked_at(duplicates=0), OF_A, "CANCELED")
+
+    assert isinstance(mode.examine(case), Matches)
 
 
 def test_rows_that_both_brought_show_a_fork_whatever_flink_remembers() -> None:
@@ -89,6 +144,8 @@ RUN = "0123456789abcdef0123456789abcdef"
         (f"s3://x/{RUN}/chk-4", f"s3://y/savepoint-{RUN[:6]}-00112233", True),
         (f"s3://x/{job_id('a')}/chk-7", f"s3://x/{job_id('b')}/chk-7", False),
         ("s3://x/copy-1", "s3://x/copy-2", False),
+        ("s3://x/savepoint-000000-0011", "s3://y/savepoint-000000-2233", False),
+        (f"s3://x/{'0' * 32}/chk-4", f"s3://y/{'0' * 32}/chk-4", False),
         (None, None, False),
     ],
 )

@@ -4,8 +4,11 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
+from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_point import stored_as
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
@@ -144,3 +147,26 @@ def test_a_name_that_was_not_taken_for_a_flink_manifest_is_told(tmp_path: Path) 
     again = read_again(unseen, sources.raw)
 
     assert [f"{name} is told as a Flink manifest only now"] == again.differences
+
+
+def test_a_case_holds_no_file_that_lies_elsewhere_than_the_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever makes a `_metadata` chooses what it names, and a case goes to others."""
+    (tmp_path / "job" / "shared").mkdir(parents=True)
+    case, stored = at_a_restore_point(tmp_path / "job")
+    secret, beside = tmp_path / "secret.txt", tmp_path / "job" / "shared" / "state-1"
+    secret.write_text("not for others")
+    beside.write_bytes(b"state")
+    named = [
+        Handle(size=5, file=str(beside)),
+        Handle(size=14, file=str(secret)),
+        Handle(size=14, file="../../secret.txt", is_relative=True),
+    ]
+    monkeypatch.setattr("bot.adapters.case_sources.understood_handles", lambda _operators, of_kafka: named)
+
+    sources = sources_of(case, {}, with_values=False)
+
+    assert str(beside) in sources.raw
+    assert not any(b"not for others" in content for content in sources.raw.values())
+    assert sum("does not lie where Flink keeps such state" in told for told in sources.left_out) == 2
