@@ -154,7 +154,7 @@ def test_a_case_holds_no_file_that_lies_elsewhere_than_the_point(
 ) -> None:
     """Whoever makes a `_metadata` chooses what it names, and a case goes to others."""
     (tmp_path / "job" / "shared").mkdir(parents=True)
-    case, stored = at_a_restore_point(tmp_path / "job")
+    case, _ = at_a_restore_point(tmp_path / "job")
     secret, beside = tmp_path / "secret.txt", tmp_path / "job" / "shared" / "state-1"
     secret.write_text("not for others")
     beside.write_bytes(b"state")
@@ -163,7 +163,7 @@ def test_a_case_holds_no_file_that_lies_elsewhere_than_the_point(
         Handle(size=14, file=str(secret)),
         Handle(size=14, file="../../secret.txt", is_relative=True),
     ]
-    monkeypatch.setattr("bot.adapters.case_sources.understood_handles", lambda _operators, of_kafka: named)
+    monkeypatch.setattr("bot.adapters.case_sources.understood_handles", lambda _operators, **_: named)
 
     sources = sources_of(case, {}, with_values=False)
 
