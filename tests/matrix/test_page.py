@@ -53,7 +53,7 @@ def test_the_index_names_the_runs_of_a_mode() -> None:
 
     assert f"| F13 | **{fork.name}**, {other.name} |" in written
     assert f"| F1 | **{by_hand.name}**\\* |" in written
-    assert "| F9 | planned and not run yet: data-file-removed-v2 |" in written
+    assert "| F9 | planned and not run yet: data-file-removed-v2, data-file-removed-v1 |" in written
 
 
 def test_a_code_too_many_does_not_agree() -> None:
