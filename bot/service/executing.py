@@ -24,6 +24,7 @@ from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.one_job import must_have_the_job_alone
+from bot.service.proposal_rules import must_still_be_diagnosed
 from bot.service.proposing import Proposals
 
 _PATIENCE = timedelta(hours=1)
@@ -55,6 +56,7 @@ class Executions:
         self._beginning(view, begin, by)
         must_have_the_job_alone(view.proposal, incident_id, self._store.all())
         try:
+            must_still_be_diagnosed(self._store.get(incident_id), view.proposal)
             effects.prepare(self._observer.hands, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.

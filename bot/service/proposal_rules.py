@@ -4,10 +4,12 @@ from bot.actions import _effects as effects
 from bot.actions._effects import Hands
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past
-from bot.domain.diagnosis import Case, Matches, Mode
-from bot.domain.errors import Refused
+from bot.domain.diagnosis import Case, Excluded, Matches, Mode
+from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import UNFINISHED, ProposalState, ProposalView
 from bot.domain.incident import Incident
+from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import rehearsal_of
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.staleness import stale_reason
 from bot.service.incident_store import must_be_open
@@ -43,6 +45,20 @@ def evidence_is_fresh(incident: Incident, case: Case, module: ActionModule) -> N
         reason = stale_reason(run.evidence, case)
         if reason is not None:
             raise Refused(f"The evidence “{task}” is stale.", reason, "Run it again, then propose.")
+
+
+def must_still_be_diagnosed(incident: Incident, proposal: Proposal) -> None:
+    """Raises Superseded where the newest diagnosis excludes what the proposal is made for: nobody decides about a cause
+    that is not one. What is only not known any more ends nothing, and neither does what a rehearsal has changed."""
+    if incident.diagnosis is None or rehearsal_of(incident) is not None:
+        return
+    for result in incident.diagnosis.results:
+        if result.mode.code == proposal.code and isinstance(result.examined, Excluded):
+            raise Superseded(
+                f"The diagnosis has changed: “{result.mode.title}” ({result.mode.code}) is excluded now.",
+                result.examined.reason,
+                "Look at the newest diagnosis, and propose what that asks for. Nothing was changed.",
+            )
 
 
 def must_be_free(incident: Incident) -> None:

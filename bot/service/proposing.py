@@ -1,6 +1,6 @@
 """Makes proposals, and ends those whose world has moved."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ulid import ULID
@@ -19,7 +19,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.requirements import Requirement
+from bot.domain.proposal import Proposal
 from bot.domain.savepoint_told import plan_with_told
 from bot.ports import Clock
 from bot.service.choosing import (
@@ -35,7 +35,13 @@ from bot.service.choosing import (
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposal_rules import actions_behind, evidence_is_fresh, must_be_free, must_be_unknown
+from bot.service.proposal_rules import (
+    actions_behind,
+    evidence_is_fresh,
+    must_be_free,
+    must_be_unknown,
+    must_still_be_diagnosed,
+)
 from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
 from bot.service.rules_by_severity import Rules, Said, rules_for
 from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
@@ -177,7 +183,7 @@ class Proposals:
         except Refused as error:
             not_possible(self._store, incident_id, step, error)
             raise
-        self._check(proposal.requirements, incident)
+        self._check(proposal, incident)
 
         def made(now: Incident) -> list[Body]:
             must_be_free(now)
@@ -204,15 +210,13 @@ class Proposals:
         return rules_for(setup, module.action, said, made.proposed_by, made.follows)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:
-        """End a proposal that waits while its world has moved, so that nobody decides about a past state.
-
-        Raises CouldNotLook; then nothing is known and nothing is ended.
-        """
+        """End a proposal that waits while its world or its diagnosis has moved: nobody decides about a past state.
+        Raises CouldNotLook; then nothing is known and nothing is ended."""
         incident = self._store.get(incident_id)
         for view in incident.proposals.values():
             if view.may_become(ProposalState.SUPERSEDED):
                 try:
-                    self._check(view.proposal.requirements, incident)
+                    self._check(view.proposal, incident)
                 except Superseded as error:
                     self.supersede(incident_id, view.proposal.id, str(error))
 
@@ -227,11 +231,11 @@ class Proposals:
         self._store.write(incident_id, by=WATERLINE, decide=ended)
 
     def must_still_hold(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
-        """Raises Superseded (and then the proposal is) when a requirement no longer holds; CouldNotLook."""
+        """Raises Superseded (and then the proposal is) where a requirement or its diagnosis holds no more; CouldNotLook."""
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
         try:
-            self._check(view.proposal.requirements, incident)
+            self._check(view.proposal, incident)
         except Superseded as error:
             self.supersede(incident_id, view.proposal.id, str(error))
             raise
@@ -240,6 +244,7 @@ class Proposals:
         """Raises Refused where the world tells by now whether effect `index` happened: that counts more than a word."""
         must_be_unknown(self._observer.hands, self._store.get(incident_id).proposals[proposal_id], index)
 
-    def _check(self, requirements: Sequence[Requirement], incident: Incident) -> None:
+    def _check(self, proposal: Proposal, incident: Incident) -> None:
         self._observer.setup(incident.opened.table)
-        check_all(requirements, self._observer.hands.world(incident.opened.table))
+        must_still_be_diagnosed(incident, proposal)
+        check_all(proposal.requirements, self._observer.hands.world(incident.opened.table))
