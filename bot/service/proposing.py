@@ -231,7 +231,7 @@ class Proposals:
         self._store.write(incident_id, by=WATERLINE, decide=ended)
 
     def must_still_hold(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
-        """Raises Superseded (and then the proposal is) where a requirement or its diagnosis holds no more; CouldNotLook."""
+        """Raises Superseded (and then it is) where a requirement or its diagnosis holds no more; CouldNotLook."""
         incident = self._store.get(incident_id)
         view = incident.proposals[proposal_id]
         try:
