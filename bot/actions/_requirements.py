@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
+from bot.actions._foreseen import unforeseen
 from bot.actions._spared import not_spared
 from bot.actions._world import World as World
-from bot.domain.clock_time import clock_time
 from bot.domain.errors import NotThere, Superseded
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.ids import JobId, short, short_job
 from bot.domain.requirements import (
     HeadDescends,
     NobodyWrites,
@@ -25,7 +25,7 @@ from bot.domain.requirements import (
     StartPossible,
     TableIs,
 )
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import TableState
 
 
 def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bool = False) -> None:
@@ -112,39 +112,6 @@ def _start_problem(requirement: StartPossible, world: World) -> str | None:
         f"({str(requirement.declaration)[:12]}); its jar, statements, arguments or settings are others now "
         f"({str(declared)[:12]})."
     )
-
-
-def unforeseen(table: TableState, head: SnapshotId, job_id: JobId | None) -> str | None:
-    """Why the head is neither `head` nor descends from it only by commits of run `job_id` with rising ids."""
-    newer: list[Snapshot] = []
-    for snapshot in table.chain:
-        if snapshot.snapshot_id == head:
-            break
-        newer.append(snapshot)
-    else:
-        return (
-            f"Approved for head {short(head)}; now the head is {short(table.head)}, which does not descend from it: "
-            "the table was rolled back or its snapshots expired."
-        )
-    last = table.by_id[head].checkpoint_id if table.by_id[head].job_id == job_id else None
-    for snapshot in reversed(newer):
-        rises = last is None or (snapshot.checkpoint_id is not None and snapshot.checkpoint_id > last)
-        if job_id is None or snapshot.job_id != job_id or not rises:
-            allowed = f"the head itself and commits of run {short_job(job_id)}" if job_id else "exactly this head"
-            return (
-                f"Approved for head {short(head)} ({allowed}); now {short(snapshot.snapshot_id)} was committed by "
-                f"{committer(snapshot)} at {clock_time(snapshot.committed_at, table.read_at, seconds=True)}."
-            )
-        last = snapshot.checkpoint_id
-    return None
-
-
-def committer(snapshot: Snapshot) -> str:
-    """Who wrote a commit, in words: Flink run and checkpoint, or engine and application."""
-    if snapshot.job_id:
-        return f"Flink run {short_job(snapshot.job_id)} (checkpoint {snapshot.checkpoint_id})"
-    app = snapshot.summary.get("spark.app.id") or snapshot.summary.get("app-id")
-    return f"{snapshot.engine} app {app}" if app else f"{snapshot.engine} ({snapshot.operation})"
 
 
 def _other_ref(requirement: RefIs, table: TableState) -> str | None:

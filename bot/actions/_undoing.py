@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bot.actions._draft import job_and_head, live_run
-from bot.actions._requirements import committer
+from bot.actions._foreseen import committer
 from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint
 from bot.actions._rewinding import left_behind, rewound

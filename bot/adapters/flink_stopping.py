@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import count
 
 import httpx
 from pydantic import BaseModel, Field, ValidationError
@@ -20,6 +19,11 @@ from bot.ports import Stopped
 
 _ENDED = frozenset({httpx.codes.NOT_FOUND, httpx.codes.CONFLICT})
 """To a cancel: the run ended in between, or is at its end already. The caller looks at its state."""
+
+
+_LOOKED_PAST = 16
+"""So many requests are looked for past the last that is known: Flink forgets what has ended after five minutes, and
+never what is at work, so an early one may be gone while a later one is taking its savepoint."""
 
 
 class _Phase(BaseModel):
@@ -219,14 +223,17 @@ def savepoint_at_work(http: FlinkHttp, job_id: JobId) -> str | None:
 
 
 def _asked_for(http: FlinkHttp, job_id: JobId) -> Iterator[tuple[str, Asked | None]]:
-    """Each stop of this run that we have asked for, the oldest first; at last the trigger id that is free, with None.
-    Raises CouldNotLook."""
-    for number in count():
+    """Each stop of this run that we have asked for and that Flink still knows, the oldest first; at last the trigger id
+    that is free, with None. Raises CouldNotLook."""
+    free = number = 0
+    while number < free + _LOOKED_PAST:
         trigger = trigger_of(job_id, number)
         told = _read(http, job_id, trigger)
-        yield trigger, told
-        if told is None:
-            return
+        number += 1
+        if told is not None:
+            free = number
+            yield trigger, told
+    yield trigger_of(job_id, free), None
 
 
 def _read(http: FlinkHttp, job_id: JobId, trigger: str) -> Asked | None:

@@ -10,6 +10,7 @@ from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.promises import announced_since, next_word_due
+from bot.domain.rehearsals import standing_job
 from bot.domain.savepoint_told import CALLED_OFF, OVER
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
@@ -17,7 +18,7 @@ from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
 
 _ANYWAY = "anyway"
-"""First word of a reason to close although consumers wait for word."""
+"""First word of a reason to close although something is still owed."""
 
 
 class Closing:
@@ -30,9 +31,9 @@ class Closing:
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
         """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, while
-        a proposal is undecided or under way, and while consumers wait for word or for the end of planned work, unless
-        the reason begins with “anyway”. A world that cannot be looked at keeps nobody from closing: the review can be
-        opened later."""
+        a proposal is undecided or under way, and, unless the reason begins with “anyway”, while its job stands still
+        for a repair, a deed is not proven, or consumers wait for word or for the end of planned work. A world that
+        cannot be looked at keeps nobody from closing: the review can be opened later."""
         if not reason.strip():
             raise Refused(
                 "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
@@ -53,6 +54,8 @@ class Closing:
         setup = self._setups.get(now.opened.table)
         if is_forced:
             return
+        _refuse_standing_job(now)
+        _refuse_unproven(now)
         _refuse_untold_end(now)
         due = next_word_due(now, setup)
         if due is not None:
@@ -77,6 +80,32 @@ class Closing:
             return self._reviews.filled(incident)
         except (CouldNotLook, UnknownTable):
             return None
+
+
+def _refuse_standing_job(now: Incident) -> None:
+    """Once it is closed nobody can publish the repair or give it up, and nobody is reminded."""
+    stands = standing_job(now)
+    if stands is None:
+        return
+    raise Refused(
+        f"{stands.job} stands still for “{stands.rehearsal.proposal.title}” since "
+        f"{clock_time(stands.since, now.opened_at)}, and Waterline would start it no more.",
+        f"Its repair on branch {stands.rehearsal.proposal.rehearses_on} is neither published nor given up.",
+        "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch). To "
+        f"close all the same, start the job by hand and begin the reason with “{_ANYWAY}”.",
+    )
+
+
+def _refuse_unproven(now: Incident) -> None:
+    """The proof that was promised comes only while it is open, and so does word of a start that lands late."""
+    unproven = next((v for v in now.proposals.values() if v.state is ProposalState.APPLIED and not v.verified), None)
+    if unproven is None:
+        return
+    raise Refused(
+        f"“{unproven.proposal.title}” is carried out and not proven yet.",
+        "It is verified by itself as soon as that can be told; once the incident is closed it never is.",
+        f"Wait for that. To close before it, begin the reason with “{_ANYWAY}”.",
+    )
 
 
 def _refuse_untold_end(now: Incident) -> None:

@@ -12,7 +12,7 @@ from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21
-from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, detail
+from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, WAITING, detail
 
 CONFIG = f"GET /jobs/{RUN_21}/checkpoints/config"
 SECOND = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21, 1)}"
@@ -83,6 +83,36 @@ def test_a_stop_after_a_failed_one_is_a_new_one(wire: Wire, stopping: FlinkRest)
 
     assert stopped.savepoint is not None
     assert [content["triggerId"] for _, content in wire.sent("POST")] == [trigger_of(RUN_21, 1)]
+
+
+@pytest.mark.parametrize("vertices", ["RUNNING", "FINISHED"])
+def test_a_stop_at_work_is_followed_although_flink_has_forgotten_those_before(
+    wire: Wire, stopping: FlinkRest, vertices: str
+) -> None:
+    """It forgets a failure after five minutes; a large savepoint takes longer, and operators end halfway through."""
+    wire.says(DETAIL, detail("RUNNING", vertices), detail("RUNNING", vertices), detail("FINISHED", "FINISHED"))
+    wire.says(TRIGGER, NOT_ASKED)
+    wire.says(SECOND, WAITING, WAITING, DONE)
+
+    assert stopping.stop_at_work(RUN_21) is not None
+    stopped = stopping.stop(JOB, RUN_21, needs_state=True)
+
+    assert stopped.savepoint is not None
+    assert [] == wire.sent("PATCH") + wire.sent("POST")
+
+
+def test_a_run_whose_checkpoint_is_started_from_is_not_cancelled_at_such_a_stop(
+    wire: Wire, stopping: FlinkRest
+) -> None:
+    """Flink would delete that checkpoint when the savepoint is complete."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(TRIGGER, NOT_ASKED)
+    wire.says(SECOND, WAITING)
+
+    with pytest.raises(CommitRefused, match="5457e3 was not cancelled"):
+        stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert [] == wire.sent("PATCH") + wire.sent("POST")
 
 
 def test_a_run_whose_checkpoint_is_started_from_takes_no_savepoint(wire: Wire, stopping: FlinkRest) -> None:
