@@ -81,8 +81,10 @@ def leaks(
     standing: LeakStanding = LeakStanding.PENDING,
     rows: int | None = 10,
     missing_files: int = 0,
+    positions: tuple[int, int] | None = None,
 ) -> LeakedManifestsFinding:
-    """These Flink manifests, all of one standing, one file each; none: nothing is leaked."""
+    """These Flink manifests, all of one standing, one file each; none: nothing is leaked. `positions`: the first and
+    the last that each of them holds."""
     told = tuple(
         LeakedManifest(
             path=each.path,
@@ -94,6 +96,8 @@ def leaks(
             files=None if rows is None else 1,
             rows=rows,
             missing_files=missing_files,
+            position_from=positions[0] if positions else None,
+            position_until=positions[1] if positions else None,
             reason="As the test says.",
         )
         for each in manifests

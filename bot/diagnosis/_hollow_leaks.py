@@ -1,5 +1,6 @@
 """Flink manifests that were not committed and whose data files are gone from storage (F9)."""
 
+from bot.diagnosis._came_again import came_again
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
@@ -7,20 +8,26 @@ from bot.domain.sentences import counted
 
 
 def hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
-    """Uncommitted manifests whose data files are gone; those that nothing will commit only while rows are missing."""
-    lost = () if _are_rows_there(case) else (LeakStanding.DROPPED, LeakStanding.LOST_STATE)
-    leaks = case.leaked.of(LeakStanding.PENDING, *lost) if case.leaked else ()
-    return tuple(leak for leak in leaks if leak.missing_files)
+    """Uncommitted manifests whose data files are gone; those that nothing will commit only where their rows were not
+    read again."""
+    waits = case.leaked.of(LeakStanding.PENDING) if case.leaked else ()
+    lost = tuple(leak for leak in _never_to_come(case) if came_again(leak, case) is False)
+    return tuple(leak for leak in (*waits, *lost) if leak.missing_files)
 
 
 def in_doubt(case: Case) -> tuple[str, ...]:
-    """Untold manifests whose data files are gone: needed if their rows were not read again."""
+    """Other manifests whose data files are gone, where nobody knows whether their rows were read again."""
     untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked and not _are_rows_there(case) else ()
+    untold += tuple(leak for leak in _never_to_come(case) if came_again(leak, case) is None)
     files = sum(leak.missing_files for leak in untold)
     if not files:
         return ()
     said = f"{counted(files, 'data file')} of Flink manifests {'is' if files == 1 else 'are'} gone from storage"
     return (f"whether rows that were not committed have been read again: {said}",)
+
+
+def _never_to_come(case: Case) -> tuple[LeakedManifest, ...]:
+    return case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked else ()
 
 
 def _are_rows_there(case: Case) -> bool:

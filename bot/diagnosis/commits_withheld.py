@@ -4,6 +4,7 @@ Happens when a job is restored from an older point under the same job id, and wi
 committer remembers the newest id on the table. A failover before the old maximum drops the files for good (facts 1.1).
 """
 
+from bot.diagnosis._came_again import came_again, in_doubt
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     listed,
@@ -22,7 +23,7 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import OperatorId, SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, flink_commits
 
@@ -81,16 +82,14 @@ def examine(case: Case) -> Examined:
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
     passed_over = _passed_over(case)
-    if passed_over:
-        return _forgotten(case, passed_over)
+    lost = [leak for leak in passed_over if came_again(leak, case) is False]
+    if lost:
+        return _forgotten(case, leaks_of(case, lost[0].job_id, LeakStanding.DROPPED))
     unknown = next((r for r, keeps in kept if keeps is None), None)
     if unknown is not None:
         return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
-    if (order := untold_order(case)) is not None:
-        return CannotTell(missing=(order,))
-    doubtful = next(iter(unlisted_switches(case)), None)
-    if doubtful is not None:
-        return CannotTell(missing=(LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)),))
+    if (doubt := _doubt(case, passed_over)) is not None:
+        return CannotTell(missing=(doubt,))
     if found:
         return Excluded(reason=_at_once(case, found[0]))
     if every:
@@ -98,6 +97,18 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(every[0].earlier)} commits on beside run {short_job(every[0].run)} (F13)."
         )
     return Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
+
+
+def _doubt(case: Case, passed_over: tuple[LeakedManifest, ...]) -> str | None:
+    """What else is missing to know that nothing is withheld; after a drain F5 tells of what was passed over."""
+    newest = flink_commits(case.observation.table)[-1:]
+    unsure = tuple(leak for leak in passed_over if came_again(leak, case) is None)
+    if unsure and not any(s.checkpoint_id == DRAINED for s in newest):
+        return in_doubt(unsure)
+    if (order := untold_order(case)) is not None:
+        return order
+    doubtful = next(iter(unlisted_switches(case)), None)
+    return LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)) if doubtful is not None else None
 
 
 def _keeps_maximum(case: Case, rewind: Rewind) -> bool | None:
@@ -156,13 +167,10 @@ def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
 
 
 def _passed_over(case: Case) -> tuple[LeakedManifest, ...]:
-    """Dropped manifests of a run whose restore Flink no longer lists, unless every position is there all the same."""
-    if case.leaked is None or (case.gaps is not None and not case.gaps.missing):
-        return ()
+    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows."""
     empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
-    dropped = case.leaked.of(LeakStanding.DROPPED)
-    job = next((leak.job_id for leak in dropped if leak.job_id not in empty and leak.rows != 0), None)
-    return leaks_of(case, job, LeakStanding.DROPPED) if job is not None else ()
+    dropped = case.leaked.of(LeakStanding.DROPPED) if case.leaked is not None else ()
+    return tuple(leak for leak in dropped if leak.job_id not in empty and leak.rows != 0)
 
 
 def _forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import cleanup_deleted_files as f9
+from bot.diagnosis import commits_withheld
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LeakStanding, UnreadableFile
+from bot.domain.findings import GapsFinding, LeakStanding, UnreadableFile
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Window
@@ -166,11 +167,32 @@ def test_manifests_whose_files_are_gone_count_while_their_rows_matter(
 ) -> None:
     """A pending one would commit files that nobody can read; a dropped one matters while positions are missing."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
-    hollow = leaks(*tale.manifests, standing=standing, missing_files=1)
+    hollow = leaks(*tale.manifests, standing=standing, missing_files=1, positions=(40, 69))
 
     found = f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost)))
 
     assert isinstance(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("positions", "gaps", "expected"),
+    [
+        ((40, 69), hole(0), Excluded),
+        ((100, 129), hole(0), Matches),
+        ((40, 69), GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=()), Matches),
+        (None, hole(0), CannotTell),
+    ],
+)
+def test_no_gap_says_nothing_of_rows_that_lie_beyond_what_was_looked_at(
+    positions: tuple[int, int] | None, gaps: GapsFinding, expected: type
+) -> None:
+    """Above the highest live position nothing is a gap; F3 goes by the same rule."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
+    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=1, positions=positions)
+    case = tale.looked_at(leaked=dropped, gaps=gaps)
+
+    assert isinstance(f9.examine(case), expected)
+    assert isinstance(commits_withheld.examine(case), expected)
 
 
 def test_files_are_not_excluded_before_they_were_looked_for() -> None:

@@ -56,7 +56,7 @@ def test_dropped_manifests_tell_of_a_restore_that_flink_forgot(
 ) -> None:
     """Until every position is there all the same, their rows are lost."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
-    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=missing_files)
+    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=missing_files, positions=(40, 69))
 
     found = commits_withheld.examine(tale.looked_at(leaked=dropped, gaps=hole(missing)))
 

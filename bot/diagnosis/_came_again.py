@@ -1,0 +1,33 @@
+"""Whether the rows of Flink manifests that nothing will commit are in the table all the same: the source was read
+again, and live rows have their positions."""
+
+from bot.diagnosis._asked import answers
+from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakedManifest
+from bot.domain.sentences import counted
+
+
+def came_again(leak: LeakedManifest, case: Case) -> bool | None:
+    """None: no position is known to be missing, and nobody knows whether that covers those of the manifest. Where a
+    position is missing, or none was looked for, its rows count as lost.
+
+    Bounds of files with several source partitions are of all of them together; the search judges the end of each.
+    """
+    gaps, low, high = case.gaps, leak.position_from, leak.position_until
+    if leak.rows == 0:
+        return True
+    if gaps is None or gaps.missing:
+        return False
+    if low is None or high is None or not answers(case, "missing_positions"):
+        return None
+    return gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
+
+
+def in_doubt(leaks: tuple[LeakedManifest, ...]) -> str:
+    """What is missing to know it, a clause."""
+    rows = sum(leak.rows or 0 for leak in leaks)
+    of = f" with {counted(rows, 'row')}" if rows else ""
+    return (
+        f"whether the rows of {counted(len(leaks), 'Flink manifest')}{of} that nothing commits were read again: no "
+        "position is missing among those that were looked at, and theirs are not known"
+    )
