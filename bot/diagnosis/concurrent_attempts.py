@@ -3,7 +3,8 @@
 Speculative execution (batch) does this by design, a failover by accident. What is left are orphan files.
 """
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._arrivals import unaccounted
+from bot.diagnosis._asked import checked_until, lacking
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.sentences import counted
 
@@ -12,7 +13,10 @@ MODE = Mode(
     name="concurrent_attempts",
     title="files of a second attempt were left behind",
     needs=("orphan_files",),
-    false_positives=("Files that a running attempt has not committed yet: they look the same until they are old.",),
+    false_positives=(
+        "Files that a running attempt has not committed yet: they look the same until they are old.",
+        "Files of a commit that was rolled back and expired, or that a lost metadata file named: rows are missing.",
+    ),
     neighbours={
         "F19": "There every file is in the table, by another number of subtasks; here files lie on storage "
         "that no commit names.",
@@ -34,18 +38,34 @@ def examine(case: Case) -> Examined:
             reason=f"None of {counted(found.orphans, 'orphan file')} among {found.files_listed} belongs to an attempt "
             "that another attempt of its subtask has outlived."
         )
-    all_young = found.young >= found.orphans
+    all_young, needed = found.young >= found.orphans, _may_be_needed(case)
     return Matches(
-        headline=f"Left behind: {counted(found.of_other_attempts, 'file')} of attempts that failed; the table does not "
-        "need them.",
+        headline=f"Left behind: {counted(found.of_other_attempts, 'file')} of attempts that failed; "
+        + ("leave them for now." if needed else "the table does not need them."),
         reasons=(
             f"{found.of_other_attempts} of {counted(found.orphans, 'orphan file')} ({found.bytes:,} bytes in all) came "
             "from an attempt of a subtask of which another attempt has committed since.",
             f"{found.young} of {counted(found.orphans, 'orphan file')} may still be in flight: too young to be judged.",
-            "No row is lost or doubled by them: whatever was committed came from the other attempt.",
+            needed or "No row is lost or doubled by them: whatever was committed came from the other attempt.",
         ),
         rows=(),
         last_good=None,
         wrong_run=None,
-        remedy=Remedy.NOTHING if all_young else Remedy.REMOVE_ORPHAN_FILES,
+        remedy=Remedy.NOTHING if all_young or needed else Remedy.REMOVE_ORPHAN_FILES,
     )
+
+
+def _may_be_needed(case: Case) -> str | None:
+    """Why these files may hold rows that the table has lost, a sentence; None: nothing says so. A commit that was taken
+    away with every trace in the metadata leaves files that look the same, and they are the only copy."""
+    gaps = case.gaps
+    if gaps is not None and gaps.missing:
+        return (
+            f"{counted(gaps.missing, 'source position')} are missing on the table, and these files may hold their rows."
+        )
+    if case.contract.position is None:
+        return None
+    if missing := lacking(case, "missing_positions", whole=True):
+        return f"Whether the table has lost rows that these files may hold is not known: {missing[0]}."
+    lost = unaccounted(case, checked_until(case, "missing_positions"))
+    return f"{lost[:1].upper()}{lost[1:]}." if lost is not None else None

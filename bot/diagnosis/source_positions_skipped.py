@@ -156,6 +156,11 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline = f"{found.missing} source positions are on the table no more, or never were, and nothing holds them."
     else:
         reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
+        if case.orphans is not None and case.orphans.orphans:
+            files = counted(case.orphans.orphans, "file")
+            reasons.append(
+                f"But {files} on storage that no commit names may: look into them before the source is read."
+            )
         headline = (
             f"{found.missing} source positions were never written to the table, nor to any file that waits for it."
         )

@@ -11,7 +11,7 @@ from bot.diagnosis._scan import scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
 from tests.cases import Tale
-from tests.found import newest_event, orphans
+from tests.found import hole, newest_event, orphans
 
 MODES = scan(bot.diagnosis)
 
@@ -154,6 +154,21 @@ def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expecte
     found = event_time_stuck.examine(timeless)
 
     assert isinstance(found, expected)
+
+
+def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:
+    """A commit that went with every trace leaves files that look the same: the only copy of its rows."""
+    tale, left = Tale().flink_runs("a").commits("a", 1), orphans(4, young=0, of_other_attempts=3)
+
+    lost = concurrent_attempts.examine(tale.looked_at(orphans=left, gaps=hole(30)))
+    unknown = concurrent_attempts.examine(tale.case(orphans=left))
+
+    assert isinstance(lost, Matches)
+    assert isinstance(unknown, Matches)
+    assert (Remedy.NOTHING, Remedy.NOTHING) == (lost.remedy, unknown.remedy)
+    assert "leave them for now" in lost.headline
+    assert "30 source positions are missing" in " ".join(lost.reasons)
+    assert "is not known: missing_positions" in " ".join(unknown.reasons)
 
 
 @pytest.mark.parametrize("code", ["F14", "F19", "F20", "F22", "F24"])
