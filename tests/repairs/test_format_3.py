@@ -12,8 +12,9 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import FileSources, RowsOfFile
 from bot.ports import TableChange
-from tests.format_3 import OrdersOfFormat3
+from tests.format_3 import NAME, OrdersOfFormat3
 from tests.repairs.conftest import Reads
+from tests.repairs.java_expiry import expires_all_but_the_head
 from tests.repairs.test_file_changes import BRANCH, Rehearsal
 from tests.repairs.test_row_deletes import deleting, file_of
 from tests.tables import ORDERS, OrdersTable
@@ -141,6 +142,41 @@ def test_with_a_file_its_deletion_vector_goes(
     assert [row["record_count"] for row in left.collect()] == [1]
 
 
+@pytest.mark.slow
+def test_a_file_that_another_commit_names_outlives_the_expiry_of_the_repair(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog
+) -> None:
+    """No entry says that it was deleted: Iceberg's Java would go by that."""
+    [path] = orders3.files(orders3.commits("a", 1, range(10)))
+    twice = f"source_table => '`parquet`.`{path}`', check_duplicate_files => false"
+    orders3.says(f"CALL lake.system.add_files(table => '{ORDERS}', {twice})")
+    rehearsal = Rehearsal(lake)
+    rehearsal.does(remove=FileSources(added_by=(orders3.head,)))
+    _published(orders3)
+
+    expires_all_but_the_head(orders3.folder)
+
+    assert sorted(orders3.row_ids()) == [*range(10), *range(20, 30)]
+
+
+@pytest.mark.slow
+def test_a_vector_in_one_puffin_file_with_that_of_a_dropped_file_outlives_the_expiry_of_the_repair(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog
+) -> None:
+    """The file of vectors is named by the other one still: without it, deleted rows would come back, or nothing be
+    read."""
+    again = orders3.commits("a", 1, range(10))
+    orders3.commits("a", 2, range(10, 20))
+    orders3.deletes(3, 12)
+    rehearsal = Rehearsal(lake)
+    rehearsal.does(remove=FileSources(added_by=(again,)))
+    _published(orders3)
+
+    expires_all_but_the_head(orders3.folder)
+
+    assert sorted(orders3.row_ids()) == [n for n in range(10, 30) if n != 12]
+
+
 def test_a_table_that_was_of_format_2_is_repaired_as_what_it_is_now(
     orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads, spark: SparkSession
 ) -> None:
@@ -177,3 +213,10 @@ def test_beside_delete_files_from_before_format_3_no_vector_is_written(
 
     assert catalog.load(ORDERS).ref(BRANCH) == before != rehearsal.base
     assert reads(before) == [0, 1, 2, *range(4, 10)]
+
+
+def _published(orders3: OrdersOfFormat3) -> None:
+    """Main goes to the branch, which goes, and a commit follows."""
+    orders3.says(f"CALL lake.system.fast_forward('{ORDERS}', 'main', '{BRANCH}')")
+    orders3.says(f"ALTER TABLE {NAME} DROP BRANCH `{BRANCH}`")
+    orders3.commits("a", 3, range(20, 30))

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import SnapshotRefType
+
 from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import FileList
-from bot.domain.ids import TableName
+from bot.domain.file_changes import FORMATS_WRITTEN, FileList
+from bot.domain.ids import TableName, short
+from bot.ports import FileChange
 
 
 def must_fit(name: TableName, unfit: Sequence[str]) -> None:
@@ -36,4 +40,22 @@ def must_be_there(name: TableName, unreadable: Sequence[str]) -> None:
             f"Table {name} was not changed: files to be added are no longer on storage.",
             f"Expected every file whole; {len(unreadable)} are not, the first is {unreadable[0]}.",
             "Keep maintenance away from the table, collect evidence again and propose anew.",
+        )
+
+
+def must_be_writable(name: TableName, metadata: TableMetadata, change: FileChange) -> None:
+    """Raises CommitRefused for a format that is not written, and for a branch that is not where it was."""
+    ref = metadata.refs.get(change.ref)
+    if metadata.format_version not in FORMATS_WRITTEN:
+        raise CommitRefused(
+            f"Table {name} was not changed: Waterline does not write manifests of format {metadata.format_version}.",
+            "Expected format 2 or 3.",
+            "Make the change with the engine that writes the table; the preview names files and commits.",
+        )
+    if ref is None or ref.snapshot_ref_type is not SnapshotRefType.BRANCH or ref.snapshot_id != change.expected_head:
+        found = f"it is on {short(ref.snapshot_id)}" if ref is not None else "there is none"
+        raise CommitRefused(
+            f"Table {name} was not changed: its branch {change.ref} is not where it was.",
+            f"Expected it on {short(change.expected_head)}; {found}.",
+            "Look at who moved it, then propose the repair anew.",
         )
