@@ -4,6 +4,8 @@ A fast-forward: nothing is written, and it is refused unless main is still where
 newest commit below the repair, because it looks for it among the head's ancestors (facts 1.5).
 """
 
+from collections.abc import Mapping
+
 from bot.actions._draft import drafted, job_and_head, readers_of
 from bot.actions._rehearsed import Rehearsed, rehearsed, state_of_stop
 from bot.actions._rehearsing import sized
@@ -11,9 +13,17 @@ from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.errors import Refused
-from bot.domain.ids import short, short_job
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Preview, Proposal
-from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.requirements import (
+    HeadDescends,
+    NobodyWrites,
+    RefIs,
+    Requirement,
+    RestorePointIntact,
+    SnapshotPresent,
+    TableIs,
+)
 from bot.domain.sentences import counted
 
 ACTION = Action(
@@ -40,6 +50,7 @@ def propose(plan: Plan) -> Proposal:
             "Give the branch up (drop_repair_branch), and propose the repair anew from the present head.",
         )
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
+    keeps = _condemning(plan, done)
     point = state_of_stop(plan, done)
     effects: list[Effect] = [
         PublishBranch(
@@ -49,6 +60,7 @@ def propose(plan: Plan) -> Proposal:
             head=done.head,
             keep_head_as=kept,
             drop_branch=not plan.keeps_branch,
+            keeps=keeps,
         )
     ]
     requirements: list[Requirement] = [
@@ -56,6 +68,7 @@ def propose(plan: Plan) -> Proposal:
         NobodyWrites(job=job),
         HeadDescends(head=done.base, job_id=None),
         RefIs(ref=done.branch, snapshot_id=done.head),
+        *(SnapshotPresent(snapshot_id=snapshot) for snapshot in keeps.values()),
     ]
     if point is not None:
         effects.append(StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=done.head))
@@ -70,10 +83,19 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title} of branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, done, point, kept),
-        undo=_undo(kept, done),
+        preview=_preview(plan, done, point, kept, keeps),
+        undo=_undo(kept, done, keeps),
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
+
+
+def _condemning(plan: Plan, done: Rehearsed) -> dict[str, SnapshotId]:
+    """Tag -> a compaction that says it deleted files which the repair has put back. It stays below main: where main is
+    all there is, Iceberg's Java deletes such files when that commit expires, though the table names them again. One
+    that has expired already did so while the branch named them, and Java looked at the branch."""
+    sources = done.add.sources.removed_by if done.add else ()
+    listed = plan.case.observation.table.by_id
+    return {f"recovery-{plan.incident}-keeps-{each}": each for each in sources if each in listed}
 
 
 def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
@@ -96,7 +118,9 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
     )
 
 
-def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str) -> Preview:
+def _preview(
+    plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str, keeps: Mapping[str, SnapshotId]
+) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
@@ -105,6 +129,11 @@ def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str)
         f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "
         f"{' and '.join(said)}. It is refused if anything was committed on main or on the branch since.",
         f"The present head stays readable under the tag {kept}. {stays}",
+        *(
+            f"Tag compaction {short(snapshot)} as {tag}: its expiry would delete files that the repair puts back. This "
+            "tag must stay until these files are rewritten, as by their next compaction."
+            for tag, snapshot in keeps.items()
+        ),
     ]
     if point is not None:
         sentences.append(
@@ -134,11 +163,12 @@ def _preview(plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str)
     )
 
 
-def _undo(kept: str, done: Rehearsed) -> str:
+def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId]) -> str:
+    stays = "".join(f" The tag {tag} stays, until the files that the repair puts back are rewritten." for tag in keeps)
     if done.stopped is None:
-        return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too."
+        return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too.{stays}"
     return (
         f"`/waterline undo` stops the new run, moves main back to the tag {kept} and starts the job from the state of "
         f"run {short_job(done.stopped)}; where that is not proven to pair, it says what to start by hand. That brings "
-        "the fault back, too."
+        f"the fault back, too.{stays}"
     )

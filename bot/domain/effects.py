@@ -149,6 +149,9 @@ class PublishBranch(Record):
     """Tag that keeps the head that is left behind."""
     drop_branch: bool
     """By policy: whether the branch is removed in the same commit."""
+    keeps: dict[str, SnapshotId] = Field(default={}, exclude_if=lambda tags: not tags)
+    """Tag -> a commit that says it deleted files which the branch has put back: while the tag is there, no expiry
+    deletes them by that."""
 
 
 class ChangeFiles(Record):

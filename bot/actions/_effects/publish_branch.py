@@ -23,7 +23,8 @@ class PublishingBranch(Kind[PublishBranch]):
         return f"Publish branch {effect.branch}"
 
     def perform(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
-        """One commit moves main, tags what it leaves, and removes the branch where policy says so."""
+        """One commit moves main, tags what it leaves and what must not expire, and removes the branch where policy says
+        so."""
         table = hands.catalog.load(effect.table)
         hands.catalog.commit(
             effect.table,
@@ -32,7 +33,7 @@ class PublishingBranch(Kind[PublishBranch]):
                 expected_head=effect.base,
                 expected_refs={effect.branch: effect.head},
                 move_main_to=effect.head,
-                new_tags={effect.keep_head_as: effect.base},
+                new_tags={effect.keep_head_as: effect.base, **effect.keeps},
                 remove_refs=(effect.branch,) if effect.drop_branch else (),
             ),
         )
@@ -48,12 +49,20 @@ class PublishingBranch(Kind[PublishBranch]):
         )
 
     def checks(self, effect: PublishBranch, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
-        """The repair is part of main."""
+        """The repair is part of main, and what keeps its files is there."""
         return (
             Check(
                 name="The repair is part of main",
                 passed=effect.head in world.table.chain_ids,
                 sentence=f"main is at {short(world.table.head)}; the repair is snapshot {short(effect.head)}.",
+            ),
+            *(
+                Check(
+                    name=f"Tag {tag} keeps snapshot {short(snapshot)}",
+                    passed=world.table.ref(tag) == snapshot,
+                    sentence=f"Tag {tag} is on {short(world.table.ref(tag))}.",
+                )
+                for tag, snapshot in effect.keeps.items()
             ),
         )
 
