@@ -6,6 +6,7 @@ into files of its own, it is undone first: what it had replaced comes back, but 
 """
 
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
+from bot.actions._undoing_compactions import first_that_took_rows, since_the_first_of
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
@@ -82,10 +83,8 @@ def _with_compactions(plan: Plan, again: tuple[SnapshotId, ...], not_live: Some)
 
 def _compactions_after(table: TableState, again: tuple[SnapshotId, ...], not_live: Some) -> tuple[SnapshotId, ...]:
     """Oldest first. Raises Refused where a later commit took rows away or wrote them anew, or where there is none."""
-    order = list(reversed(table.chain))
-    first = min(number for number, s in enumerate(order) if s.snapshot_id in again)
-    later = [s for s in order[first:] if s.snapshot_id not in again]
-    other = next((s for s in later if s.operation not in {"append", "replace"}), None)
+    later = [s for s in since_the_first_of(table, again) if s.snapshot_id not in again]
+    other = first_that_took_rows(later)
     if other is not None:
         raise _not_as_committed(
             again,

@@ -4,6 +4,7 @@ drop the references and state the loss.
 
 from bot.actions._lost_files import LostFiles, lost_files
 from bot.actions._rehearsing import every, listed, named, rehearsal, sized, where
+from bot.actions._undoing_compactions import first_that_took_rows, since_the_first_of
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources, FileSurvey
@@ -65,23 +66,24 @@ def _must_be_data(lost: LostFiles) -> None:
 
 
 def _before_compaction(plan: Plan, lost: LostFiles) -> FileSurvey | None:
-    """What undoing these commits would meet, if all are compactions whose old files are still whole; else None."""
+    """What undoing these commits would meet, if all are compactions whose old files are still whole and hold no row
+    that was deleted since; else None."""
     table, commits = plan.case.observation.table, lost.commits
-    if (
-        not commits
-        or any(file.snapshot_id is None for file in lost.files)
-        or any(not _is_compaction(table, commit) for commit in commits)
-    ):
+    if not commits or any(file.snapshot_id is None for file in lost.files) or not _only_compacted(table, commits):
         return None
     survey = plan.survey(FileSources(removed_by=commits), FileSources(added_by=commits))
     if survey.add is None or survey.remove is None or survey.gone or survey.not_live or survey.live_already:
         return None
-    is_whole = survey.add.rows == survey.remove.rows
-    return survey if is_whole and not survey.has_equality_deletes and not survey.delete_files else None
+    has_deletes = survey.has_equality_deletes or survey.has_position_deletes or survey.delete_files
+    return survey if survey.add.rows == survey.remove.rows and not has_deletes else None
 
 
-def _is_compaction(table: TableState, commit: SnapshotId) -> bool:
-    return commit in table.by_id and table.by_id[commit].operation == "replace"
+def _only_compacted(table: TableState, commits: tuple[SnapshotId, ...]) -> bool:
+    """Whether these are compactions of main, and no commit since the oldest of them took rows away: by delete files it
+    leaves the compacted files as they are, and what they had replaced knows nothing of it."""
+    since = since_the_first_of(table, commits)
+    compactions = {s.snapshot_id for s in since if s.operation == "replace"}
+    return compactions.issuperset(commits) and first_that_took_rows(since) is None
 
 
 def _put_back(plan: Plan, survey: FileSurvey, commits: tuple[SnapshotId, ...]) -> Proposal:

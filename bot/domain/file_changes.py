@@ -94,6 +94,8 @@ class FileSurvey(Record):
     """Flink manifests that are left out, because their files were not written for this table: name and reason."""
     has_equality_deletes: bool = False
     """Whether rows of the branch are deleted by key: then a file that is added again rises above older deletes."""
+    has_position_deletes: bool = False
+    """Whether rows of the files that would go are deleted by their places, or may be."""
     partitions: tuple[str, ...] = ()
     """Partitions of the files of both lists, as `day=2026-11-03`, at most ten."""
     span: dict[str, tuple[str, str]] = {}

@@ -126,15 +126,18 @@ def test_rows_go_by_their_places_and_what_was_deleted_before_stays_deleted(
 def test_with_a_file_its_deletion_vector_goes(
     orders3: OrdersOfFormat3, lake: PyIcebergCatalog, writer: SparkSession
 ) -> None:
-    """The format wants it gone; that of another file stays."""
+    """The format wants it gone; that of another file stays. The survey tells of it."""
     again = orders3.commits("a", 1, range(10))
     orders3.commits("a", 2, range(10, 20))
+    whole = orders3.commits("a", 3, range(20, 30))
     orders3.deletes(3, 12)
     rehearsal = Rehearsal(lake)
 
+    told = [rehearsal.survey(remove=FileSources(added_by=(each,))).has_position_deletes for each in (again, whole)]
     made = rehearsal.does(remove=FileSources(added_by=(again,)))
 
-    assert sorted(orders3.row_ids(BRANCH)) == [n for n in range(10, 20) if n != 12]
+    assert told == [True, False]
+    assert sorted(orders3.row_ids(BRANCH)) == [n for n in range(10, 30) if n != 12]
     table = lake.load(ORDERS)
     left = (
         writer.read.format("iceberg").option("versionAsOf", str(made)).load(f"{table.metadata_location}#delete_files")

@@ -4,7 +4,7 @@ import pytest
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import RowsOfFile
+from bot.domain.file_changes import FileSources, RowsOfFile
 from bot.domain.ids import SnapshotId
 from bot.ports import RowChange
 from tests.repairs.conftest import Reads
@@ -129,3 +129,16 @@ def test_a_branch_that_has_the_deletes_already_is_not_written_again(
         catalog.delete_rows(ORDERS, change)
 
     assert catalog.load(ORDERS).ref(BRANCH) == made
+
+
+def test_a_survey_tells_whether_rows_of_a_file_that_goes_are_deleted(
+    orders: OrdersTable, catalog: PyIcebergCatalog
+) -> None:
+    """By the bounds of the delete files: whoever puts an older file back would bring these rows back, too."""
+    first, second = orders.commits("a", 1, range(10)), orders.commits("a", 2, range(10, 20))
+    rehearsal = Rehearsal(catalog)
+    catalog.delete_rows(ORDERS, deleting(catalog, RowsOfFile(path=file_of(orders, first), spans=((3, 3),))))
+
+    told = [rehearsal.survey(remove=FileSources(added_by=(each,))).has_position_deletes for each in (first, second)]
+
+    assert told == [True, False]

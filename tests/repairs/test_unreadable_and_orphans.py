@@ -11,10 +11,10 @@ from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import short
 from tests.little_flink import JOB
-from tests.repairs.compacting import added_by, compacts
+from tests.repairs.compacting import added_by, compacts, on_lake
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
-from tests.tables import job, of_flink, rows
+from tests.tables import ORDERS, job, of_flink, rows
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +76,25 @@ def test_a_compaction_whose_old_files_are_gone_too_is_repaired_by_dropping(
 
     assert "drop" in proposed.proposal.title
     assert "These rows are lost to the table" in " ".join(proposed.proposal.preview.sentences)
+
+
+def test_rows_that_were_deleted_from_a_compaction_do_not_come_back(
+    scene: RepairScene, writer: SparkSession, positions: Positions
+) -> None:
+    """By delete files the compaction stays as it was, but what it had replaced knows nothing of them: it is dropped."""
+    scene.flink.checkpoints(RUN, 2)
+    compacted = compacts(scene, writer)
+    on_lake(scene, writer, f"ALTER TABLE lake.{ORDERS} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
+    on_lake(scene, writer, f"DELETE FROM lake.{ORDERS} WHERE source_position = 5")  # noqa: S608 - a name of ours
+    for file in added_by(scene, compacted):
+        file.unlink()
+    scene.opens("ledger", "unreadable_files", remedy="repair-unreadable-files")
+
+    proposed = scene.proposes("repair_unreadable_files")
+    rehearsal = scene.carries_out(proposed)
+
+    assert "drop 1 file" in proposed.proposal.title
+    assert positions(scene, rehearsal.proposal.rehearses_on or "") == []
 
 
 def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(scene: RepairScene) -> None:

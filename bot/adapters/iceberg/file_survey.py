@@ -10,6 +10,7 @@ from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
 from pyiceberg.utils.datetime import micros_to_timestamp
 
 from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, to_remove
+from bot.adapters.iceberg.position_deletes import may_lack_rows
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
 from bot.domain.ids import SnapshotId
 from bot.domain.paths import plain
@@ -74,6 +75,7 @@ def survey(
         delete_files=found.delete_files,
         unfit=found.unfit,
         has_equality_deletes=files.has_equality_deletes(),
+        has_position_deletes=may_lack_rows(files, found.remove),
         partitions=_partitions(files.metadata, touched),
         span={name: ends for name in columns if (ends := _span(files.metadata, touched, name)) is not None},
     )

@@ -19,18 +19,17 @@ from bot.adapters.iceberg.deletion_vectors import Blob, places_in, puffin_of
 from bot.adapters.iceberg.file_changes import FileCommit
 from bot.adapters.iceberg.file_sources import Live
 from bot.adapters.iceberg.manifest_entries import CONTENT_OFFSET, CONTENT_SIZE
+from bot.adapters.iceberg.position_deletes import PATH, PLACE
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import TableName
 from bot.domain.paths import plain
 from bot.ports import FileChange, RowChange
 
-_PATH, _PLACE = 2147483546, 2147483545
-"""Field ids that the format reserves for the columns of a position delete file."""
 _SCHEMA = pa.schema(
     [
-        pa.field("file_path", pa.string(), nullable=False, metadata={"PARQUET:field_id": str(_PATH)}),
-        pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(_PLACE)}),
+        pa.field("file_path", pa.string(), nullable=False, metadata={"PARQUET:field_id": str(PATH)}),
+        pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(PLACE)}),
     ]
 )
 Targets = Mapping[str, DataFile]
@@ -82,8 +81,8 @@ class RowCommit(FileCommit):
                 partition=data.partition,
                 record_count=len(places),
                 file_size_in_bytes=len(output),
-                lower_bounds={_PATH: of_file, _PLACE: _long(places[0])},
-                upper_bounds={_PATH: of_file, _PLACE: _long(places[-1])},
+                lower_bounds={PATH: of_file, PLACE: _long(places[0])},
+                upper_bounds={PATH: of_file, PLACE: _long(places[-1])},
             ),
         )
 
