@@ -153,8 +153,9 @@ def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -
                 else "It is not a Parquet file: its footer cannot be read."
             )
             bad[file["file_path"]] = UnreadableFile(
-                path=file["file_path"], what=what, snapshot_id=file["snapshot_id"], rows=_rows(file), problem=problem
-            )
+                path=file["file_path"], what=what, snapshot_id=file["snapshot_id"], rows=_rows(file), problem=problem,
+                has_its_size=True,
+            )  # fmt: skip
     return list(bad.values())
 
 

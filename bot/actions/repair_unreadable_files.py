@@ -104,20 +104,22 @@ def _put_back(plan: Plan, survey: FileSurvey, commits: tuple[SnapshotId, ...]) -
 
 
 def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
-    """By path while the evidence lists all of them, else by asking storage again for the files of these commits."""
-    paths = tuple(f.path for f in lost.files)
-    sources = FileSources(paths=paths) if lost.is_all else FileSources(added_by=lost.commits, only_unreadable=True)
+    """By path while the evidence lists all of them, else by the commits that added them. Storage is asked for them now,
+    and again when it is carried out: what has come back meanwhile is not dropped."""
+    named_all = {"paths": tuple(f.path for f in lost.files), "damaged": lost.damaged}
+    sources = FileSources(only_unreadable=True, **(named_all if lost.is_all else {"added_by": lost.commits}))
     _must_be_listed(plan, lost)
     survey = plan.survey(None, sources)
     if survey.remove is None or (not lost.is_all and survey.remove.files < lost.count):
-        seen = sized(survey.remove) if survey.remove else "none"
+        seen = sized(survey.remove) if survey.remove else "none of them"
         raise Refused(
             "The unreadable files are not those that the evidence found.",
-            f"Expected {lost.count} of them; storage does not give {seen}.",
+            f"Expected {lost.count} of them; storage lacks {seen}.",
             "Collect the evidence “unreadable_files” and “missing_files” again. If it finds files of more than 20 "
             "commits, restore them from the storage's own versions, or rewind table and job.",
         )
     gone = f"; {named(survey.not_live)} is not live any more" if survey.not_live else ""
+    back = f"; {named(survey.whole_again)} can be read again and stays" if survey.whole_again else ""
     return rehearsal(
         plan,
         ACTION,
@@ -125,10 +127,10 @@ def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
         title=f"{ACTION.title}: drop {sized(survey.remove)}",
         why="Drop the references to lost files",
         sentences=(
-            f"Drop the references to {sized(survey.remove)}{where(survey)}{gone}. These rows are lost to the table "
-            "until they are replayed or their files come back from the storage's own versions.",
+            f"Drop the references to {sized(survey.remove)}{where(survey)}{gone}{back}. These rows are lost to the "
+            "table until they are replayed or their files come back from the storage's own versions.",
             f"Lost by the commits that added them: {_by_commit(survey)}.",
-            f"The first is {lost.files[0].path}.",
+            *([] if survey.whole_again else [f"The first is {lost.files[0].path}."]),
         ),
         proof=_PROOF,
     )

@@ -26,6 +26,8 @@ class FileSources(Record):
     """These very files."""
     only_unreadable: bool = False
     """Of all these only the files that storage does not give whole."""
+    damaged: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+    """Of `paths` those that have their size and cannot be decoded: they count as not given whole."""
     without_added_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
     """Of all these none that one of these commits added."""
 
@@ -88,6 +90,8 @@ class FileSurvey(Record):
     """Of what is to be added: storage does not give it whole."""
     not_live: Some = Some()
     """Of what is to be removed: not live on the branch any more."""
+    whole_again: Some = Some()
+    """Of the files that were named to be removed because storage had lost them: it gives them whole, and they stay."""
     delete_files: int = 0
     """Delete files that the sources themselves bring or list."""
     unfit: tuple[str, ...] = ()

@@ -60,7 +60,10 @@ def test_an_older_missing_file_goes_with_those_of_the_window(scene: Scene) -> No
     """Whichever evidence names it, and once if both do: the table could not be read otherwise. What each commit loses
     is stated; both looks are asked again on the branch."""
     first, third = scene.snapshot("a", 1), scene.snapshot("a", 3)
-    old, new = (lost(f"file://{file_of(scene, n)}", at) for n, at in ((1, first), (3, third)))
+    paths = [file_of(scene, n) for n in (1, 3)]
+    old, new = (lost(f"file://{path}", at) for path, at in zip(paths, (first, third), strict=True))
+    for path in paths:
+        path.unlink()
 
     proposal = repair_unreadable_files.propose(
         planned(scene, unreadable=unreadable(new), missing_files=missing(old, new))
@@ -71,6 +74,39 @@ def test_an_older_missing_file_goes_with_those_of_the_window(scene: Scene) -> No
     assert f"Lost by the commits that added them: {short(third)} 10 rows, {short(first)} 10 rows." in said
     proofs = [task for task, _ in repair_unreadable_files.ACTION.proofs]
     assert {"unreadable_files", "missing_files"} < set(proofs)
+
+
+def test_what_has_come_back_since_is_not_dropped(scene: Scene) -> None:
+    """The storage's owners restore what they can: storage is asked once more, and what is named and stays is said."""
+    paths = [file_of(scene, n) for n in (1, 3)]
+    files = [lost(path, scene.snapshot("a", n)) for path, n in zip(paths, (1, 3), strict=True)]
+    plan = planned(scene, unreadable=unreadable(*files), missing_files=missing(*files))
+    kept = paths[0].read_bytes()
+    paths[1].unlink()
+
+    said, count, rows = told(repair_unreadable_files.propose(plan))
+    paths[1].write_bytes(kept[:-1])
+    of_another_size = told(repair_unreadable_files.propose(plan))[1:]
+
+    assert (count, rows) == of_another_size == (1, 10)
+    assert f"; 1 file, the first {paths[0]} can be read again and stays. These rows are lost" in said
+
+
+def test_nothing_is_dropped_where_all_has_come_back(scene: Scene) -> None:
+    """The evidence is old: whoever asks for the repair is told so."""
+    file = lost(file_of(scene, 2), scene.snapshot("a", 2))
+
+    with pytest.raises(Refused, match="Expected 1 of them; storage lacks none of them"):
+        repair_unreadable_files.propose(planned(scene, unreadable=unreadable(file), missing_files=missing(file)))
+
+
+def test_a_file_whose_footer_is_damaged_goes_though_it_has_its_size(scene: Scene) -> None:
+    """The evidence has read it, and storage is not asked again."""
+    file = lost(file_of(scene, 2), scene.snapshot("a", 2)).model_copy(update={"has_its_size": True})
+
+    proposal = repair_unreadable_files.propose(planned(scene, unreadable=unreadable(file), missing_files=missing()))
+
+    assert told(proposal)[1:] == (1, 10)
 
 
 def test_a_file_that_a_task_could_not_decode_goes_as_well(scene: Scene) -> None:

@@ -38,6 +38,23 @@ def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: Repa
     assert positions(scene, "main") == list(range(40))
 
 
+def test_a_file_that_comes_back_after_the_approval_is_not_dropped(scene: RepairScene, positions: Positions) -> None:
+    """Its rows would be lost for nothing: what is to be removed is no longer what was approved."""
+    scene.flink.checkpoints(RUN, 2)
+    [file] = added_by(scene, scene.orders.head)
+    aside = file.rename(scene.folder / file.name)
+    scene.opens("ledger", "unreadable_files")
+    proposed = scene.proposes("repair_unreadable_files")
+    aside.rename(file)
+
+    done = scene.carries_out(proposed)
+
+    assert done.state is not ProposalState.APPLIED
+    assert done.result is not None
+    assert "the files to be removed are not those that were approved" in done.result.sentence
+    assert positions(scene, proposed.proposal.rehearses_on or "") == list(range(20))
+
+
 def test_what_a_compaction_replaced_is_put_back_where_its_own_files_are_lost(
     scene: RepairScene, writer: SparkSession, positions: Positions
 ) -> None:

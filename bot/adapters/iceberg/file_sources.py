@@ -1,7 +1,6 @@
 """Which data files a repair means, from manifests alone: the same question gives the same list and digest."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -212,25 +211,6 @@ class FilesOfTable:
             return len(self.io.new_input(path))
         except FileNotFoundError:
             return None
-
-
-def to_remove(files: FilesOfTable, sources: FileSources) -> list[Live]:
-    """The live references that the sources mean. Of a path that is live several times, all of them by commits of the
-    sources, one stays: its rows are the table's. `paths` are taken out with every reference."""
-    chosen = {(live.manifest, live.place): live for live in files.live_added_by(sources.added_by)}
-    times = Counter(live.path for live in chosen.values())
-    several = {path for path, count in times.items() if count > 1}
-    for path in several:
-        everywhere = [live for live in files.live_among(several) if live.path == path]
-        if all((live.manifest, live.place) in chosen for live in everywhere):
-            first = min(everywhere, key=lambda live: (live.entry.sequence_number or 0, live.manifest, live.place))
-            del chosen[first.manifest, first.place]
-    chosen |= {(live.manifest, live.place): live for live in files.live_among(sources.paths)}
-    found = list(chosen.values())
-    if sources.only_unreadable:
-        lost = set(files.unreadable({live.path: live.entry.data_file for live in found}.values()))
-        found = [live for live in found if live.path in lost]
-    return sorted(found, key=lambda live: (live.path, live.entry.sequence_number or 0, live.manifest, live.place))
 
 
 def file_list(sources: FileSources, files: Sequence[DataFile]) -> FileList | None:

@@ -1,5 +1,6 @@
 """What a change of files would meet on a branch: said before anybody decides, and looked at again when it is done."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
 from pyiceberg.utils.datetime import micros_to_timestamp
 
-from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, to_remove
+from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list
 from bot.adapters.iceberg.position_deletes import may_lack_rows
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
 from bot.domain.ids import SnapshotId
@@ -29,6 +30,7 @@ class Resolved:
     removed: FileList | None
     live_already: list[str]
     not_live: list[str]
+    whole_again: list[str]
     delete_files: int
     unfit: tuple[str, ...]
 
@@ -38,25 +40,55 @@ def resolved(files: FilesOfTable, add: FileSources | None, remove: FileSources |
     named = files.named(add) if add is not None else None
     wanted = dict(named.files) if named is not None else {}
     since = files.first_possible(add) if add is not None else 0
-    going = to_remove(files, remove) if remove is not None else []
+    marked = _meant_to_go(files, remove) if remove is not None else []
+    going = _lost_of(files, remove, marked) if remove is not None else []
     places = {(live.manifest, live.place) for live in going}
     there = files.live_among(wanted, since)
     staying = {plain(live.path) for live in there if (live.manifest, live.place) not in places}
     coming = [file for path, file in sorted(wanted.items()) if plain(path) not in staying]
     meant = files.named(remove.model_copy(update={"only_unreadable": False})) if remove is not None else None
-    hit = {plain(live.path) for live in going}
-    meant_paths = {*(meant.files if meant else ()), *(remove.paths if remove else ())}
-    missed = sorted(path for path in meant_paths if plain(path) not in hit)
+    hit, going_paths = ({plain(live.path) for live in found} for found in (marked, going))
+    paths = remove.paths if remove is not None else ()
+    by_commit = meant.files if meant is not None and remove is not None and not remove.only_unreadable else ()
     return Resolved(
         add=coming,
         remove=going,
         added=file_list(add, coming) if add is not None else None,
         removed=file_list(remove, [live.entry.data_file for live in going]) if remove is not None else None,
         live_already=sorted(path for path in wanted if plain(path) in staying),
-        not_live=[] if remove is not None and remove.only_unreadable else missed,
+        not_live=sorted(path for path in {*by_commit, *paths} if plain(path) not in hit),
+        whole_again=sorted(path for path in paths if plain(path) in hit - going_paths),
         delete_files=(named.delete_files if named else 0) + (meant.delete_files if meant else 0),
         unfit=named.unfit if named else (),
     )
+
+
+def _meant_to_go(files: FilesOfTable, sources: FileSources) -> list[Live]:
+    """The live references that the sources mean, whatever storage gives of them. Of a path that is live several times,
+    all of them by commits of the sources, one stays: its rows are the table's. `paths` are taken out with every
+    reference."""
+    chosen = {(live.manifest, live.place): live for live in files.live_added_by(sources.added_by)}
+    times = Counter(live.path for live in chosen.values())
+    several = {path for path, count in times.items() if count > 1}
+    for path in several:
+        everywhere = [live for live in files.live_among(several) if live.path == path]
+        if all((live.manifest, live.place) in chosen for live in everywhere):
+            first = min(everywhere, key=lambda live: (live.entry.sequence_number or 0, live.manifest, live.place))
+            del chosen[first.manifest, first.place]
+    chosen |= {(live.manifest, live.place): live for live in files.live_among(sources.paths)}
+    return sorted(
+        chosen.values(), key=lambda live: (live.path, live.entry.sequence_number or 0, live.manifest, live.place)
+    )
+
+
+def _lost_of(files: FilesOfTable, sources: FileSources, meant: Sequence[Live]) -> list[Live]:
+    """Of the references that the sources mean those that go: where `only_unreadable` is asked for, none to a file that
+    storage gives whole now."""
+    if not sources.only_unreadable:
+        return list(meant)
+    lost = {*files.unreadable({live.path: live.entry.data_file for live in meant}.values())}
+    damaged = {plain(path) for path in sources.damaged}
+    return [live for live in meant if live.path in lost or plain(live.path) in damaged]
 
 
 def survey(
@@ -72,6 +104,7 @@ def survey(
         live_already=_some(found.live_already),
         gone=_some(files.unreadable(found.add)),
         not_live=_some(found.not_live),
+        whole_again=_some(found.whole_again),
         delete_files=found.delete_files,
         unfit=found.unfit,
         has_equality_deletes=files.has_equality_deletes(),

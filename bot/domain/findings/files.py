@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record
 
@@ -116,6 +118,8 @@ class UnreadableFile(Record):
     rows: int
     """Rows that cannot be read for it; 0 where it is not a data file."""
     problem: str
+    has_its_size: bool = Field(default=False, exclude_if=lambda has: not has)
+    """Whether it is as long as the table states: then no look at sizes finds it."""
 
 
 class UnreadableFilesFinding(Record):
