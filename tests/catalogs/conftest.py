@@ -8,6 +8,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from bot.adapters.iceberg import PyIcebergCatalog
+from tests.adapters.conftest import StandingClock
 from tests.catalogs.hive_metastore import Metastore, hive_metastore
 from tests.catalogs.losing_proxy import LosingProxy, losing_proxy
 from tests.catalogs.orders import Orders, orders_in
@@ -80,6 +82,14 @@ def proxy(rest_catalog: RestServer) -> Iterator[LosingProxy]:
     """A proxy before the REST catalog that can lose answers."""
     with losing_proxy(rest_catalog.address) as between:
         yield between
+
+
+@pytest.fixture
+def through(proxy: LosingProxy) -> Iterator[PyIcebergCatalog]:
+    """Our side, behind the proxy."""
+    adapter = PyIcebergCatalog("lake", proxy.properties, StandingClock())
+    yield adapter
+    adapter.close()
 
 
 def glue_properties(address: str) -> dict[str, str]:

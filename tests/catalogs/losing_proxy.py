@@ -1,16 +1,19 @@
-"""A proxy that hands every request on, and can lose the answer to a commit after the catalog has carried it out."""
+"""A proxy that hands every request on, and can lose the answer to a commit after the catalog has carried it out, or
+ask for it once more, as gateways do that have lost the first answer."""
 
 import http.client
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+_NO_WORD = b'{"error": {"message": "?", "type": "?", "code": 500}}'
 Loss = int | str
-"""An HTTP status to answer instead, `reset` (the connection is torn down), or `before` (not even handed on)."""
+"""An HTTP status to answer instead, `reset` (the connection is torn down), `before` (not even handed on), or `twice`
+(handed on twice; the second answer passes)."""
 
 
 class LosingProxy:
@@ -23,6 +26,12 @@ class LosingProxy:
         """Status of each commit, as the catalog answered it."""
         self.losses: list[Loss] = []
         """For the next commits, in order; then answers pass again."""
+        self.in_between: Callable[[], object] = lambda: None
+        """What happens between the two of a commit that is handed on twice."""
+        self.before_commit: Callable[[], object] = lambda: None
+        """What happens before a commit is handed on."""
+        self.is_away_afterwards = False
+        """Whether nothing can be read any more once a commit was handed on."""
 
     @property
     def properties(self) -> dict[str, str]:
@@ -61,15 +70,24 @@ class _Handler(BaseHTTPRequestHandler):
         if loss == "before":
             self._tear_down()
             return
+        if not is_commit and self.proxy.is_away_afterwards and self.proxy.commits:
+            self._answer(503, "application/json", _NO_WORD)
+            return
+        if is_commit:
+            self.proxy.before_commit()
         status, kind, answer = self._asked(body)
+        if loss == "twice":
+            self.proxy.commits.append(status)
+            self.proxy.in_between()
+            status, kind, answer = self._asked(body)
         if is_commit:
             self.proxy.commits.append(status)
         if loss == "reset":
             self._tear_down()
-        elif loss is None:
+        elif loss in {None, "twice"}:
             self._answer(status, kind, answer)
         else:
-            self._answer(int(loss), "application/json", b'{"error": {"message": "?", "type": "?", "code": 500}}')
+            self._answer(int(loss), "application/json", _NO_WORD)
 
     do_GET = do_POST = do_HEAD = do_DELETE = _hand_on  # noqa: N815 - the names are the library's
 

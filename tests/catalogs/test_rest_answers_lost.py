@@ -1,26 +1,15 @@
 """A commit whose answer is lost between a real REST catalog and us: unknown, asked for once, and found by a look."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CommitRefused, OutcomeUnknown
-from tests.adapters.conftest import StandingClock
 from tests.catalogs.losing_proxy import LosingProxy, Loss
 from tests.catalogs.orders import Orders
 from tests.catalogs.test_every_catalog import rewind
 
 pytestmark = pytest.mark.parametrize("kind", ["rest"])
 LOST: tuple[Loss, ...] = (500, 502, 503, 504, "reset")
-
-
-@pytest.fixture
-def through(proxy: LosingProxy) -> Iterator[PyIcebergCatalog]:
-    """Our side, behind the proxy."""
-    adapter = PyIcebergCatalog("lake", proxy.properties, StandingClock())
-    yield adapter
-    adapter.close()
 
 
 @pytest.mark.parametrize("loss", LOST, ids=str)

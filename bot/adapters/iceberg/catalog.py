@@ -1,15 +1,14 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Literal, TypeVar
 
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
-from pyiceberg.table.update import TableRequirement
+from pyiceberg.table.metadata import TableMetadata
 
 from bot.adapters.iceberg.change import commit_of
 from bot.adapters.iceberg.clients import must_be_installed
@@ -19,11 +18,10 @@ from bot.adapters.iceberg.errors import (
     UNOPENED,
     UNREAD,
     UNREAD_OR_UNOPENED,
-    commit_error,
     could_not_look,
     metadata_lost,
     not_read,
-    overtaken,
+    refused_and_there,
     unknown_table,
 )
 from bot.adapters.iceberg.expired import expired_of_main, history_at
@@ -36,9 +34,10 @@ from bot.adapters.iceberg.locks import refuse_unlocked
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.metadata_format_3 import writing_format_3
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.refused_commits import holds, judged, shows
 from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.storage import TableStorage
-from bot.domain.errors import CommitRefused, CouldNotLook, WaterlineError
+from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.snapshot import Snapshot
@@ -135,7 +134,11 @@ class PyIcebergCatalog:
         try:
             answer = self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
-            raise self._why_not(table, requirements, error) from error
+            told, now = judged(table, requirements, error, lambda: self._now(table))
+            compares = change.expected_head is not None or change.expected_refs  # who only marks looks anew by himself
+            if now is not None and compares and holds(requirements, loaded.metadata) and shows(now, updates):
+                told = refused_and_there(table, error)
+            raise told from error
         return table_state(table, answer.metadata, answer.metadata_location, self._clock.now())
 
     def survey_files(
@@ -158,12 +161,12 @@ class PyIcebergCatalog:
             raise could_not_look(f"The files of {table}", self.name, error) from error
 
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
-        """See the port. What was written for a commit that is surely refused is deleted again."""
+        """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
         refuse_nothing(table, change)
         return self._put(table, lambda loaded: FileCommit(table, loaded, change))
 
     def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
-        """See the port. What was written for a commit that is surely refused is deleted again."""
+        """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
         return self._put(table, lambda loaded: RowCommit(table, loaded, change))
 
     def _put(self, table: TableName, commit: Callable[[Table], FileCommit]) -> SnapshotId:
@@ -177,27 +180,16 @@ class PyIcebergCatalog:
         try:
             self._catalog("commit").commit_table(loaded, requirements, updates)
         except COMMIT_TROUBLE as error:
-            told = self._why_not(table, requirements, error)
-            if isinstance(told, CommitRefused | CouldNotLook):
+            told, now = judged(table, requirements, error, lambda: self._now(table))
+            if now is None:
+                raise told from error
+            if now.snapshot_by_id(prepared.snapshot_id) is None:
                 prepared.take_back()
-            raise told from error
+                raise told from error
         return SnapshotId(prepared.snapshot_id)
 
-    def _why_not(self, table: TableName, requirements: Iterable[TableRequirement], error: Exception) -> WaterlineError:
-        """A conflict is final only where what the commit compares with has changed: SQL, Hive and Glue refuse after
-        whatever commit of somebody else, be it of a property."""
-        told = commit_error(table, error)
-        if not isinstance(told, CommitRefused) or not isinstance(error, CommitFailedException):
-            return told
-        try:
-            now = self._catalog("commit").load_table(table).metadata
-            for each in requirements:
-                each.validate(now)
-        except CommitFailedException:
-            return told
-        except UNREAD as unread:
-            return not_read(table, self.name, unread)
-        return overtaken(table, error)
+    def _now(self, table: TableName) -> TableMetadata:
+        return self._catalog("commit").load_table(table).metadata
 
     def tables(self) -> tuple[TableName, ...]:
         """Every table in every namespace, by name: one catalog call a namespace. Raises CouldNotLook."""

@@ -94,6 +94,24 @@ def overtaken(name: TableName, error: Exception) -> CouldNotLook:
     )
 
 
+def refused_unseen(name: TableName, error: Exception, unread: Exception) -> OutcomeUnknown:
+    """The catalog said no, and nobody could look whether that was the answer to the same request, sent twice."""
+    return _unknown(
+        name,
+        f"Expected to see that it is not there, after the catalog answered {_in_words(error)}; found "
+        f"{_in_words(unread)}.",
+    )
+
+
+def refused_and_there(name: TableName, error: Exception) -> OutcomeUnknown:
+    """The catalog said no, and the table carries what was asked for."""
+    return _unknown(
+        name,
+        f"Expected the table without it, after the catalog answered {_in_words(error)}; the table carries it: a "
+        "gateway may have sent it twice, or somebody else has done the same.",
+    )
+
+
 def commit_error(name: TableName, error: Exception) -> WaterlineError:
     """CommitRefused where it is sure that nothing was applied, CouldNotLook where what was in the way may pass by
     itself, too; else OutcomeUnknown."""
@@ -135,9 +153,13 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
             f"Expected its write lock within the time limit; found {_in_words(error)}.",
             "Look which process holds the database.",
         )
+    return _unknown(name, f"Expected the catalog's yes or no; found {_in_words(error)}.")
+
+
+def _unknown(name: TableName, found: str) -> OutcomeUnknown:
     return OutcomeUnknown(
         f"Whether the change of {name} was applied is not known.",
-        f"Expected the catalog's yes or no; found {_in_words(error)}.",
+        found,
         "Verify it against the table; do not repeat it before that.",
     )
 
