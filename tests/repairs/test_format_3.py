@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from bot.actions._effects import Hands
+from bot.actions._effects.delete_rows import DeletingRows
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.table_files import FolderOfTable
+from bot.domain.effects import DeleteRows
+from bot.domain.entries import EffectStarted
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import FileSources, RowsOfFile
+from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import TableChange
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.repairs.conftest import Reads
@@ -18,6 +24,8 @@ from tests.repairs.java_expiry import expires_all_but_the_head
 from tests.repairs.test_file_changes import BRANCH, Rehearsal
 from tests.repairs.test_row_deletes import deleting, file_of
 from tests.tables import ORDERS, OrdersTable
+
+INTENT = EffectStarted(proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), index=0)
 
 
 @pytest.fixture
@@ -121,6 +129,32 @@ def test_rows_go_by_their_places_and_what_was_deleted_before_stays_deleted(
     orders3.says(f"CALL lake.system.fast_forward('{ORDERS}', 'main', '{BRANCH}')")
     orders3.deletes(7)
     assert sorted(orders3.row_ids()) == [n for n in left if n != 7]
+
+
+@pytest.mark.parametrize(("approved", "is_exact"), [(((0, 1), (5, 5)), True), (((0, 1),), False)])
+def test_rows_that_were_deleted_before_are_not_counted_as_deleted_by_the_repair(
+    orders3: OrdersOfFormat3, lake: PyIcebergCatalog, approved: tuple[tuple[int, int], ...], is_exact: bool
+) -> None:
+    """The new deletion vector holds their places, too; nobody approved them, and the repair may be published."""
+    first = orders3.commits("a", 1, range(10))
+    orders3.commits("a", 2, range(10, 20))
+    orders3.deletes(3, 12)
+    Rehearsal(lake)
+    [path] = orders3.files(first)
+    hands = Hands(catalog=lake, jobs={}, files=FolderOfTable(lake.storage))
+    effect = DeleteRows(
+        table=ORDERS, branch=BRANCH, incident=IncidentId("wl-1"), why="Delete extra copies",
+        rows=(RowsOfFile(path=path, spans=((0, 1), (5, 5))),),
+    )  # fmt: skip
+    intent = DeletingRows().prepare(effect, INTENT, hands.world(ORDERS), None)
+
+    DeletingRows().perform(effect, intent, hands)
+    told = effect.model_copy(update={"rows": (RowsOfFile(path=path, spans=approved),)})
+    whole, exact = DeletingRows().checks(told, intent, hands.world(ORDERS))
+
+    assert sorted(orders3.row_ids(BRANCH)) == [2, 4, *range(6, 12), *range(13, 20)]
+    assert (whole.passed, exact.passed) == (True, is_exact), exact
+    assert exact.sentence.startswith("3 rows were deleted")
 
 
 def test_with_a_file_its_deletion_vector_goes(

@@ -33,9 +33,11 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
         return self.did(effect, made)
 
     def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
-        """As of any repair; and it deleted as many rows as were approved, by the commit's own count."""
+        """As of any repair; and it deleted as many rows as were approved, by the commit's own count. A deletion vector
+        of format 3 also holds the places of the one that it replaces: those were deleted before."""
         made = marked(world.table, effect, intent)
-        deleted = made.counted("added-position-deletes") if made is not None else 0
+        counts = [made.counted(f"{how}-position-deletes") if made is not None else 0 for how in ("added", "removed")]
+        deleted = counts[0] - counts[1]
         exact = Check(
             name="No other row was deleted",
             passed=deleted == _rows(effect),
