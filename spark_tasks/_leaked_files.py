@@ -13,6 +13,7 @@ from bot.domain.paths import ByPath
 from bot.domain.table import Column, Snapshot, TableState
 from spark_tasks._bounds import with_bounds
 from spark_tasks._live import live_since
+from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._reading import entries
 from spark_tasks._standing import committed_of
 from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
@@ -35,7 +36,8 @@ class Listed:
     rows: int
     """0 for a delete file."""
     is_in_table: bool
-    """Whether a live entry of main names it, or a commit of main added it (a compaction may have removed it since)."""
+    """Whether a live entry of main names it, or a commit of main, or of the branch that its run writes, added it (a
+    compaction may have removed it since)."""
     is_missing: bool
     positions: tuple[int, int] | None = None
     """The lowest and the highest source position of its rows; None: not known, and of a delete file."""
@@ -114,14 +116,15 @@ def paths_in(
 
 
 def _known(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], paths: Sequence[str]) -> set[str]:
-    """Those of `paths` that main names now, or that a commit that should have taken them along has added, or a repair
-    of ours: a compaction may have written their rows into other files since."""
+    """Those of `paths` that main names now, or that a commit that should have taken them along has added, there or on
+    another branch, or a repair of ours: a compaction may have written their rows into other files since."""
     if table.head is None:
         return set()
     wanted = F.broadcast(spark.createDataFrame([(path,) for path in paths], "file_path string"))
     live = live_since(spark, table.by_id[table.head], _first_possible(table, leaks)).select("file_path")
     repairs = [each for each in table.chain if each.is_repair and each.counted("added-data-files")]
-    added = entries(spark, (*committers_of(table, leaks), *repairs)).where("status = 1").select("file_path")
+    committers = (*committers_of(table, leaks), *_committers_elsewhere(table, leaks))
+    added = entries(spark, (*committers, *repairs)).where("status = 1").select("file_path")
     found = live.unionByName(added).join(wanted, on="file_path", how="left_semi").distinct()
     return {row["file_path"] for row in found.limit(len(paths)).collect()}
 
@@ -148,6 +151,18 @@ def committers_of(table: TableState, leaks: Sequence[FlinkManifest]) -> tuple[Sn
             continue
         of_run = (s for s in reversed(table.chain) if s.job_id == leak.job_id and s.checkpoint_id is not None)
         first = next((s for s in of_run if (s.checkpoint_id or 0) >= leak.checkpoint_id), None)
+        if first is not None:
+            found[first.snapshot_id] = first
+    return tuple(found.values())
+
+
+def _committers_elsewhere(table: TableState, leaks: Sequence[FlinkManifest]) -> tuple[Snapshot, ...]:
+    """The same on another branch or tag, of runs that main has nothing of."""
+    found: dict[int, Snapshot] = {}
+    for leak in leaks:
+        _, commits = committed_elsewhere(leak, table) or ("", ())
+        reached = (s for s in reversed(commits) if s.job_id == leak.job_id and s.checkpoint_id is not None)
+        first = next((s for s in reached if (s.checkpoint_id or 0) >= leak.checkpoint_id), None)
         if first is not None:
             found[first.snapshot_id] = first
     return tuple(found.values())

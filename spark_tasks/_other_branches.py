@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
+from bot.domain.flink import FlinkManifest
 from bot.domain.ids import short, short_job
 from bot.domain.ledger import BesideMain, change
 from bot.domain.sentences import counted
@@ -13,10 +14,11 @@ _RUNS = 3
 _TOLD = 4
 
 
-def commits_beside_main(table: TableState) -> dict[str, tuple[Snapshot, ...]]:
+def commits_beside_main(table: TableState, *, tagged: bool = False) -> dict[str, tuple[Snapshot, ...]]:
     """Branch -> its commits above main, newest first, of those that main never had; branches without any are left
-    out. Two branches may share commits."""
-    branches = [ref for ref in table.refs if ref.kind == _BRANCH and ref.name != _MAIN]
+    out. Two branches may share commits. `tagged`: the same of tags, too, which may outlive a branch."""
+    branches = [ref for ref in table.refs if (tagged or ref.kind == _BRANCH) and ref.name != _MAIN]
+    branches = [ref for ref in branches if ref.snapshot_id not in table.chain_ids]
     if not branches:
         return {}
     lost = {snapshot.snapshot_id for snapshot in table.rolled_back}
@@ -26,6 +28,24 @@ def commits_beside_main(table: TableState) -> dict[str, tuple[Snapshot, ...]]:
 
     found = {ref.name: tuple(takewhile(is_apart, table.ancestors(ref.snapshot_id))) for ref in branches}
     return {name: commits for name, commits in sorted(found.items()) if commits}
+
+
+def committed_elsewhere(leak: FlinkManifest, table: TableState) -> tuple[str, tuple[Snapshot, ...]] | None:
+    """(Branch or tag, commits there by the manifest's run, newest first), where main has none by it: nothing in a
+    manifest tells for which branch it was written. By its sink where main has none by that either: a run that has
+    not committed yet goes on where the one before it did. What main had and lost is told as that; what we repaired on
+    a branch was written for main. None: nothing stands elsewhere."""
+    beside = commits_beside_main(table, tagged=True)
+    if not beside or any(commit.job_id == leak.job_id for commit in table.chain):
+        return None
+    is_sink_on_main = any(commit.operator_id == leak.operator_id for commit in table.chain)
+
+    def is_its(commit: Snapshot) -> bool:
+        by_sink = commit.operator_id == leak.operator_id and not is_sink_on_main
+        return not commit.is_repair and (commit.job_id == leak.job_id or by_sink)
+
+    found = ((ref, tuple(commit for commit in commits if is_its(commit))) for ref, commits in beside.items())
+    return next(((ref, commits) for ref, commits in found if commits), None)
 
 
 def told_of(branch: str, commits: Sequence[Snapshot]) -> BesideMain:

@@ -6,10 +6,11 @@ from datetime import timedelta
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, short_job
+from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
+from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._restarts import FROM_NOTHING, ran_through, was_completed, went_back
 from spark_tasks._succession import after_its_run
 
@@ -25,7 +26,8 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
 
     A run that is over can still be restored from a point that lists the manifest, and then commits it: as long as
     such a point is there, and no run has been started from it in vain, the manifest is pending. Where what was seen
-    does not tell whether its rows were read again, it is untold: neither an accusation nor a release.
+    does not tell whether its rows were read again, it is untold: neither an accusation nor a release. So it is where
+    its run commits to another branch (`toBranch`) and not to main: its rows are that branch's.
     """
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
@@ -34,7 +36,8 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return _read_again(back)
     if committed is not None and leak.checkpoint_id <= committed:
         return _below(leak, committed, run, owing)
-    if committed is None and run is not None and _is_below_drained(leak, run, world.table):
+    elsewhere = committed_elsewhere(leak, world.table)
+    if elsewhere is None and committed is None and run is not None and _is_below_drained(leak, run, world.table):
         return (
             LeakStanding.DROPPED,
             f"Run {short_job(leak.job_id)} goes on from a drained job, whose last commit carries Long.MAX_VALUE: its "
@@ -47,6 +50,12 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
             LeakStanding.PENDING,
             f"{head}, which is {run.state}: it may still commit checkpoint {leak.checkpoint_id}.",
         )
+    if elsewhere is not None:
+        ref, commits = elsewhere
+        return LeakStanding.UNTOLD, (
+            f"{head}; that run, or its sink, commits to {ref}, up to checkpoint {commits[0].checkpoint_id} "
+            f"({short(commits[0].snapshot_id)}): what it wrote belongs there, and not on main."
+        )
     vain = next((r for r in world.jobs.values if _started_in_vain(r, leak, owing)), None)
     if vain is not None:
         return (
@@ -57,10 +66,8 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     if owing:
         where = owing[0].path.rstrip("/").rsplit("/", 1)[-1]
         return LeakStanding.PENDING, f"{head}, which is over; a restore from {where} would commit it."
-    if isinstance(world.jobs, NotSeen):
-        return LeakStanding.PENDING, f"{head}; whether that run is alive is not known, because Flink was not asked."
-    if isinstance(world.checkpoints, NotSeen):
-        return LeakStanding.PENDING, f"{head}, which is over; whether a restore point lists it could not be looked at."
+    if (unseen := _unseen(world)) is not None:
+        return LeakStanding.PENDING, f"{head}{unseen}"
     if (back := went_back(leak, world.jobs.values, world.table)) is not None:
         return _read_again(back)
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
@@ -68,6 +75,15 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
     where, why = after_its_run(leak, world)
     return where, f"{head}, which {ended}, and {memory}; {why}"
+
+
+def _unseen(world: Observation) -> str | None:
+    """What was not looked at that might remember a manifest, a clause; None: all was."""
+    if isinstance(world.jobs, NotSeen):
+        return "; whether that run is alive is not known, because Flink was not asked."
+    if isinstance(world.checkpoints, NotSeen):
+        return ", which is over; whether a restore point lists it could not be looked at."
+    return None
 
 
 def _read_again(run: JobRun) -> Standing:

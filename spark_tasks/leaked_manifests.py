@@ -13,6 +13,7 @@ from bot.domain.sentences import counted
 from bot.domain.unread_rows import rows_of, rows_told
 from spark_tasks._bounds import range_columns
 from spark_tasks._leaked_files import Listed, files_listed
+from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._standing import is_overdue, standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
@@ -24,7 +25,7 @@ TASK = Task(
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
     cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
     reads="metadata",
-    version=3,
+    version=4,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -54,7 +55,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> LeakedManifest:
     if files is not None and all(file.is_in_table for file in files):
-        where, reason = LeakStanding.LEFT_OVER, "All its files are in the table: only its deletion failed."
+        where, reason = LeakStanding.LEFT_OVER, _left_over(leak, ask)
     else:
         where, reason = standing(leak, ask.observation)
     ranges = [file.positions for file in files or ()]
@@ -75,6 +76,12 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
         is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
         reason=reason,
     )
+
+
+def _left_over(leak: FlinkManifest, ask: Ask) -> str:
+    elsewhere = committed_elsewhere(leak, ask.observation.table)
+    where = f"on {elsewhere[0]}, which its run writes" if elsewhere is not None else "in the table"
+    return f"All its files are {where}: only its deletion failed."
 
 
 def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:

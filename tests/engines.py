@@ -48,6 +48,17 @@ class WrittenTable(AlteredTable):
         self._table.refresh()
         self._table.manage_snapshots().create_branch(snapshot, name).commit()
 
+    def tags(self, name: str, snapshot: SnapshotId) -> None:
+        """A tag on this snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_tag(snapshot, name).commit()
+
+    def only_tagged(self, branch: str, tag: str) -> None:
+        """The branch goes, and a tag keeps what it had."""
+        self._table.refresh()
+        at = self._table.metadata.refs[branch].snapshot_id
+        self._table.manage_snapshots().create_tag(at, tag).remove_branch(branch).commit()
+
     def deletes(self, where: str | BooleanExpression) -> SnapshotId:
         """Another engine deletes rows: a `delete` or `overwrite` commit."""
         self._table.refresh()

@@ -146,14 +146,20 @@ class OrdersTable(WrittenTable):
         return FolderOfTable().flink_manifests(self.state())
 
     def names_again(
-        self, run: str, checkpoint: int, files: Sequence[str], summary: Mapping[str, str] | None = None
+        self,
+        run: str,
+        checkpoint: int,
+        files: Sequence[str],
+        summary: Mapping[str, str] | None = None,
+        *,
+        branch: str = "main",
     ) -> SnapshotId:
         """One checkpoint of a Flink run that adds files of the data folder, whether or not they are live already."""
         self._table.refresh()
         with self._table.transaction() as change:
             mapping = self._table.schema().name_mapping.model_dump_json()
             change.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
-            with change.update_snapshot(of_flink(run, checkpoint, summary)).fast_append() as append:
+            with change.update_snapshot(of_flink(run, checkpoint, summary), branch).fast_append() as append:
                 for name in files:
                     path = f"file://{self.data_folder / name}"
                     append.append_data_file(parquet_file_to_data_file(self._table.io, change.table_metadata, path))

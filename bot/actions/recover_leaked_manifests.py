@@ -47,6 +47,14 @@ def propose(plan: Plan) -> Proposal:
             f"Expected none of them to be live; live are {named(survey.live_already)}.",
             "Collect the evidence “leaked_manifests” again; nothing is to be appended twice.",
         )
+    if survey.beside:
+        ref, files = next(iter(survey.beside.items()))
+        raise Refused(
+            "Some of the files that were taken for lost stand on another branch.",
+            f"Expected no branch or tag to name them; {ref} names {named(files)}.",
+            "Leave them there: whoever publishes that branch brings them to main, and they would be there twice. "
+            "Collect the evidence “leaked_manifests” again.",
+        )
     if survey.gone or survey.add is None:
         raise Refused(
             "The lost rows cannot be appended: their files are not whole on storage.",
@@ -77,7 +85,7 @@ def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:
             raise Refused(
                 "No leaked manifest is to be recovered.",
                 f"Expected manifests whose rows are known to be lost; those of {_checkpoints(untold)} may have been "
-                "read again, so that they are in the table already.",
+                "read again, or are another branch's, so that they are in the table already.",
                 "Ask missing_positions: what is missing is replayed from the source, never appended on a guess.",
             )
         job = f"{len(waiting)} may still be committed by the job itself" if waiting else "no manifest is left over"

@@ -86,6 +86,8 @@ class FileSurvey(Record):
     """The references that would go, by the commits that added them, the newest first; all of them."""
     live_already: Some = Some()
     """Of what is to be added: live on the branch."""
+    beside: dict[str, Some] = {}
+    """Of what Flink manifests would add: branch or tag of commits that main never had -> what is live there."""
     gone: Some = Some()
     """Of what is to be added: storage does not give it whole."""
     not_live: Some = Some()

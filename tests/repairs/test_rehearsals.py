@@ -89,6 +89,19 @@ def test_leaked_manifests_are_appended_on_a_branch_and_then_published(
     assert "no commit took along" not in lost.headline
 
 
+def test_leaked_files_that_another_branch_names_are_left_to_it(scene: RepairScene) -> None:
+    """Somebody has put them on a branch since: once it is published they would be there twice."""
+    scene.sink_comes_back_under_another_uid(owing=range(30, 40))
+    scene.opens(*LEAKS)
+    head = scene.table.head
+    assert head is not None
+    scene.orders.branches_off("audit", head)
+    scene.orders.names_again("c", 1, ["00000-0-leak-00001.parquet"], branch="audit")
+
+    with pytest.raises(Refused, match=r"on another branch.*audit names 1 file, the first .*leak-00001.parquet"):
+        scene.proposes("recover_leaked_manifests")
+
+
 def test_a_repair_is_not_published_over_a_commit_on_main(scene: RepairScene, positions: Positions) -> None:
     """Somebody committed while the repair was rehearsed: main is left as it is, and the branch, too."""
     scene.flink.checkpoints(RUN, 3)

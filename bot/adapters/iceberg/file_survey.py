@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import ancestors_of
 from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
 from pyiceberg.utils.datetime import micros_to_timestamp
 
@@ -102,6 +103,7 @@ def survey(
         remove=found.removed,
         by_commit=_by_commit(found.remove),
         live_already=_some(found.live_already),
+        beside=_beside(files, found.add) if add is not None and add.manifests else {},
         gone=_some(files.unreadable(found.add)),
         not_live=_some(found.not_live),
         whole_again=_some(found.whole_again),
@@ -112,6 +114,21 @@ def survey(
         partitions=_partitions(files.metadata, touched),
         span={name: ends for name in columns if (ends := _span(files.metadata, touched, name)) is not None},
     )
+
+
+def _beside(files: FilesOfTable, coming: Sequence[DataFile]) -> dict[str, Some]:
+    """Branch or tag -> those of the files that are live there. Refs on the line of this branch are passed over, and
+    what was its head once: that was lost, and may be brought back. Cost: manifests that this branch does not have."""
+    metadata, wanted = files.metadata, [file.file_path for file in coming]
+    known = {manifest.manifest_path for manifest in files.manifests}
+    had = {each.snapshot_id for each in metadata.snapshot_log}
+    had |= {each.snapshot_id for each in ancestors_of(files.head, metadata)}
+    found = {}
+    for name in sorted(name for name, ref in metadata.refs.items() if ref.snapshot_id not in had):
+        other = FilesOfTable(files.io, metadata, name)
+        other.manifests = [each for each in other.manifests if each.manifest_path not in known]
+        found[name] = _some(sorted({live.path for live in other.live_among(wanted)}))
+    return {name: paths for name, paths in found.items() if paths.count}
 
 
 def _by_commit(going: Iterable[Live]) -> tuple[OfCommit, ...]:

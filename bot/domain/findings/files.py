@@ -46,12 +46,12 @@ class LeakStanding(StrEnum):
     LOST_STATE = "lost-state"
     """Its run is over, or its operator is no longer the table's: nothing remembers it."""
     UNTOLD = "untold"
-    """Its rows were read again, or they are lost: what was seen does not tell which. Records of older versions have
-    `pending` here, or an accusation."""
+    """Its rows were read again, or they are lost, or they are another branch's: what was seen does not tell which.
+    Records of older versions have `pending` here, or an accusation."""
     GIVEN_UP = "given-up"
     """The job went back to below its checkpoint, after it was written: its rows were read again."""
     LEFT_OVER = "left-over"
-    """All its files are in the table: only its deletion failed."""
+    """All its files are in the table, on main or on the branch that its run writes: only its deletion failed."""
 
 
 class LeakedManifest(Record):
