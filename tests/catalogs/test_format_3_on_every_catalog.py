@@ -1,15 +1,26 @@
 """A table of format 3 on each kind of catalog; SQL, Hive and Glue have their client write its metadata."""
 
 import json
+from collections.abc import Callable
 
 import pytest
+from pyiceberg.catalog import Catalog
 from pyiceberg.table.update import UpgradeFormatVersionUpdate
 
-from bot.domain.errors import CommitRefused
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, RowsOfFile
 from bot.ports import RowChange, TableChange
 from tests.catalogs.orders import Orders
-from tests.catalogs.test_repairs_on_every_catalog import BRANCH, KEPT, branched, change_of, positions, publishes
+from tests.catalogs.test_repairs_on_every_catalog import (
+    BRANCH,
+    KEPT,
+    branched,
+    change_of,
+    files_of,
+    positions,
+    publishes,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +84,47 @@ def test_files_and_rows_are_repaired_and_published(orders: Orders) -> None:
     assert positions(orders) == [*range(1, 7)]
     table = orders.ours.load(orders.name)
     assert (table.head, table.ref(KEPT), table.format_version) == (made, base, 3)
+
+
+class Raced(PyIcebergCatalog):
+    """Somebody else commits between our look and our commit."""
+
+    asked = 0
+    happens: Callable[[], object]
+
+    def _catalog(self, purpose: str) -> Catalog:  # type: ignore[override]
+        if purpose == "commit":
+            self.asked += 1
+            if self.asked == 2:
+                self.happens()
+        return super()._catalog(purpose)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("is_format_3", [True, False])
+def test_a_commit_that_only_deletes_on_another_branch_takes_its_sequence_number(
+    orders: Orders, is_format_3: bool
+) -> None:
+    """Neither a head nor an id of a row tells of it; nothing that was approved has changed, and later it may go."""
+    again = orders.append(5, 6)
+    if is_format_3:
+        becomes_format_3(orders)
+    base = branched(orders)
+    uuid = orders.ours.load(orders.name).uuid
+    orders.ours.commit(orders.name, TableChange(expected_uuid=uuid, expected_head=base, new_branches={"other": base}))
+    change = change_of(orders, base, add=None, remove=FileSources(added_by=(again,)))
+    raced = Raced("lake", dict(orders.properties), orders.ours._clock)
+    raced.happens = lambda: orders.ours.change_files(orders.name, change.model_copy(update={"ref": "other"}))
+    before = files_of(orders)
+
+    with pytest.raises((CommitRefused, CouldNotLook) if orders.kind == "rest" else CouldNotLook) as told:
+        raced.change_files(orders.name, change)
+
+    between = files_of(orders) - before
+    made = raced.change_files(orders.name, change)
+    raced.close()
+    table = orders.ours.load(orders.name)
+    numbers = [each.sequence_number for each in table.snapshots]
+    assert "equence number" in str(told.value)
+    assert len([name for name in between if name.endswith(".avro")]) == 2, between
+    assert (table.ref(BRANCH), positions(orders, made)) == (made, [*range(1, 7)])
+    assert len(set(numbers)) == len(numbers), numbers

@@ -36,6 +36,7 @@ from bot.adapters.iceberg.metadata_format_3 import writing_format_3
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.refused_commits import holds, judged, shows
 from bot.adapters.iceberg.row_deletes import RowCommit
+from bot.adapters.iceberg.sequence_numbers import giving_each_once
 from bot.adapters.iceberg.storage import TableStorage
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
@@ -232,7 +233,8 @@ class PyIcebergCatalog:
                     properties = {**properties, PY_IO_IMPL: f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"}
                 limits = limited(properties, self._answer_within_s, commits=purpose == "commit")
                 try:
-                    self._made[purpose] = writing_format_3(load_catalog(self.name, **limits))
+                    made = load_catalog(self.name, **limits)
+                    self._made[purpose] = giving_each_once(writing_format_3(made))
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
