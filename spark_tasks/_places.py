@@ -11,6 +11,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._data_files import data_added, files_of, rows_in
 from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
+from spark_tasks._told_apart import key_columns, key_hash, moment_of
 from spark_tasks._window import Branch, Reach
 
 _SIMPLE = {"append", "replace"}
@@ -37,8 +38,8 @@ def added_places(
 
 def live_places(spark: SparkSession, ask: Ask, at: SnapshotId, edges: Sequence[Edge]) -> DataFrame:
     """Shape: partition, position, lowest, is_shared (boolean: whether rows of different keys carry it, which a replay
-    does not make; only told where the contract names no source partition); one row per live position at or above its
-    partition's edge.
+    does not make; where the contract names a source partition, of different event times too, because one record may
+    make several rows); one row per live position at or above its partition's edge.
 
     Cost: files whose positions reach the edges or more, by their bounds.
     """
@@ -108,7 +109,7 @@ def _compacted(spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...]) -> 
     files = files_of(spark, commits)
     gone = {each.path for each in files if not each.is_added and each.snapshot_id in compactions}
     brought = [each for each in data_added(files) if each.snapshot_id not in compactions and each.path in gone]
-    named, present = (ask.contract.position_partition, ask.contract.position), _key_columns(ask)
+    named, present = (ask.contract.position_partition, ask.contract.position), [*key_columns(ask), *moment_of(ask)]
     names = dict.fromkeys(name for name in (*named, *present) if name is not None)
     return _places(rows_in(spark, ask.observation.table, brought, list(names)), ask)
 
@@ -117,25 +118,15 @@ def _places(rows: DataFrame, ask: Ask) -> DataFrame:
     position = ask.contract.position
     assert position is not None
     return rows.select(
-        partition_of(ask).alias("partition"), column(position).cast("bigint").alias("position"), _key(ask).alias("key")
+        partition_of(ask).alias("partition"),
+        column(position).cast("bigint").alias("position"),
+        key_hash(key_columns(ask)).alias("key"),
+        key_hash(moment_of(ask)).alias("moment"),
     )
 
 
-def _key(ask: Ask) -> Column:
-    """A hash passes nulls over, so which are null is hashed too."""
-    names = [column(name) for name in _key_columns(ask)]
-    return F.xxhash64(F.lit(0), *names, *(name.isNull() for name in names)) if names else F.lit(0).cast("bigint")
-
-
-def _key_columns(ask: Ask) -> list[str]:
-    """Of the key what is needed to tell records of one position apart."""
-    if ask.contract.position_partition is not None:
-        return []
-    present = {each.name for each in ask.observation.table.columns}
-    return [name for name in ask.contract.key if name in present]
-
-
 def _is_shared(ask: Ask) -> Column:
-    if ask.contract.position_partition is not None:
-        return F.lit(False)
-    return F.min("key") != F.max("key") if _key_columns(ask) else F.count("*") > 1
+    is_of_several = F.min("key") != F.max("key")
+    if ask.contract.position_partition is None:
+        return is_of_several if key_columns(ask) else F.count("*") > 1
+    return is_of_several & (F.min("moment") != F.max("moment")) if moment_of(ask) else is_of_several

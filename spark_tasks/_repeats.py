@@ -12,9 +12,11 @@ from bot.domain.table import Snapshot
 from spark_tasks._copies import FILE, in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, comparable, names_at, rows_in
 from spark_tasks._reading import column, local_ids, rows_at, whole_schema
+from spark_tasks._told_apart import key_columns, key_hash, moment_of
 from spark_tasks._window import Reach
 from spark_tasks._writers import writers_of
 
+_DIGESTS = ("digest", "key", "moment")
 OLDER = -1
 """The place of a row that lived before the window."""
 
@@ -40,21 +42,22 @@ def ids_of(identity: Sequence[str]) -> list[str]:
 def brought_rows(
     spark: SparkSession, ask: Ask, reach: Reach, files: Sequence[DataFile], identity: Sequence[str]
 ) -> DataFrame:
-    """Shape: the identity, digest (bigint, of all other columns), file_path, snapshot_id, place (rising with the
-    commits), on_main (boolean); one row per row that stands in the files. Rows without an identity are left out."""
+    """Shape: the identity, digest (bigint, of all other columns), key, moment (bigint, hashes), file_path, snapshot_id,
+    place (rising with the commits), on_main (boolean); one row per row that stands in the files. Rows without an
+    identity are left out."""
     table = ask.observation.table
     told = [(int(s.snapshot_id), True) for s in reach.main] + [(int(s.snapshot_id), False) for s in reach.rolled_back]
     sides = spark.createDataFrame(told, "snapshot_id bigint, on_main boolean")
     names = _compared(ask, reach)
     rows = rows_in(spark, table, files, [*identity, *names])
-    named = rows.select(*_identity(identity), _digest(spark, ask, names), "file_path", "snapshot_id")
+    named = rows.select(*_identity(identity), *_digests(spark, ask, names), "file_path", "snapshot_id")
     order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
     chosen = (
         named.where(F.col(ids_of(identity)[-1]).isNotNull())
         .join(F.broadcast(order), on="snapshot_id", how="inner")
         .join(F.broadcast(sides), on="snapshot_id", how="inner")
     )
-    return chosen.select(*ids_of(identity), "digest", "file_path", "snapshot_id", "place", "on_main")
+    return chosen.select(*ids_of(identity), *_DIGESTS, "file_path", "snapshot_id", "place", "on_main")
 
 
 def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, identity: Sequence[str]) -> DataFrame:
@@ -65,7 +68,7 @@ def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, 
     assert reach.since is not None
     ids = ids_of(identity)
     live = rows_at(spark, ask.observation.table, reach.since)
-    chosen = live.select(*_identity(identity), _digest(spark, ask, _compared(ask, reach)), F.col(FILE))
+    chosen = live.select(*_identity(identity), *_digests(spark, ask, _compared(ask, reach)), F.col(FILE))
     narrowed, _, _ = in_range_of(ask, brought, chosen, dict(zip(ids, identity, strict=True)))
     same = with_key_in(narrowed, brought.select(*ids).distinct(), ids).withColumnRenamed(FILE, "file_path")
     nowhere = F.lit(None).cast("bigint").alias("snapshot_id")
@@ -73,10 +76,12 @@ def older_rows(spark: SparkSession, ask: Ask, reach: Reach, brought: DataFrame, 
 
 
 def replays_of(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
-    """Shape: the identity, digest, snapshot_id, first (struct of place, digest, snapshot_id, file_path: its first
-    copy); one row per row on main whose record an earlier commit had brought."""
+    """Shape: the identity, digest, snapshot_id, first (struct of place, the digests, snapshot_id, file_path: its first
+    copy), is_other (boolean: key and time of the event are not the first copy's, so that it may be another record);
+    one row per row on main whose identity an earlier commit had brought."""
     ids = ids_of(identity)
-    one = F.struct("place", "digest", "snapshot_id", "file_path")
+    one = F.struct("place", *_DIGESTS, "snapshot_id", "file_path")
+    is_other = (F.col("key") != F.col("first.key")) & (F.col("moment") != F.col("first.moment"))
     firsts = rows.groupBy(*ids).agg(F.min(one).alias("first"), F.max("place").alias("last_place"))
     again = firsts.where("last_place > first.place").select(*(F.col(i).alias(f"{i}_of") for i in ids), "first")
     same = reduce(and_, (F.col(name).eqNullSafe(F.col(f"{name}_of")) for name in ids))
@@ -84,7 +89,7 @@ def replays_of(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
         rows.where("on_main")
         .join(again, on=same, how="inner")
         .where("place > first.place")
-        .select(*ids, "digest", "snapshot_id", "first")
+        .select(*ids, "digest", "snapshot_id", "first", is_other.alias("is_other"))
     )
 
 
@@ -108,8 +113,12 @@ def _identity(identity: Sequence[str]) -> list[Column]:
     return [column(name).alias(alias) for name, alias in zip(identity, ids_of(identity), strict=True)]
 
 
-def _digest(spark: SparkSession, ask: Ask, names: Sequence[str]) -> Column:
-    """A hash of 64 bits. A hash passes nulls over, so which are null is hashed too."""
+def _digests(spark: SparkSession, ask: Ask, names: Sequence[str]) -> list[Column]:
+    """`_DIGESTS`: of all these columns, of those of the key, and of the event's time: the key's too where none tells.
+    A hash passes nulls over, so which are null is hashed too."""
     kinds = {field.name: field.dataType for field in whole_schema(spark, ask.observation.table).fields}
     told = [comparable(name, kinds[name]) for name in names]
-    return F.xxhash64(F.lit(0), *told, *(each.isNull() for each in told)).alias("digest")
+    digest = F.xxhash64(F.lit(0), *told, *(each.isNull() for each in told))
+    key = [name for name in key_columns(ask) if name in names]
+    moment = [name for name in moment_of(ask) if name in names] or key
+    return [each.alias(name) for each, name in zip((digest, key_hash(key), key_hash(moment)), _DIGESTS, strict=True)]

@@ -14,6 +14,7 @@ from bot.domain.looked import NotSeen
 from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._places import window_places
 from spark_tasks._reading import column, rows_at
+from spark_tasks._told_apart import not_told_apart
 from spark_tasks._window import Reach
 from spark_tasks._words import shown
 
@@ -95,13 +96,10 @@ def unplaced(ask: Ask, edges: Sequence[Edge]) -> NotSeen:
 def several_partitions(ask: Ask, shared: int) -> NotSeen:
     """What is said where one position stands for different records."""
     how = "by rows of different keys" if ask.contract.key else "by several rows, and the contract names no key"
-    number = "1 position is" if shared == 1 else f"{shared:,} positions are"
-    return NotSeen(
-        source="contract.position_partition",
-        reason=f"{number} carried {how}: the source may have several partitions, and the contract names no column that "
-        "tells them apart. A position of one can hide what is missing of another.",
-        remedy="Name the column of the source's partition as position_partition in the contract, then ask again.",
-    )
+    named = ask.contract.position_partition
+    of = f" of one {named}" if named is not None else ""
+    number = f"1 position{of} is" if shared == 1 else f"{shared:,} positions{of} are"
+    return not_told_apart(ask, f"{number} carried {how}", "A position of one can hide what is missing of another.")
 
 
 def _below(spark: SparkSession, ask: Ask, reach: Reach, lowest: Mapping[str | None, int]) -> dict[str | None, int]:

@@ -19,12 +19,12 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=2,
+    version=3,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
-    cost="position columns of the window's rows, and of files whose positions reach its lowest or the next below (the "
-    "key's too, where no source partition is named; where one is, both of the 20 commits below the window, and of the "
+    cost="position columns of the window's rows, and position, key and event time of files whose positions reach its "
+    "lowest or the next below (where a source partition is named, both of the 20 commits below the window, and of the "
     "20 newest where the window has more than five); of older files, where that one does not live",
 )
 _WHOLE = {"int", "long"}
@@ -33,8 +33,9 @@ _WHOLE = {"int", "long"}
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Gaps of live positions from just below the window's lowest position to the highest live one.
 
-    Positions are compared within each source partition where the contract names one; where it names none, rows of
-    different keys at one position show that there are several. Copies do not hide or make a gap. A window that holds
+    Positions are compared within each source partition where the contract names one. Rows of different keys at one
+    position show that there are several, or several topics whose partitions have the same numbers; where a partition is
+    named, their event times must differ too. Copies do not hide or make a gap. A window that holds
     the table's first commit is compared from its own lowest position on. What lies behind the last row of a source
     partition is told by the job's state, or left open; see `tails_of`.
     """

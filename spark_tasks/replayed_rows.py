@@ -13,6 +13,7 @@ from bot.domain.sentences import counted
 from spark_tasks._data_files import added_since, data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows, mixes
 from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
+from spark_tasks._told_apart import not_told_apart
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 
@@ -22,6 +23,7 @@ TASK = Task(
     question="Did the window bring records of the source again that an earlier commit had brought, live or not?",
     confirmed_means="records of the source came again",
     needs=("table", "contract.position"),
+    version=2,
     cost="all columns of the files that the window's commits added, and of older rows in their range",
 )
 MAX_PAIRS = 500
@@ -30,7 +32,8 @@ MAX_PAIRS = 500
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Rows are compared as they were written: a copy that was deleted, merged away or rolled back since counts.
 
-    A record is known by its source position; by key and time of the event where the contract names no position.
+    A record is known by its source position; by key and time of the event where the contract names no position. Rows
+    at one position that differ in both may be of two partitions or topics: they are not counted, and it is said so.
     What was deleted before the window began is not seen.
     """
     identity = identity_of(ask)
@@ -79,6 +82,9 @@ def _counted(
 ) -> Answer:
     is_placed = ask.contract.position is not None
     place = F.col(ids_of(identity_of(ask))[-1]) if is_placed else F.lit(None)
+    if others := again.where("is_other").count():
+        unseen = (_others(ask, others), *unseen)
+        again = again.where("NOT is_other")
     total = again.agg(
         F.count("*").alias("replayed"),
         F.count_if(F.col("digest") != F.col("first.digest")).alias("changed"),
@@ -149,6 +155,15 @@ def _told(
         finding=finding,
         sources=("rows in the files that the window's commits added", "rows that lived where the window begins"),
         could_not_look=unseen,
+    )
+
+
+def _others(ask: Ask, rows: int) -> NotSeen:
+    carry = "carries" if rows == 1 else "carry"
+    return not_told_apart(
+        ask,
+        f"{counted(rows, 'row')} of the window {carry} a position that a row of another key had before",
+        "Whether records like these came again is not known.",
     )
 
 

@@ -39,7 +39,8 @@ class TableContract(Record):
     )
     position_partition: str | None = Field(
         default=None,
-        description="Column that holds the source partition, where the source has several.",
+        description="Column that holds the source partition, where the source has several. Where the job reads several "
+        "topics, it must tell these apart as well: Kafka numbers the partitions of each from 0.",
         examples=["source_partition"],
     )
     event_time: str | None = Field(
