@@ -11,6 +11,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._ahead import latest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
 from spark_tasks._reading import column
 from spark_tasks._words import absent_columns, could_not
@@ -68,18 +69,24 @@ def micros(event: TableColumn) -> Column:
 
 
 def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], event: TableColumn) -> tuple[DataFile, ...]:
-    """The data files that these commits added, `low` and `high` in microseconds.
+    """The data files that these commits added, `low` and `high` in microseconds. An event that lies in the future of
+    its commit is no high: one wrong clock would make all later events seem old. See `is_ahead`.
 
-    Cost: manifests; and the column of those files whose bounds the writer left out.
+    Cost: manifests; and the column of those files whose bounds the writer left out, or reach into the future.
     """
+    latest = latest_of(commits, event)
     told = [_in_micros(file, event) for file in data_added(files_of(spark, commits, event))]
-    untold = [file for file in told if file.high is None and file.rows]
-    if not untold:
+    unsure = [f for f in told if f.rows and (f.high is None or f.high > latest[f.snapshot_id])]
+    if not unsure:
         return tuple(told)
-    read = rows_in(spark, ask.observation.table, untold, [event.name])
-    edges = read.groupBy("file_path").agg(F.min(micros(event)).alias("low"), F.max(micros(event)).alias("high"))
-    found = {row["file_path"]: (row["low"], row["high"]) for row in edges.limit(len(untold)).collect()}
-    return tuple(_with(file, *found.get(file.path, (file.low, file.high))) for file in told)
+    limits = spark.createDataFrame([(int(each), limit) for each, limit in latest.items()], "of bigint, latest bigint")
+    rows = rows_in(spark, ask.observation.table, unsure, [event.name]).withColumn("at", micros(event))
+    read = rows.join(F.broadcast(limits), on=F.col("snapshot_id") == F.col("of"), how="inner")
+    high = F.max(F.when(F.col("at") <= F.col("latest"), F.col("at")))
+    edges = read.groupBy("snapshot_id", "file_path").agg(F.min("at").alias("low"), high.alias("high"))
+    ends = {(file.snapshot_id, file.path): (file.low, None) for file in unsure}
+    ends |= {(r["snapshot_id"], r["file_path"]): (r["low"], r["high"]) for r in edges.limit(len(unsure)).collect()}
+    return tuple(_with(file, *ends.get((file.snapshot_id, file.path), (file.low, file.high))) for file in told)
 
 
 def newest_with_rows(table: TableState, at: SnapshotId | None, count: int) -> tuple[Snapshot, ...]:

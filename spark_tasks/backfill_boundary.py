@@ -10,6 +10,7 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from spark_tasks._ahead import of_the_future
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, renamed, rows_in
 from spark_tasks._event_time import (
@@ -34,6 +35,7 @@ TASK = Task(
     confirmed_means="some commits bring old event times in bulk",
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it; keys of the backfill and of rows within its bounds",
+    version=2,
 )
 _FAR = 3600 * MICROS
 _TIMES_LATE = 10
@@ -61,7 +63,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     start = highest(file for file in files if file.snapshot_id not in inside)
     grouped = by_commit(file for file in files if file.snapshot_id in inside)
     old = old_commits(commits, grouped, start, _far(ask))
-    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()))
+    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    unseen = (*mixes(reach.main), *cut, *of_the_future(ask, files))
     if not old:
         return _none(ask, len(commits), unseen)
     brought = [file for commit in old for file in grouped[commit.snapshot_id]]

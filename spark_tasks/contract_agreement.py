@@ -26,6 +26,7 @@ TASK = Task(
     needs=("table", "jobs", "checkpoints"),
     cost="what is in hand, and manifests of the newest commits with rows",
     reads="metadata",
+    version=2,
 )
 _ORDER = ("state", "checkpoint", "table")
 _TAG = "waterline"

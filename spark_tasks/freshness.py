@@ -12,6 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.table_terms import CADENCE_SLACK
+from spark_tasks._ahead import is_ahead, of_the_future
 from spark_tasks._data_files import DataFile, renamed
 from spark_tasks._event_time import BELOW, by_commit, event_column, highest, newest_with_rows, timed_files
 from spark_tasks._words import at, cell, could_not, lasting, moment
@@ -22,8 +23,9 @@ TASK = Task(
     question="How old are the newest commit and the newest event, and do event times still rise?",
     confirmed_means="the table is older than promised, or its event time stands still",
     needs=("table",),
-    cost=f"manifests of the newest {BELOW} commits with rows",
+    cost=f"manifests of the newest {BELOW} commits with rows; event times of files whose bounds lie in the future",
     reads="metadata",
+    version=2,
 )
 _STUCK_AFTER = 3
 """So many commits with rows in a row that do not raise the highest event time."""
@@ -32,7 +34,8 @@ _SAMPLE = 10
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Ages are taken when the metadata was read, from the newest commits on main that brought rows, in the window or
-    not. Bounds of files tell the event times; rows are read only where a writer left the bounds out.
+    not. Bounds of files tell the event times; rows are read only where a writer left the bounds out, or where these
+    lie in the future of the commit. No event counts as younger than the newest commit.
     """
     table = ask.observation.table
     if table.head is None:
@@ -47,6 +50,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         unseen = event.could_not_look
     elif not (unseen := renamed(table, [event.name])):
         files = timed_files(spark, ask, commits, event)
+        unseen = of_the_future(ask, files)
     return told(ask, commits, files, unseen)
 
 
@@ -81,12 +85,11 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unsee
 def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile]) -> FreshnessFinding:
     """Ages and promises; `commits` are not empty."""
     now, newest = ask.observation.table.read_at, commits[-1]
-    top = highest(files)
     stuck = _stuck_at(commits, files)
     return FreshnessFinding(
         newest_commit=newest.snapshot_id,
         commit_age_s=_age(now, newest.committed_at),
-        event_age_s=None if top is None else _age(now, at(top)),
+        event_age_s=_event_age(ask, commits, files),
         promised_s=_seconds(ask.contract.freshness),
         promised_cadence_s=_seconds(ask.contract.commit_every),
         commits_checked=len(commits),
@@ -95,13 +98,26 @@ def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile])
     )
 
 
+def _event_age(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile]) -> float | None:
+    """At least that of the newest commit, which cannot have brought what happened after it. None: not known, as where
+    only events that cannot be placed could keep the promise."""
+    now, top, promised = ask.observation.table.read_at, highest(files), _seconds(ask.contract.freshness)
+    if top is None:
+        return None
+    age = max(_age(now, at(top)), _age(now, commits[-1].committed_at))
+    unplaced = {file.snapshot_id for file in files if is_ahead(file)}
+    may_be_newer = any(c.snapshot_id in unplaced and c.committed_at > at(top) for c in commits)
+    return None if may_be_newer and promised is not None and age > promised else age
+
+
 def _stuck_at(commits: Sequence[Snapshot], files: Sequence[DataFile]) -> int | None:
     """Where the highest event time stands since the last three commits or longer; None while it rises."""
     grouped = by_commit(files)
     tops = [highest(grouped.get(commit.snapshot_id, ())) for commit in commits]
     before = [top for top in tops[:-_STUCK_AFTER] if top is not None]
     after = tops[-_STUCK_AFTER:]
-    if not before or len(after) < _STUCK_AFTER or not files:
+    newest = {commit.snapshot_id for commit in commits[-_STUCK_AFTER:]}
+    if not before or len(after) < _STUCK_AFTER or any(is_ahead(f) and f.snapshot_id in newest for f in files):
         return None
     return max(before) if all(top is None or top <= max(before) for top in after) else None
 

@@ -12,6 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
+from spark_tasks._ahead import of_the_future
 from spark_tasks._data_files import DataFile, renamed, rows_in
 from spark_tasks._event_time import (
     BELOW,
@@ -34,7 +35,9 @@ TASK = Task(
     question="Did rows come whose event time lies further below the newest one before them than the contract allows?",
     confirmed_means="rows came later than the contract allows",
     needs=("table", "contract.event_time"),
-    cost=f"manifests of the window and of {BELOW} commits below it; event times of the files that hold late rows",
+    cost=f"manifests of the window and of {BELOW} commits below it; event times of the files that hold late rows, or "
+    "events from the future of their commit",
+    version=2,
 )
 
 
@@ -42,7 +45,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each commit on main is compared with the highest event time of all commits before it, in commit order.
 
     What lies below the window counts by its newest commits (`BELOW`). A commit's own rows do not make each other
-    late. Rows are read only from files whose bounds reach below the mark.
+    late, nor does an event that lies in the future of its commit. Rows are read only from files whose bounds reach
+    below the mark, or into the future.
     """
     event = event_column(ask, "Late rows")
     if isinstance(event, Answer):
@@ -67,7 +71,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         allowed_s=_allowed(ask) / MICROS,
         commits=tuple(late[:MAX_ROWS]),
     )
-    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()))
+    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    unseen = (*mixes(reach.main), *cut, *of_the_future(ask, files))
     return _told(ask, finding, len(late), unseen, commits)
 
 

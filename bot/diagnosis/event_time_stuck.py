@@ -38,7 +38,8 @@ def examine(case: Case) -> Examined:
             missing=(
                 "the time of the newest event: the contract names no column for it, or no commit tells"
                 if case.contract.event_time is None
-                else f"the newest {case.contract.event_time}: no file in the window tells its bounds",
+                else f"the newest {case.contract.event_time}: no file of the newest commits tells it, or what came "
+                "since may be newer",
             )
         )
     late = found.promised_s is not None and found.event_age_s > found.promised_s

@@ -15,7 +15,8 @@ class FreshnessFinding(Record):
     """The newest commit on main that added rows."""
     commit_age_s: float | None
     event_age_s: float | None
-    """Age of the highest event time of the table's window; None when the contract names no such column."""
+    """Age of the highest event time of the newest commits, at least that of the newest commit; None when the contract
+    names no such column, or it is not known."""
     promised_s: float | None
     """What the contract allows."""
     promised_cadence_s: float | None
