@@ -1,5 +1,6 @@
 """Data files that lie beside the table: on storage, and named by nothing."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -10,7 +11,6 @@ from bot.domain.evidence import Ask
 from bot.domain.paths import place_of
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
-from spark_tasks._leaked_files import paths_in
 from spark_tasks._live import live_since
 from spark_tasks._manifests import MAX_MANIFESTS, listed, manifest_of
 from spark_tasks._reading import entries, entries_of
@@ -40,13 +40,13 @@ def begin_of(table: TableState, reach: Reach) -> datetime:
     return first - _WRITTEN_BEFORE
 
 
-def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
-    """Every file that a listed snapshot since `begin`, on main or not, or a Flink manifest names.
+def named_since(spark: SparkSession, ask: Ask, begin: datetime, pending: Iterable[str]) -> DataFrame:
+    """Every file that a listed snapshot since `begin`, on main or not, names, and those of `pending`.
 
     Shape: inside (the path below its storage's root), is_committed; one row per inside: a file is called named though
     scheme or host of its name differ, because it would be moved for nothing but a spelling (Iceberg's
     `prefix_mismatch_mode` stops there). What an expired commit added is named as long as the head has it. Cost:
-    manifests of these commits, and Flink's.
+    manifests of these commits.
     """
     table = ask.observation.table
     recent = [commit for commit in table.snapshots if commit.committed_at >= begin - _CLOCKS]
@@ -54,9 +54,8 @@ def named_since(spark: SparkSession, ask: Ask, begin: datetime) -> DataFrame:
     if table.head is not None and recent:
         named = named.unionByName(live_since(spark, table.by_id[table.head], _lowest(recent)).select("file_path"))
     committed = named.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_committed"))
-    listed = paths_in(spark, table, list(ask.observation.flink_manifests.values)).values()
-    pending = [(place_of(file.path).inside, False) for files in listed for file in files]
-    both = committed.unionByName(spark.createDataFrame(pending, "inside string, is_committed boolean"))
+    told = [(place_of(path).inside, False) for path in pending]
+    both = committed.unionByName(spark.createDataFrame(told, "inside string, is_committed boolean"))
     return both.groupBy("inside").agg(F.max("is_committed").alias("is_committed"))
 
 

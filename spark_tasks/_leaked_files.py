@@ -8,8 +8,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.errors import EvidenceFailed
 from bot.domain.flink import FlinkManifest
 from bot.domain.paths import ByPath
+from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
 from spark_tasks._bounds import with_bounds
 from spark_tasks._live import live_since
@@ -88,7 +90,8 @@ def paths_in(
 ) -> dict[str, list[Named]]:
     """Path of a manifest -> its files; empty where it cannot be read: a sink writes no empty manifest.
 
-    A running job deletes its manifests, also between our look and our reading: then look again.
+    A running job deletes its manifests, also between our look and our reading: then look again. Raises EvidenceFailed
+    above `MAX_PATHS` files: of a part of them nobody could say what they do not name.
     """
     for attempt in range(_ATTEMPTS):
         here = list(sizes_of(spark, table, [leak.path for leak in leaks]).sizes)
@@ -98,11 +101,13 @@ def paths_in(
             read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
             files = with_bounds(read.select("_path", "data_file.*"), {"position": position})
             told = ("_path", "file_path", "content", "record_count", "position_from", "position_until")
-            rows = files.select(*told).limit(MAX_PATHS).collect()
+            rows = files.select(*told).limit(MAX_PATHS + 1).collect()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
                 raise
             continue
+        if len(rows) > MAX_PATHS:
+            raise _too_many(len(here))
         found: dict[str, list[Named]] = {}
         for row in rows:
             lowest, highest = row["position_from"], row["position_until"]
@@ -113,6 +118,15 @@ def paths_in(
         by_path = ByPath(found.items())
         return {path: by_path.get(path) or [] for path in here}
     return {}
+
+
+def _too_many(manifests: int) -> EvidenceFailed:
+    return EvidenceFailed(
+        "Flink's manifests list too many files to look at each.",
+        f"Expected at most {MAX_PATHS:,} files in {counted(manifests, 'manifest')}; there are more.",
+        "Have the job commit them if it still can; else put those manifests aside whose runs are over and that no "
+        "restore point needs, then ask again.",
+    )
 
 
 def _known(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], paths: Sequence[str]) -> set[str]:

@@ -12,6 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import ASIDE, place_of, told_apart
 from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
+from spark_tasks._leaked_files import paths_in
 from spark_tasks._spelling import inside_of
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
@@ -27,6 +28,7 @@ TASK = Task(
     cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
     "and where these do not name a file that is old enough, every manifest of main, branches and tags",
     reads="listing",
+    version=2,
 )
 _SAFE_AGE = timedelta(minutes=10)
 
@@ -36,7 +38,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     apart: ten minutes, or five checkpoint intervals of a job that is slower.
 
     A failed attempt leaves such files, and so does a job that was killed between two checkpoints: then their rows
-    came again with the next attempt, and nothing is lost. Another engine may be in flight for longer.
+    came again with the next attempt, and nothing is lost. Another engine may be in flight for longer. None is accused
+    while a Flink manifest cannot be read: it may name them.
     """
     world, table = ask.observation, ask.observation.table
     reach = reach_of(ask)
@@ -54,7 +57,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     begin = begin_of(table, reach)
     alive = [run for run in world.jobs.values if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
-    named = named_since(spark, ask, begin).persist()
+    of_flink = paths_in(spark, table, world.flink_manifests.values)
+    pending = [file.path for files in of_flink.values() for file in files]
+    named = named_since(spark, ask, begin, pending).persist()
     try:
         head_at = table.chain[0].committed_at if table.chain else begin
         by_window = unnamed(listed, named, begin, table.read_at - safe_age, head_at).persist()
@@ -79,6 +84,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             return _other_names(folder)
     finally:
         named.unpersist()
+    unread = sorted(path for path, files in of_flink.items() if not files)
+    if unread and total["orphans"] > total["young"]:
+        return _unread(unread)
     return _told(folder, total, sample, safe_age)
 
 
@@ -152,6 +160,18 @@ def _no_folder(folder: str) -> Answer:
             remedy="Check that Spark reads the table's storage, and where `write.data.path` points.",
         ),
     )
+
+
+def _unread(manifests: Sequence[str]) -> Answer:
+    first = manifests[0].rsplit("/", 1)[-1]
+    more = f" and {len(manifests) - 1:,} more" if len(manifests) > 1 else ""
+    missing = NotSeen(
+        source=f"Flink manifest {first}{more}",
+        reason=f"Flink manifest {first}{more} cannot be read: files that nothing else names may be named there.",
+        remedy="Bring back an earlier version of it if storage keeps one. Put it aside only if its run is over and no "
+        "restore point needs it; then ask again.",
+    )
+    return could_not(f"Orphan files cannot be told from those that Flink has yet to commit: {missing.reason}", missing)
 
 
 def _other_names(folder: str) -> Answer:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import OrphanFilesFinding
 from bot.domain.ids import SnapshotId
@@ -199,3 +200,32 @@ def test_a_missing_data_folder_is_inconclusive(orders: OrdersTable, asks: Asks) 
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "/no/such/folder" in answer.could_not_look[0].source
+
+
+def test_nothing_is_an_orphan_while_a_flink_manifest_cannot_be_read(orders: OrdersTable, asks: Asks) -> None:
+    """Its sink may yet commit what it names; where nothing is unnamed, it does not matter."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    cut_off = orders.leaves_manifest("a", 7, {"seven.parquet": range(20, 30)})
+    cut_off.write_bytes(cut_off.read_bytes()[:-40])
+
+    answer = asks("orphan_files", ask_about(orders, before))
+    (orders.data_folder / "seven.parquet").unlink()
+    without = asks("orphan_files", ask_about(orders, before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert cut_off.name in answer.headline
+    assert without.verdict is Verdict.RULED_OUT
+
+
+def test_more_files_of_manifests_than_are_looked_at_are_no_orphans(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were cut off would be named by nothing."""
+    before = orders.commits("a", 5, range(10))
+    orders.commits("a", 6, range(10, 20))
+    orders.leaves_manifest("a", 7, {f"{number}.parquet": [20 + number] for number in range(3)})
+    monkeypatch.setattr("spark_tasks._leaked_files.MAX_PATHS", 2)
+
+    with pytest.raises(EvidenceFailed, match="more"):
+        asks("orphan_files", ask_about(orders, before))
