@@ -105,12 +105,15 @@ def test_a_commit_that_only_deletes_on_another_branch_takes_its_sequence_number(
     orders: Orders, is_format_3: bool
 ) -> None:
     """Neither a head nor an id of a row tells of it; nothing that was approved has changed, and later it may go."""
-    again = orders.append(5, 6)
+    again, also = orders.append(5, 6), orders.append(1, 2)
     if is_format_3:
         becomes_format_3(orders)
-    base = branched(orders)
+    head = branched(orders)
+    base = orders.ours.change_files(  # which gives every row its id, so that the next commits give none
+        orders.name, change_of(orders, head, add=None, remove=FileSources(added_by=(also,)))
+    )
     uuid = orders.ours.load(orders.name).uuid
-    orders.ours.commit(orders.name, TableChange(expected_uuid=uuid, expected_head=base, new_branches={"other": base}))
+    orders.ours.commit(orders.name, TableChange(expected_uuid=uuid, expected_head=head, new_branches={"other": base}))
     change = change_of(orders, base, add=None, remove=FileSources(added_by=(again,)))
     raced = Raced("lake", dict(orders.properties), orders.ours._clock)
     raced.happens = lambda: orders.ours.change_files(orders.name, change.model_copy(update={"ref": "other"}))
