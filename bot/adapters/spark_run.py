@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -45,10 +46,8 @@ class SparkRun:
         if not self._stop.wait(limit_s):
             self.ran_out_of_time = True
         while not self._ended.is_set():
-            try:
+            with suppress(*TROUBLE):  # the server may be away for a moment, and the task goes on with it
                 session.interruptTag(self.tag)
-            except TROUBLE:
-                return
             self._ended.wait(_AGAIN_AFTER_S)
 
     def progressed(self, stages: Iterable[Any], operation_id: str | None) -> None:

@@ -63,7 +63,7 @@ class Inbox(Protocol):
         """What this thread adds to the journal in the block in a person's name, and not in the bot's own, is counted
         with the delivery, all or nothing."""
 
-    def give_back(self, key: str) -> None:
+    def give_back(self, key: str, *, was_tried: bool) -> None:
         """It could not be worked on to its end: it is claimed again."""
 
     def done(self, key: str, problem: str | None = None) -> None:

@@ -100,7 +100,7 @@ class Approvals:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
         incident, view = self._seen(incident_id, proposal_id)
-        restorers = restorers_of(view.proposal, self._store.all())
+        restorers = restorers_of(view.proposal, self._store.every())
         decided = self._decide(incident, view, Begin(restorers=restorers), by, NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise _refused(decided)

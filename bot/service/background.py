@@ -64,6 +64,8 @@ class Background:
                 self._guarded(*work, following)
             except CouldNotKeep as away:
                 log.warning("work could not be noted", incident=work[0], what=work[1], problem=str(away))
+            except Exception:
+                log.exception("work could not be noted", incident=work[0], what=work[1])  # else it would never be again
             with self._lock:
                 following = self._once_more.pop(work, None)
                 if following is None:

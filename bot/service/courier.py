@@ -74,17 +74,23 @@ class Courier:
 
     def deliver_due(self, incident_id: IncidentId) -> datetime | None:
         """Try whatever is due; returns when the next try is, None when nothing is left."""
+        while True:
+            following, was_tried = self._deliver_one(incident_id)
+            if not was_tried or self._stopped:
+                return following
+
+    def _deliver_one(self, incident_id: IncidentId) -> tuple[datetime | None, bool]:
+        """(When the next try is, None where nothing is left; whether one was made): each incident has its turns."""
         with self._alone_with(f"{incident_id}/notices") as is_mine:
             if not is_mine:
-                return self._clock.now() + _LOOK_EVERY
-            while not self._stopped:
-                incident = self._store.get(incident_id)
-                waiting = _waiting(incident)
-                due = next((each for each in waiting if each[0] <= self._clock.now()), None)
-                if due is None:
-                    return min((at for at, _view, _delivery in waiting), default=None)
-                self._try(incident, due[1], due[2])
-        return None
+                return self._clock.now() + _LOOK_EVERY, False
+            incident = self._store.get(incident_id)
+            waiting = _waiting(incident)
+            due = next((each for each in waiting if each[0] <= self._clock.now()), None)
+            if due is None:
+                return min((at for at, _view, _delivery in waiting), default=None), False
+            self._try(incident, due[1], due[2])
+            return self._clock.now(), True
 
     def _note(self, incident_id: IncidentId) -> None:
         self._changed.add(incident_id)
@@ -111,13 +117,14 @@ class Courier:
                 log.warning("notices wait for the record", problem=str(away))
             except Exception:
                 log.exception("notices cannot be brought")  # a dead thread would be silence
-            self._wake.wait(timeout=1.0)
+            if not any(at <= self._clock.now() for at in dues.values()):
+                self._wake.wait(timeout=1.0)
             self._wake.clear()
 
     def _guarded(self, incident_id: IncidentId) -> datetime | None:
         """What cannot be brought for one incident holds up no other."""
         try:
-            return self.deliver_due(incident_id)
+            return self._deliver_one(incident_id)[0]
         except UnknownIncident:
             return None
         except (CouldNotKeep, CouldNotLook, JournalMoved) as away:
@@ -207,13 +214,9 @@ class Courier:
         to = delivery.address.key
         if wait is not None:
             delayed = DeliveryDelayed(
-                key=view.key,
-                to=to,
-                number=number,
-                problem=problem.happened,
-                again_at=self._clock.now() + wait,
+                key=view.key, to=to, number=number, problem=problem.happened, again_at=self._clock.now() + wait,
                 may_be_there=problem.may_be_there or may_be_there,
-            )
+            )  # fmt: skip
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [delayed])
             return
         log.warning("notice not delivered", notice=view.key, to=to, tries=number, problem=problem.happened)

@@ -52,9 +52,9 @@ class Executions:
         view = self._store.get(incident_id).proposals.get(proposal_id)
         if view is None:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-        begin = Begin(restorers=restorers_of(view.proposal, self._store.all()))
+        begin = Begin(restorers=restorers_of(view.proposal, self._store.every()))
         self._beginning(view, begin, by)
-        must_have_the_job_alone(view.proposal, incident_id, self._store.all())
+        must_have_the_job_alone(view.proposal, incident_id, self._store.every())
         try:
             must_still_be_diagnosed(self._store.get(incident_id), view.proposal)
             effects.prepare(self._observer.hands, view.proposal, 0)
@@ -148,7 +148,7 @@ class Executions:
         """Raises Superseded (also where another incident has begun to work on the job since), CouldNotLook."""
         if not turn.view.started:
             try:
-                must_have_the_job_alone(turn.view.proposal, turn.incident, self._store.all())
+                must_have_the_job_alone(turn.view.proposal, turn.incident, self._store.every())
             except Refused as error:
                 raise Superseded(error.happened, error.found, error.remedy) from error
         return effects.prepare(self._observer.hands, turn.view.proposal, turn.index, earlier=pending)

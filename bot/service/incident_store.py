@@ -1,9 +1,11 @@
 """Incidents as the use cases see them: read by folding, changed only by appending."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import structlog
 
 from bot.domain.entries import Body
-from bot.domain.errors import JournalMoved, Refused, UnknownIncident
+from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.freezes import owes_resume
 from bot.domain.ids import IncidentId, TableName
@@ -16,6 +18,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.veiling import veiled_body
 from bot.ports import Clock, Journal
 
+log = structlog.get_logger(__name__)
 _ATTEMPTS = 20
 """How often a decision is taken anew when others append at the same moment."""
 
@@ -54,6 +57,8 @@ class IncidentStore:
         """What was read of the open incidents; entries never change, so only newer ones are read again."""
         self._closed: dict[IncidentId, Incident] = {}
         """Nothing is owed to these any more, so they are folded once; anew when another process has written to one."""
+        self._unreadable: set[IncidentId] = set()
+        """What was told of in the log."""
 
     def veil_by(self, tables: Mapping[TableName, TableSetup]) -> None:
         """Keep values of columns that these tables' contracts hide out of all that the record says to people."""
@@ -108,13 +113,30 @@ class IncidentStore:
         return lines
 
     def all(self) -> tuple[Incident, ...]:
-        """Every incident, oldest first, with what other processes have written, to closed ones too."""
+        """Every incident that can be read, oldest first, with what other processes have written, to closed ones too.
+        One that this version cannot read (a newer one writes to it, somebody has changed it) holds up no other."""
+        return tuple(each for each in map(self._readable, self._known()) if each is not None)
+
+    def every(self) -> tuple[Incident, ...]:
+        """The same, for who must not pass over one. Raises CouldNotLook where one cannot be read."""
+        return tuple(map(self.get, self._known()))
+
+    def _readable(self, incident_id: IncidentId) -> Incident | None:
+        try:
+            return self.get(incident_id)
+        except CouldNotLook as unreadable:
+            if incident_id not in self._unreadable:
+                log.warning("an incident cannot be read", incident=incident_id, problem=str(unreadable))
+            self._unreadable.add(incident_id)
+            return None
+
+    def _known(self) -> Collection[IncidentId]:
         ends = self._journal.ends()
         for incident_id, seq in ends.items():
             closed = self._closed.get(incident_id)
             if closed is not None and closed.seq < seq:
                 self._closed.pop(incident_id, None)
-        return tuple(map(self.get, ends))
+        return ends
 
     def open_on(self, table: TableName) -> Incident | None:
         """The open incident on a table, if there is one."""

@@ -172,7 +172,7 @@ class Proposals:
             renames_sink=job is not None and job.renames_sink,
             is_sql=job is not None and job.is_sql,
             expired=self._observer.catalog.expired,
-            uid_suffixes=uid_suffixes(self._store.all()),
+            uid_suffixes=uid_suffixes(self._store.every()),
             declaration=partial(declaration_of, self._observer),
             siblings=partial(siblings_of, self._observer, setup, observation),
         )

@@ -1,7 +1,6 @@
 """Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost."""
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -17,6 +16,7 @@ from bot.ports import Clock, Outbox, Post
 from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
+from bot.slack.away_record import AwayRecord
 from bot.slack.limits import fit
 from bot.slack.render import render
 from bot.slack.seals import is_seal
@@ -38,8 +38,6 @@ from bot.slack.uploads import MOST_TRIES, Uploads, instead_of, is_upload
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
 _LATER = timedelta(seconds=30)
-_RECORD_AWAY_S = 0.5
-"""Between two tries to read or write a record that is away."""
 
 
 class Sender:
@@ -71,8 +69,7 @@ class Sender:
         self._overtaken = overtaken
         self._rooms = rooms
         self._uploads = Uploads(client, services)
-        self._is_away = False
-        """Whether the record was away at the last look: said once, not at each."""
+        self._away = AwayRecord("outbox")
         self._wake = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._loop, name="outbox")
@@ -99,9 +96,9 @@ class Sender:
                 if post is not None:
                     self._send(post)
                     continue
-                self._is_away = False
+                self._away.is_back()
             except CouldNotKeep as away:
-                self._waits(away)
+                self._away.wait(away)
             except Exception:
                 log.exception("outbox cannot be worked on")  # the database is away: a dead thread would be silence
             self._wake.wait(timeout=self._look_again_s)
@@ -109,20 +106,20 @@ class Sender:
 
     def _send(self, post: Post) -> None:
         """Ask Slack, then write down how it went before anything else is sent, however long the record is away."""
-        write = self._asked(post)
+        try:
+            self._noted(self._asked(post))
+        except Exception:  # the post would count as being sent for ever, and its channel with it
+            log.exception("what became of a message cannot be noted", key=post.key)
+            self._noted(partial(self._postpone, post, _AGAIN, "what became of it could not be noted"))
+
+    def _noted(self, write: Callable[[], None]) -> None:
         while not self._stopped:
             try:
                 write()
             except CouldNotKeep as away:
-                self._waits(away)
+                self._away.wait(away)
                 continue
             return
-
-    def _waits(self, away: CouldNotKeep) -> None:
-        if not self._is_away:
-            log.warning("outbox waits for the record", problem=str(away))
-        self._is_away = True
-        time.sleep(_RECORD_AWAY_S)
 
     def _asked(self, post: Post) -> Callable[[], None]:
         """What is to be written down after this try."""

@@ -27,6 +27,12 @@ _ON_RECORD = (
     "Look at the incident's newest card: it shows how far it is, and what you can do next."
 )
 """Where the bot was stopped between writing down what was asked and answering."""
+_MOST_ATTEMPTS = 8
+_STOPPED = (
+    "This stopped me {times} times before it was done, so I do not try it again. Nothing of it is on record. Whoever "
+    "runs Waterline finds the cause in its log."
+)
+"""What kills the process would else be the first thing that is done after each start."""
 
 
 class InboxWorker:
@@ -58,7 +64,8 @@ class InboxWorker:
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
-        self._kept_waiting: deque[str] = deque()
+        self._kept_waiting: deque[tuple[str, bool]] = deque()
+        """Key, and whether what stopped it was no fault of the record's."""
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
@@ -110,11 +117,11 @@ class InboxWorker:
         is given back by one thread: given back twice, it would be worked on twice at once."""
         for _ in range(len(self._kept_waiting)):
             with suppress(IndexError):  # another thread was first
-                key = self._kept_waiting.popleft()
+                key, was_tried = self._kept_waiting.popleft()
                 try:
-                    self._inbox.give_back(key)
-                except CouldNotKeep:
-                    self._kept_waiting.append(key)
+                    self._inbox.give_back(key, was_tried=was_tried)
+                except Exception:
+                    self._kept_waiting.append((key, was_tried))
                     raise
 
     def work(self, delivery: Delivery) -> None:
@@ -123,16 +130,23 @@ class InboxWorker:
             self._work(delivery)
         except CouldNotKeep as away:
             log.warning("a delivery waits for the record", key=delivery.key, problem=str(away))
-            self._kept_waiting.append(delivery.key)
+            self._kept_waiting.append((delivery.key, False))
+            raise
+        except Exception:
+            self._kept_waiting.append((delivery.key, True))
             raise
 
     def _work(self, delivery: Delivery) -> None:
         request: Request | None = None
+        answer: str | None = None
         problem: str | None = None
         try:
             request = parse(delivery)
             is_done = delivery.written > 0 and not goes_on(request)
-            answer = _ON_RECORD if is_done else self._do(request, delivery)
+            if delivery.attempts > _MOST_ATTEMPTS and not is_done:
+                problem = answer = _STOPPED.format(times=delivery.attempts - 1)
+            else:
+                answer = _ON_RECORD if is_done else self._do(request, delivery)
             if answer is None and request is not None and form_for(request) is not None:
                 answer = MAY_BE_LOST if self._may_be_lost(delivery) else None
         except CouldNotKeep:

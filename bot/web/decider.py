@@ -120,7 +120,7 @@ class Decider:
         digest, policy = view.proposal.digest, view.proposal.policy
         return (
             Approve(digest=digest, via="web"),
-            Begin(restorers=restorers_of(view.proposal, self._services.store.all())),
+            Begin(restorers=restorers_of(view.proposal, self._services.store.every())),
             Reject(reason=_TRIED),
             *((Veto(reason=_TRIED),) if policy.veto is not None else ()),
             *((BreakGlass(digest=digest, reason=_TRIED, via="web"),) if policy.break_glass is not None else ()),

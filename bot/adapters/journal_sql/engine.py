@@ -8,12 +8,22 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, update
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, PendingRollbackError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoneFree
 
 from bot.domain.errors import BadConfiguration, CouldNotKeep
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another one on SQLite."""
+
+_LIMITS = {
+    "connect_timeout": 5, "keepalives_idle": 4, "keepalives_interval": 1, "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}  # fmt: skip
+"""libpq's parameters, in seconds and the last in milliseconds, unless the URL has its own: a host that vanishes without
+a word would otherwise hold up every thread for a quarter of an hour and more."""
+_OURS = (IntegrityError, ProgrammingError, DataError)
+"""What a statement of ours did wrong; the database is well."""
 
 _TURNS: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()
 
@@ -26,7 +36,11 @@ def create(url: str) -> Engine:
     address that names no database.
     """
     try:
-        engine = create_engine(make_url(url), pool_pre_ping=not url.startswith("sqlite"))
+        made = make_url(url)
+        limits = (
+            {} if made.drivername.startswith("sqlite") else {k: v for k, v in _LIMITS.items() if k not in made.query}
+        )
+        engine = create_engine(made, pool_pre_ping=not url.startswith("sqlite"), connect_args=limits)
     except (ArgumentError, ModuleNotFoundError) as unusable:
         raise BadConfiguration(
             "The record's URL cannot be used.",
@@ -64,13 +78,17 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def _told(engine: Engine, what: str) -> Iterator[None]:
-    """The database is away or full: said once in our words. Raises CouldNotKeep."""
+    """The database is away, full, damaged, busy, or a standby that takes no writes yet: said once in our words. Raises
+    CouldNotKeep."""
     try:
         yield
-    except (OperationalError, InterfaceError) as away:
+    except _OURS:
+        raise
+    except (DBAPIError, NoneFree, PendingRollbackError) as away:
         raise CouldNotKeep(
             f"Waterline's record cannot be {what} now.",
-            f"The database at {engine.url.render_as_string(hide_password=True)} said: {away.orig}.",
+            f"The database at {engine.url.render_as_string(hide_password=True)} said: "
+            f"{getattr(away, 'orig', None) or away}.",
             "Free its disk or bring it back; what was stored is worked on then. What was not stored was not begun.",
         ) from away
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Engine, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import writing
@@ -99,29 +99,33 @@ class SqlInbox:
     def tied(self, delivery: Delivery) -> Iterator[None]:
         """What this thread adds to the journal in the block in a person's name is counted with the delivery, in one
         transaction."""
-        before = TIED_TO.set(delivery.key)
+        before = TIED_TO.set((delivery.key, self._presence.name))
         try:
             yield
         finally:
             TIED_TO.reset(before)
 
-    def give_back(self, key: str) -> None:
-        """It could not be worked on to its end: somebody does it later."""
+    def give_back(self, key: str, *, was_tried: bool) -> None:
+        """It could not be worked on to its end: somebody does it later. `was_tried`: it counts as an attempt. What
+        another worker has taken meanwhile stays with that one."""
+        tries = INBOX.c.attempts if was_tried else INBOX.c.attempts - 1
         with writing(self._engine) as connection:
             connection.execute(
                 update(INBOX)
-                .where(INBOX.c.key == key, INBOX.c.state == "taken")
-                .values(state="waiting", taken_at=None, worker=None)
+                .where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == self._presence.name)
+                .values(state="waiting", taken_at=None, worker=None, attempts=tries)
             )
 
     def done(self, key: str, problem: str | None = None) -> None:
         """It was worked on. The key stays, so that a late redelivery is known; the payload, which holds
-        Slack's short-lived tokens, stays only where there was a problem."""
+        Slack's short-lived tokens, stays only where there was a problem. Not what another worker has taken meanwhile.
+        """
+        ours = or_(INBOX.c.state != "taken", INBOX.c.worker == self._presence.name)
         values = {"state": "done", "problem": problem}
         if problem is None:
             values["payload"] = ""
         with writing(self._engine) as connection:
-            connection.execute(update(INBOX).where(INBOX.c.key == key).values(values))
+            connection.execute(update(INBOX).where(INBOX.c.key == key, ours).values(values))
 
 
 @dataclass(eq=False)

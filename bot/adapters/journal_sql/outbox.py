@@ -111,23 +111,25 @@ class SqlOutbox:
             )
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
-        """Not now: try again at `until`. The channel's pause is written first: it must not be lost."""
+        """Not now: try again at `until`. The channel's pause is written first: it must not be lost. A post that another
+        replica is sending by now is left to it."""
         if whole_channel and (post := self.find(key)):
             put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": until})
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending")
+                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending", OUTBOX.c.worker == self._presence.name)
                 .values(state="queued", due_at=until, problem=problem)
             )
 
     def failed(self, key: str, revision: int, problem: str) -> None:
         """Slack does not accept this revision; kept with its problem, and queued if it is wanted again by now."""
         is_wanted = OUTBOX.c.wanted > revision
+        ours = or_(OUTBOX.c.state != "sending", OUTBOX.c.worker == self._presence.name)
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
-                .where(OUTBOX.c.key == key)
+                .where(OUTBOX.c.key == key, ours)
                 .values(
                     state=case((is_wanted, "queued"), else_="failed"),
                     tries=case((is_wanted, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),

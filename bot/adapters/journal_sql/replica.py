@@ -4,11 +4,11 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import structlog
 from sqlalchemy import Connection, Engine, TextClause, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from bot.adapters.journal_sql.engine import reading
 from bot.adapters.journal_sql.orphans import give_back, takers
@@ -77,13 +77,33 @@ class OneOfMany:
         self.join()
         with self._talking:
             session = self._session
-            is_mine = session is not None and bool(session.scalar(_lock("try_advisory_lock", work)))
+            is_mine = session is not None and self._locks(session, work)
         try:
             yield is_mine
         finally:
-            with self._talking:
-                if is_mine and session is not None and session is self._session:
+            if is_mine:
+                self._unlocks(session, work)
+
+    def _locks(self, session: Connection, work: str) -> bool:
+        """Raises CouldNotKeep where the session was cut: nothing more is asked of it then."""
+        try:
+            return bool(session.scalar(_lock("try_advisory_lock", work)))
+        except SQLAlchemyError as cut:
+            self._forget()
+            raise CouldNotKeep(
+                "Whether another replica works on this is not known: the session with the record's database was cut.",
+                f"It said: {str(cut).splitlines()[0]}",
+                "It is looked at again as soon as the database answers.",
+            ) from cut
+
+    def _unlocks(self, session: Connection | None, work: str) -> None:
+        """A session that was cut has let go of its locks."""
+        with self._talking:
+            if session is not None and session is self._session:
+                try:
                     session.execute(_lock("advisory_unlock", work))
+                except SQLAlchemyError:
+                    self._forget()
 
     def _hold(self) -> Connection:
         session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -98,8 +118,11 @@ class OneOfMany:
             try:
                 self.join()
                 self._look()
-            except (DBAPIError, CouldNotKeep) as away:
+            except (SQLAlchemyError, CouldNotKeep) as away:
                 log.warning("the record's database is away", problem=str(away))
+                self._forget()
+            except Exception:
+                log.exception("presence cannot be kept")  # a dead thread would be robbed by every other replica
                 self._forget()
 
     def _look(self) -> None:
@@ -116,10 +139,12 @@ class OneOfMany:
     def _forget(self) -> None:
         """Ends the session, and its locks with it; `join` takes a new one under the same number."""
         with self._talking:
-            if self._session is not None:
-                self._session.invalidate()
-                self._session.close()
-                self._session = None
+            session, self._session = self._session, None
+            if session is not None:
+                with suppress(SQLAlchemyError):
+                    session.invalidate()
+                with suppress(SQLAlchemyError):
+                    session.close()
 
 
 def _lock(function: str, work: str) -> TextClause:

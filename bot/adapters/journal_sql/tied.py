@@ -5,10 +5,11 @@ from contextvars import ContextVar
 from sqlalchemy import Connection, update
 
 from bot.adapters.journal_sql.tables import INBOX
+from bot.domain.errors import CouldNotKeep
 from bot.domain.journal import WATERLINE
 
-TIED_TO: ContextVar[str | None] = ContextVar("tied_to", default=None)
-"""Key of the delivery that this thread works on."""
+TIED_TO: ContextVar[tuple[str, str] | None] = ContextVar("tied_to", default=None)
+"""Key of the delivery that this thread works on, and the worker that has taken it."""
 
 
 def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
@@ -16,7 +17,18 @@ def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
 
     What the bot writes on the way, on its own account (the end of a hold, evidence that it collects first), does not
     show that the person's act was carried out, and is not counted.
+
+    Raises CouldNotKeep where another worker has taken the delivery meanwhile, because this one was not heard of for
+    seconds: what that one writes counts, and nothing of this is written.
     """
-    key = TIED_TO.get()
-    if key is not None and by != WATERLINE:
-        connection.execute(update(INBOX).where(INBOX.c.key == key).values(written=INBOX.c.written + entries))
+    tied = TIED_TO.get()
+    if tied is None or by == WATERLINE:
+        return
+    key, worker = tied
+    mine = update(INBOX).where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == worker)
+    if connection.execute(mine.values(written=INBOX.c.written + entries)).rowcount != 1:
+        raise CouldNotKeep(
+            "This request is worked on by another replica by now.",
+            "This one was not heard of for some seconds, and what it was doing was taken over.",
+            "Nothing was written here; the other one answers.",
+        )
