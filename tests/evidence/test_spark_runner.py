@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
+import grpc
 import pytest
 from pyspark.sql.connect.shell.progress import StageInfo
 
@@ -49,6 +50,23 @@ def test_tasks_and_bytes_are_summed_over_the_stages_of_all_queries() -> None:
 
     assert heard[-1] == Progress(tasks_done=5, tasks_total=6, bytes_read=750)
     assert run.bytes_read == 750
+
+
+def test_a_task_is_interrupted_until_it_ends_although_spark_does_not_answer_once() -> None:
+    """A proxy that stumbles leaves the query running: neither its limit nor a cancellation may be lost by that."""
+    run, asked = SparkRun("tag", lambda _progress: None), list[str]()
+
+    class Session:
+        def interruptTag(self, tag: str) -> None:
+            asked.append(tag)
+            if len(asked) == 1:
+                raise grpc.RpcError("UNAVAILABLE")
+            run.end()
+
+    run.cancel()
+    run.watch(Session(), 60)  # type: ignore[arg-type]
+
+    assert asked == ["tag", "tag"]
 
 
 def test_a_running_task_is_cancelled_by_its_tag_alone(with_task: Callable[..., SparkEvidenceRunner], ask: Ask) -> None:

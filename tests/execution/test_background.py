@@ -45,3 +45,25 @@ def test_what_is_asked_for_while_the_bot_stops_is_left_to_the_next_start(record:
 
     assert did == ["work"]
     assert story.incident.seq == before
+
+
+def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(record: Store) -> None:
+    """Else the duty would count as under way until the next start."""
+    story = Story(record.journal).opens()
+    store = IncidentStore(record.journal, SystemClock())
+    background = Background(store, lambda _name: nullcontext(True), workers=1)
+    did: list[str] = []
+
+    def work() -> None:
+        did.append("work")
+        raise ValueError("a defect")
+
+    def cannot(*_: object, **__: object) -> None:
+        raise RuntimeError("another defect")
+
+    store.write = cannot  # type: ignore[assignment,method-assign]
+    for times in (1, 2):
+        background.submit(story.id, "Some work", work)
+        eventually(lambda times=times: len(did) == times and not background._under_way)
+
+    background.close()

@@ -64,3 +64,35 @@ def test_it_is_given_back_once(tmp_path: Path) -> None:
     assert 1 == inbox.given
     assert inbox.claim(NINE) is not None
     store.close()
+
+
+@pytest.mark.parametrize(("times", "is_done"), [(8, True), (9, False)])
+def test_what_has_ended_the_process_again_and_again_is_answered_and_not_tried(
+    tmp_path: Path, times: int, is_done: bool
+) -> None:
+    """Else it would be the first thing after each start, for ever."""
+    store, done = open_store(f"sqlite:///{tmp_path}/journal.db"), list[str]()
+
+    def handle(_request: Request) -> str:
+        done.append("it")
+        return "Done."
+
+    worker = InboxWorker(
+        store.inbox, store.outbox, Clock(), handle, Arrivals(),
+        on_answer=lambda: None, may_be_lost=lambda _delivery: False, is_lost=lambda _channel: False,
+    )  # fmt: skip
+    command = json.dumps(
+        {"command": "/waterline", "text": "status", "user_id": "U1", "channel_id": "C1", "trigger_id": "1.2"}
+    )
+    store.inbox.put(Delivery(key="typed", kind="command", payload=command, received_at=NINE, attempts=times - 1))
+    delivery = store.inbox.claim(NINE)
+    assert delivery is not None
+
+    worker.work(delivery)
+
+    post = store.outbox.claim(NINE)
+    assert done == (["it"] if is_done else [])
+    assert post is not None
+    assert ("This stopped me 8 times before it was done" in post.text) is not is_done
+    assert store.inbox.claim(NINE) is None
+    store.close()

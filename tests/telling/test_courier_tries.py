@@ -141,3 +141,16 @@ def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
     assert "may have come twice" in str(mail)
     assert ended is not None
     assert "It may be there twice" in ended.detail
+
+
+def test_one_incident_with_many_ways_leaves_every_other_its_turns(scene: Scene) -> None:
+    """A way that does not answer takes its time at each try: after each, the next incident is looked at."""
+    key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
+    courier = scene.courier()
+
+    turns = [courier._guarded(scene.story.id) for _ in range(3)]
+
+    assert turns == [scene.clock.now(), scene.clock.now(), None]
+    tried = [e.body.to for e in scene.story.incident.entries if isinstance(e.body, DeliveryTried)]
+    assert tried == ["email:revenue@acme.example", f"webhook:{scene.hook.url}"]
+    assert scene.story.incident.notices[key].ended is not None
