@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
+from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import TableState
@@ -102,7 +103,7 @@ def ranges_here(added: Iterable[Entry], contract: TableContract) -> Covered:
 
 
 def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered:
-    """Reads. `added`: entries with bounds, those with status 1. At most `MAX_RANGES` ranges are compared."""
+    """Reads. `added`: entries with bounds, those with status 1. Raises EvidenceFailed above `MAX_RANGES` ranges."""
     position, event, of = source_columns(table, contract)
     partition = F.lit("") if contract.position_partition is None else _single_value(of.field_id if of else None)
     bounded = with_bounds(added.where("content = 0"), {"position": position, "event": event})
@@ -115,7 +116,14 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
         F.count_if(F.col("position_from").isNull()).alias("unplaced"),
         F.count_if(F.col("event_from").isNull()).alias("untimed"),
     )
-    return _covered(_Alike(*row) for row in grouped.limit(MAX_RANGES).collect())
+    rows = grouped.limit(MAX_RANGES + 1).collect()
+    if len(rows) > MAX_RANGES:
+        raise EvidenceFailed(
+            "The window's commits cover too many parts of the source to be compared.",
+            f"Expected at most {MAX_RANGES:,} ranges, one for each commit and source partition; there are more.",
+            "Choose a window that begins later, then ask again.",
+        )
+    return _covered(_Alike(*row) for row in rows)
 
 
 def _covered(alike: Iterable[_Alike]) -> Covered:

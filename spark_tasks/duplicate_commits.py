@@ -27,6 +27,7 @@ TASK = Task(
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds",
     reads="metadata",
+    version=2,
 )
 _How = Literal["same-files", "same-checkpoint", "same-source-range"]
 _STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
@@ -41,6 +42,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     position column where each file holds one source partition, else those of the event time, which late or
     backfilled events imitate. A checkpoint id that comes again with other files and another range is no repetition
     (a V1 job that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
+    Raises EvidenceFailed where the window has too many ranges to compare.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):

@@ -18,10 +18,11 @@ from pyiceberg.typedef import Record
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
+from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column, Window
-from spark_tasks import _few_entries, _reading
+from spark_tasks import _few_entries, _reading, _source_ranges
 from spark_tasks._bounds import range_columns
 from spark_tasks._brought import brought_by
 from spark_tasks._entry_counts import Counts, counts_of
@@ -142,6 +143,17 @@ def test_what_commits_brought_is_told_alike_by_both(
     assert here == brought()
     assert len(here[0]) >= 3 or partition == "no_such_column"
     assert here[3]
+
+
+def test_more_ranges_than_are_compared_rule_nothing_out(
+    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was cut off could repeat another; a shorter window is asked for."""
+    ways(monkeypatch, few=False)
+    monkeypatch.setattr(_source_ranges, "MAX_RANGES", 2)
+
+    with pytest.raises(EvidenceFailed, match="begins later"):
+        asks("duplicate_commits", eventful)
 
 
 def test_few_entries_of_many_manifests_are_read_side_by_side(
