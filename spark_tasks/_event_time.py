@@ -6,9 +6,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask
-from bot.domain.ids import SnapshotId, short
+from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._ahead import latest_of
@@ -98,27 +97,11 @@ def newest_with_rows(table: TableState, at: SnapshotId | None, count: int) -> tu
 def brings_rows(commit: Snapshot) -> bool:
     """Whether it added rows, as far as its summary tells: a writer that says nothing of rows may have.
 
-    A commit that rewrote files (delete or merge, copy on write) mostly copies; see `mixes`.
+    A commit that rewrote files (delete or merge, copy on write) mostly copies; see `_overwriting`.
     """
     told = commit.summary.get("added-records")
     is_rewrite = commit.operation in {"replace", "delete"} or commit.counted("deleted-data-files") > 0
     return not is_rewrite and told != "0" and not _is_empty(commit)
-
-
-def mixes(commits: Iterable[Snapshot]) -> tuple[NotSeen, ...]:
-    """A NotSeen for each commit that rewrote files and put new rows among the copied ones: they cannot be told."""
-    return tuple(
-        NotSeen(
-            source=f"the new rows of commit {short(commit.snapshot_id)}",
-            reason=f"It rewrote {counted(commit.counted('deleted-data-files'), 'file')} and added rows among those "
-            "that it copied.",
-            remedy="Ask its writer what it merged.",
-        )
-        for commit in commits
-        if commit.operation != "replace"
-        and commit.counted("deleted-data-files") > 0
-        and commit.counted("added-records") > commit.counted("deleted-records")
-    )
 
 
 def by_commit(files: Iterable[DataFile]) -> dict[SnapshotId, list[DataFile]]:

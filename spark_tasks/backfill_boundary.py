@@ -20,10 +20,10 @@ from spark_tasks._event_time import (
     by_commit,
     event_column,
     highest,
-    mixes,
     newest_with_rows,
     timed_files,
 )
+from spark_tasks._overwriting import mixes
 from spark_tasks._reading import column, rows_at
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key

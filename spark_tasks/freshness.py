@@ -14,7 +14,8 @@ from bot.domain.table import Snapshot
 from bot.domain.table_terms import CADENCE_SLACK
 from spark_tasks._ahead import is_ahead, of_the_future
 from spark_tasks._data_files import DataFile, renamed
-from spark_tasks._event_time import BELOW, by_commit, event_column, highest, newest_with_rows, timed_files
+from spark_tasks._event_time import BELOW, by_commit, event_column, highest, timed_files
+from spark_tasks._overwriting import bringing, mixes, with_overwrites
 from spark_tasks._words import at, cell, could_not, lasting, moment
 
 TASK = Task(
@@ -34,14 +35,15 @@ _SAMPLE = 10
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Ages are taken when the metadata was read, from the newest commits on main that brought rows, in the window or
-    not. Bounds of files tell the event times; rows are read only where a writer left the bounds out, or where these
-    lie in the future of the commit. No event counts as younger than the newest commit.
+    not. One that overwrites counts where it surely did: see `bringing`. Bounds of files tell the event times; rows are
+    read only where a writer left the bounds out, or where these lie in the future of the commit. No event counts as
+    younger than the newest commit.
     """
     table = ask.observation.table
     if table.head is None:
         return could_not("Freshness cannot be told: the table has no snapshot.", _empty(ask))
-    commits = newest_with_rows(table, table.head, BELOW)
-    if not commits:
+    newest = with_overwrites(table, table.head, BELOW)
+    if not newest:
         return could_not("Freshness cannot be told: no listed commit on main brought rows.", _empty(ask))
     event = event_column(ask, "The age of events")
     unseen: tuple[NotSeen, ...] = ()
@@ -49,9 +51,14 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if isinstance(event, Answer):
         unseen = event.could_not_look
     elif not (unseen := renamed(table, [event.name])):
-        files = timed_files(spark, ask, commits, event)
+        files = timed_files(spark, ask, newest, event)
         unseen = of_the_future(ask, files)
-    return told(ask, commits, files, unseen)
+    commits = bringing(newest, files)
+    if not commits:
+        return _doubtful(newest)
+    found = told(ask, commits, files, unseen)
+    may_be_fresh = not files and told(ask, newest, (), unseen).verdict is not Verdict.CONFIRMED
+    return _doubtful(newest) if found.verdict is Verdict.CONFIRMED and may_be_fresh else found
 
 
 def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unseen: tuple[NotSeen, ...]) -> Answer:
@@ -173,6 +180,12 @@ def _age(now: datetime, then: datetime) -> float:
 
 def _seconds(span: timedelta | None) -> float | None:
     return None if span is None else span.total_seconds()
+
+
+def _doubtful(commits: Sequence[Snapshot]) -> Answer:
+    """For want of event times nothing tells whether the newest of them, which overwrites, brought rows."""
+    newest = mixes(commits)[-1]
+    return could_not(f"Freshness cannot be told from {newest.source}: {newest.reason}", newest)
 
 
 def _empty(ask: Ask) -> NotSeen:

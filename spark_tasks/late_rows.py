@@ -22,10 +22,10 @@ from spark_tasks._event_time import (
     highest,
     marks_before,
     micros,
-    mixes,
     newest_with_rows,
     timed_files,
 )
+from spark_tasks._overwriting import mixes
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 

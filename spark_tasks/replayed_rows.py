@@ -11,7 +11,8 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._data_files import added_since, data_added, files_of, renamed
-from spark_tasks._event_time import brings_rows, mixes
+from spark_tasks._event_time import brings_rows
+from spark_tasks._overwriting import mixes
 from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
 from spark_tasks._told_apart import not_told_apart
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of

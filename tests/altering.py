@@ -56,25 +56,32 @@ class AlteredTable:
         with self._table.update_schema() as change:
             change.update_column(name, LongType())
 
-    def compacts(self, into: pa.Table) -> SnapshotId:
-        """All live files are replaced by one with these rows, which should be the same.
-
-        PyIceberg knows no `replace`: the newest metadata file is written anew with the word."""
+    def rewrites(self, into: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
+        """All live files are replaced by one with these rows, in one `overwrite`, as an update that copies does."""
         self._table.refresh()
-        with self._table.transaction() as change, change.update_snapshot().overwrite() as overwrite:
+        with self._table.transaction() as change, change.update_snapshot(dict(summary or {})).overwrite() as overwrite:
             for task in self._table.scan().plan_files():
                 overwrite.delete_data_file(task.file)
             for file in _dataframe_to_data_files(change.table_metadata, into, self._table.io):
                 overwrite.append_data_file(file)
-        self._table.refresh()
-        path = Path(self._table.metadata_location.removeprefix("file://"))
-        told = json.loads(path.read_text())
-        told["snapshots"][-1]["summary"]["operation"] = "replace"
-        path.write_text(json.dumps(told))
+        return self._head_of_main()
+
+    def _head_of_main(self) -> SnapshotId:
         self._table.refresh()
         head = self._table.metadata.current_snapshot_id
         assert head is not None
         return SnapshotId(head)
+
+    def compacts(self, into: pa.Table) -> SnapshotId:
+        """All live files are replaced by one with these rows, which should be the same.
+
+        PyIceberg knows no `replace`: the newest metadata file is written anew with the word."""
+        self.rewrites(into)
+        path = Path(self._table.metadata_location.removeprefix("file://"))
+        told = json.loads(path.read_text())
+        told["snapshots"][-1]["summary"]["operation"] = "replace"
+        path.write_text(json.dumps(told))
+        return self._head_of_main()
 
     def tags(self, name: str, snapshot: SnapshotId) -> None:
         """A tag is put on a snapshot."""

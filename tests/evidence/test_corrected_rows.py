@@ -63,7 +63,7 @@ def test_new_rows_among_copied_ones_keep_lateness_undecided(session: SparkSessio
     replayed = asks("replayed_rows", table.ask(before))
 
     assert (late.verdict, replayed.verdict) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
-    assert "rewrote 1 file" in late.headline
+    assert "in the place of 1 file" in late.headline
 
 
 def test_an_upsert_changes_what_its_equality_deletes_replace(orders: OrdersTable, asks: Asks) -> None:
