@@ -37,15 +37,15 @@ TASK = Task(
     needs=("table",),
     cost="metadata, manifests of the window and of one commit below it, and the footer of one data file",
     reads="metadata",
-    version=2,
+    version=3,
 )
 _NULL_EVERYWHERE = "null or missing in every file"
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """What Flink's files of the window fill is told by their null counts, only for columns that were added after the
-    table was made, and for those that the contract requires. A file is asked for a column only if its commit's own
-    schema has it.
+    table was made, and for those that the contract requires; where the table requires them too, it holds no null. A
+    file is asked for a column only if its commit's own schema has it.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
@@ -55,8 +55,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     added = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]
     unfilled = [f for f in added if f.files and f.without == f.files]
     untold = [f for f in added if f.untold and f.without + f.untold == f.files]
-    required = _required(ask)
-    nulls = [f for column in required for f in fillings(spark, _under(table, flinks, column), [column]) if f.nulls]
+    required = [f for column in _required(ask) for f in fillings(spark, _under(table, flinks, column), [column])]
+    nulls = [filling for filling in required if filling.nulls]
+    uncounted = [filling for filling in required if filling.untold and not filling.column.is_required]
     written = ask.observation.written
     of_files = _partitioning(spark, table, reach, flinks)
     differences = (
@@ -78,7 +79,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     )
     unseen = (written,) if isinstance(written, NotSeen) else ()
     cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
-    return _told(ask, finding, (*map(_no_counts, untold), *cut, *unseen))
+    return _told(ask, finding, (*map(_no_counts, untold), *map(_not_counted, uncounted), *cut, *unseen))
 
 
 def _of_state(
@@ -176,6 +177,18 @@ def _no_counts(filling: Filling) -> NotSeen:
         source=f"null counts of column {filling.column.name}",
         reason=f"The job's writer kept no counts of column {filling.column.name}, so whether it fills it is not known.",
         remedy="Count its nulls with a query, or keep metrics of the column (write.metadata.metrics.column).",
+    )
+
+
+def _not_counted(filling: Filling) -> NotSeen:
+    column = filling.column.name
+    files = f"{filling.untold:,} of {counted(filling.files, 'file')}"
+    return NotSeen(
+        source=f"nulls in column {column}",
+        reason=f"The contract says that column {column} is never null; a count of its nulls is lacking in {files} of "
+        "the job's, so whether that is kept is not known.",
+        remedy=f"Have the table require it, or keep its counts (write.metadata.metrics.column.{column} = counts; by "
+        "default only the first 100 columns have any); until then count its nulls with a query.",
     )
 
 

@@ -1,5 +1,7 @@
 """Table, contract, earlier table and files are compared column by column."""
 
+import pytest
+
 from bot.domain.contract import ContractColumn
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import SchemaDriftFinding
@@ -148,3 +150,27 @@ def test_a_file_without_counts_does_not_exclude_anything(orders: OrdersTable, as
     assert (drift_of(changed).all_null, drift_of(changed).untold) == ((), ("city",))
     assert later.verdict is Verdict.INCONCLUSIVE
     assert "kept no counts of column city" in later.headline
+
+
+@pytest.mark.parametrize("by_the_table", [False, True])
+def test_nulls_that_nobody_counted_keep_no_promise(orders: OrdersTable, asks: Asks, by_the_table: bool) -> None:
+    """The contract says never null, and the files do not tell; a table that requires the column holds none."""
+    orders.sets({"write.metadata.metrics.column.order_id": "none"})
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    promised = (ContractColumn(name="order_id", required=True), ContractColumn(name="customer", required=True))
+    ask = orders.ask(before, contract=CONTRACT.model_copy(update={"columns": promised}))
+    if by_the_table:
+        table = ask.observation.table
+        columns = tuple(c.model_copy(update={"is_required": c.name == "order_id"}) for c in table.columns)
+        schemas = dict.fromkeys(table.schemas, columns)
+        table = table.model_copy(update={"columns": columns, "schemas": schemas})
+        ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+
+    answer = asks("schema_drift", ask)
+
+    assert answer.verdict is (Verdict.RULED_OUT if by_the_table else Verdict.INCONCLUSIVE)
+    assert drift_of(answer).untold == ()
+    if not by_the_table:
+        assert "a count of its nulls is lacking in 1 of 1 file" in answer.headline
+        assert "write.metadata.metrics.column.order_id" in answer.could_not_look[0].remedy
