@@ -24,7 +24,8 @@ TASK = Task(
     question="How old are the newest commit and the newest event, and do event times still rise?",
     confirmed_means="the table is older than promised, or its event time stands still",
     needs=("table",),
-    cost=f"manifests of the newest {BELOW} commits with rows; event times of files whose bounds lie in the future",
+    cost=f"manifests of the newest {BELOW} commits with rows, and of as many that overwrite; event times of files "
+    "whose bounds are left out or lie in the future",
     reads="metadata",
     version=2,
 )

@@ -23,6 +23,7 @@ TASK = Task(
     needs=("table", "contract.key"),
     cost="as missing_positions; then the source within the bounds, and the table's key columns",
     confirmed_is="relief",
+    version=2,
 )
 MAX_RANGES = 200
 """Gaps that are replayed one by one; more than these are no lost range."""
