@@ -5,6 +5,8 @@ from typing import Any
 
 from slack_sdk.models.blocks import Block
 
+from bot.slack.text import parted
+
 MESSAGE_BLOCKS = 50
 SECTION_TEXT = 3000
 HEADER_TEXT = 150
@@ -13,6 +15,8 @@ CONFIRM_TITLE = 100
 CONFIRM_TEXT = 300
 MODAL_TITLE = 24
 OPTION_TEXT = 75
+UPDATE_TEXT = 4000
+"""Of `text` in chat.update; chat.postMessage takes ten times as much."""
 AGGREGATE_TEXT = 8500
 """Slack refuses a message of about 12,000 characters over all blocks, undocumented (bolt-js 2509, 2867)."""
 
@@ -39,6 +43,11 @@ def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
         budget -= size
         fitted.append(block)
     return fitted
+
+
+def text_for_update(text: str) -> str:
+    """A message's text within what chat.update takes; only notifications show it, and the blocks hold all of it."""
+    return text if len(text) <= UPDATE_TEXT else f"{parted(text, UPDATE_TEXT - 1)[0]}…"
 
 
 def is_cut(blocks: Sequence[Block]) -> bool:

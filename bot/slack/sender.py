@@ -17,7 +17,7 @@ from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.away_record import AwayRecord
-from bot.slack.limits import fit
+from bot.slack.limits import fit, text_for_update
 from bot.slack.render import render
 from bot.slack.seals import is_seal
 from bot.slack.sent_before import (
@@ -198,7 +198,7 @@ class Sender:
     def _updated(self, post: Post, ts: str, text: str, body: list[dict[str, Any]]) -> bool:
         """False if somebody has deleted the message: it is posted anew, for an incident needs its card."""
         try:
-            self._client.chat_update(channel=post.channel, ts=ts, text=text, blocks=body)
+            self._client.chat_update(channel=post.channel, ts=ts, text=text_for_update(text), blocks=body)
         except SlackApiError as error:
             if error.response.get("error") != "message_not_found":
                 raise

@@ -8,14 +8,15 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticesHeld, NoticesPreviewed
+from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
 from bot.service.incident_store import IncidentStore
 from bot.service.rerunning import Reruns
-from tests.slack.little_bot import LittleBot
+from bot.workspace import Workspace
+from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.orders import Orders
-from tests.slack.people import Responder
+from tests.slack.people import Responder, eventually
 
 
 def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, dana: Responder, bot: LittleBot) -> None:
@@ -94,6 +95,36 @@ def test_what_lineage_shows_of_a_re_run_stands_beside_the_answer(
     dana.sees("run r-12 read …", "revenue-analytics")
     ana.sees_on_card("which is trusted")
     ana.sees("Consumer revenue_daily says it ran again; lineage: run r-12 read …")
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_long_notice_shows_its_answers_and_is_told_as_delivered(
+    ana: Responder, dana: Responder, slack: Workspace, bot: LittleBot, is_lost: bool
+) -> None:
+    """Slack posts ten times as many characters as it takes for an update, which an answer needs, and a post whose
+    answer `is_lost`."""
+    text = "\n".join(
+        ["It was wrong.", *(f"Partition {n:04} &amp; what was read of it." for n in range(130)), "The end."]
+    )
+    notice = Notice(kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text=text,
+                    answers=("acknowledged",))  # fmt: skip
+    ana.opens()
+    [incident] = bot.services.store.all()
+    eventually(lambda: nothing_waits(bot))
+    if is_lost:
+        slack.faults.fails_after_effect("chat.postMessage", "internal_error")
+
+    bot.services.store.write(incident.id, by=ana.person.id, decide=lambda _now: [NoticeQueued(notice=notice)])
+    dana.sees("It was wrong.", "revenue-analytics")
+    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
+    dana.clicks("Acknowledge", dana.sees("It was wrong.", "revenue-analytics"))
+
+    answered = dana.sees("seen by", "revenue-analytics")
+    [told] = bot.services.store.get(incident.id).notices.values()
+    assert told.ended is not None
+    assert told.ended.how == "delivered"
+    assert "The end." in answered.plain
+    assert len(dana.messages("revenue-analytics")) == 1
 
 
 class TestHeld:
