@@ -167,10 +167,11 @@ def sent_or_held(
     incident: Incident, name: str, notices: tuple[Notice, ...], policy: ApprovalPolicy | None, step: StepId | None,
     *, now: datetime,
 ) -> list[Body]:  # fmt: skip
-    """What a click on Send writes: the notices, or that they wait for approval. Raises Refused for what may not be sent
-    any more since it was previewed."""
+    """What a click on Send writes: the notices, or that they wait for approval, also where the same were turned down or
+    not approved in time. Raises Refused for what may not be sent any more since it was previewed."""
     is_sent = all(n.key(incident.id) in incident.notices for n in notices)
-    if policy is not None and not is_sent and name in incident.held:
+    held = incident.held.get(name)
+    if policy is not None and not is_sent and held is not None and held.is_waiting:
         return []
     refuse_to_send(incident, name, notices)
     refuse_overdue(incident, name, notices, now)

@@ -92,8 +92,9 @@ def _is_definite(data: NoticeData) -> bool:
 
 
 def _noted(incident: Incident, entry: Entry, notice: Notice) -> ReadersNoted | None:
-    """Who was seen when the text was made: what was noted with its preview, or right before it was sent."""
-    shown = (e.seq for e in incident.entries if isinstance(e.body, NoticesPreviewed) and notice in e.body.notices)
+    """Who was seen when the text was made: what was noted with its last preview, or right before it was sent."""
+    before = reversed(incident.entries[: entry.seq - 1])
+    shown = (e.seq for e in before if isinstance(e.body, NoticesPreviewed) and notice in e.body.notices)
     until = next((seq + 1 for seq in shown), entry.seq)
     noted = (e.body for e in reversed(incident.entries) if e.seq <= until and isinstance(e.body, ReadersNoted))
     return next(noted, None)

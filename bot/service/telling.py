@@ -139,7 +139,9 @@ class Telling:
             if not any(notice.kind in AFTER_CLOSE for notice in preview.notices):
                 must_be_open(incident)
             bodies: list[Body] = []
-            if is_shown and preview.notices and name not in incident.previews:
+            held = incident.held.get(name)
+            is_waiting = held is not None and held.is_waiting
+            if is_shown and preview.notices and not is_waiting:
                 bodies.append(NoticesPreviewed(name=name, notices=preview.notices))
             if preview.readers != incident.readers:
                 bodies.append(preview.readers)

@@ -15,6 +15,7 @@ from bot.domain.retries import sent_by_rule
 from bot.domain.seal import is_milestone
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
+from bot.slack.held_posts import changed_by, held_post
 from bot.slack.pictures import KIND as PICTURE
 from bot.slack.pictures import has_picture
 
@@ -95,18 +96,8 @@ class Projection:
                 self._touch_promises(incident)
                 if notice.channel:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
-            case e.NoticesHeld():
-                self._in_channel(incident, f"held/{body.name}")
-            case e.NoticesReminded():
-                self._in_thread(
-                    incident, f"held-reminder/{body.name}/{body.number}", of=f"{incident.id}/held/{body.name}"
-                )
-            case e.NoticesExpired():
-                self._touch_held(incident, body.name)
-                self._in_channel(incident, f"held-expired/{body.name}")
-            case e.NoticesDecided():
-                self._touch_held(incident, body.name)
-                self._in_thread(incident, f"line/{entry.seq}", of=f"{incident.id}/held/{body.name}")
+            case e.NoticesHeld() | e.NoticesReminded() | e.NoticesExpired() | e.NoticesDecided():
+                self._held(incident, entry, held_post(incident, body.name, entry.seq))
             case e.NoticeAnswered() | e.RerunChecked():
                 self._outbox.touch(notice_post(incident.id, body.key))
                 needs_help = isinstance(body, e.NoticeAnswered) and body.answer == "needs-help"
@@ -181,10 +172,19 @@ class Projection:
         if answered:
             self._touch_promises(incident)
 
-    def _touch_held(self, incident: Incident, name: str) -> None:
-        self._outbox.touch(f"{incident.id}/held/{name}")
-        for number in range(1, incident.held[name].reminders + 1):
-            self._outbox.touch(f"{incident.id}/held-reminder/{name}/{number}")
+    def _held(self, incident: Incident, entry: Entry, post: str) -> None:
+        root = f"{incident.id}/held/{post}"
+        match entry.body:
+            case e.NoticesHeld():
+                self._in_channel(incident, f"held/{post}")
+            case e.NoticesReminded(number=number):
+                self._in_thread(incident, f"held-reminder/{post}/{number}", of=root)
+            case e.NoticesExpired():
+                self._in_channel(incident, f"held-expired/{post}")
+            case _:
+                self._in_thread(incident, f"line/{entry.seq}", of=root)
+        for key in changed_by(entry, incident, post):
+            self._outbox.touch(key)
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
         """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""

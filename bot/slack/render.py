@@ -31,6 +31,7 @@ from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.seal import seal_message
 from bot.slack.blocks.watch import finding_message
+from bot.slack.held_posts import asked_then
 from bot.slack.pages import pages
 from bot.slack.text import addressed, clipped, mrkdwn
 
@@ -133,17 +134,18 @@ def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str
     return first_look_message(incident, services.tasks)
 
 
-def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return held_message(incident, incident.held[name])
+def _held(incident: Incident, _services: Services, post: str) -> tuple[str, list[Block]]:
+    return held_message(*asked_then(incident, post))
 
 
-def _held_reminder(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return held_reminder_message(incident, incident.held[name])
+def _held_reminder(incident: Incident, _services: Services, post: str) -> tuple[str, list[Block]]:
+    return held_reminder_message(*asked_then(incident, post))
 
 
-def _held_expired(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
-    template = services.telling.templates.get(incident.previews[name][0].kind)
-    return held_expired_message(incident, incident.held[name], template is None or template.needs_words)
+def _held_expired(incident: Incident, services: Services, post: str) -> tuple[str, list[Block]]:
+    then, view = asked_then(incident, post)
+    template = services.telling.templates.get(then.previews[view.name][0].kind)
+    return held_expired_message(then, view, template is None or template.needs_words)
 
 
 def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:

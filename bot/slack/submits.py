@@ -134,7 +134,11 @@ class Submits:
             IncidentId(incident), preview, by=form.user, step=StepId(step) if step else None
         )
         self._services.duties.settle(IncidentId(incident))
-        held = self._services.store.get(IncidentId(incident)).held.get(preview)
-        if held is not None and held.decided is None:
+        if sent:
+            return f"Sent to {audience(sent)}."
+        after = self._services.store.get(IncidentId(incident))
+        if (held := after.held.get(preview)) is not None and held.is_waiting:
             return "The table's policy asks for approval of these notices: they wait in the incident's channel."
-        return f"Sent to {audience(sent)}." if sent else "These notices were sent before; nothing was sent."
+        if all(notice.key(after.id) in after.notices for notice in after.previews[preview]):
+            return "These notices were sent before; nothing was sent."
+        return "Nothing was sent, and these notices wait no more: the incident's channel says why."

@@ -79,6 +79,15 @@ def test_a_channel_was_told_what_was_seen_when_its_text_was_made(story: Story) -
     assert runs_told(story.incident)["revenue_daily"].readers == {"fraud_model": 1}
 
 
+def test_a_text_that_was_previewed_again_tells_what_was_seen_then(story: Story) -> None:
+    """Nobody had approved it the first time; word for word the same was previewed after a later look."""
+    told = notice("recovered", reading="many", needed=None)
+    preview = NoticesPreviewed(name="9f31", notices=(told,))
+    story.says(preview, seen(1)).says(seen(2), preview).says(NoticeQueued(notice=told))
+
+    assert runs_told(story.incident)["revenue_daily"].readers == {"fraud_model": 2}
+
+
 def test_what_was_told_before_the_trust_was_withdrawn_is_over(story: Story) -> None:
     """The next closing message tells it anew."""
     story.says(NoticeQueued(notice=notice("recovered", "late")))
