@@ -44,23 +44,21 @@ class AnswerDesk:
         self._clock = clock
 
     def look(self, token: str) -> Asked:
-        """What the holder was told. Raises BadLink, OldLink."""
-        claim = self._links.read(token, self._clock.now())
-        try:
-            incident = self._store.newest(claim.incident)
-        except UnknownIncident as error:
-            raise _gone(claim) from error
-        theirs = [view for view in incident.notices.values() if view.notice.consumer == claim.consumer]
-        if not theirs:
+        """What the holder was told: what has reached them, or may have. Raises BadLink, OldLink."""
+        claim, incident = self._known(token)
+        theirs = (view for view in incident.notices.values() if view.notice.consumer == claim.consumer)
+        told = [view for view in theirs if view.may_have_come or view.answers]
+        if not told:
             raise _gone(claim)
-        return Asked(claim=claim, incident=incident, notices=tuple(reversed(theirs)))
+        return Asked(claim=claim, incident=incident, notices=tuple(reversed(told)))
 
     def answer(self, token: str, answer: Answer, *, text: str = "", seq: int | None = None) -> str:
-        """One answer to the notice that was shown or sent (entry `seq`), else to the newest; what they are told of it.
-        Raises BadLink, OldLink, Refused."""
-        asked = self.look(token)
-        view = asked.newest if seq is None else notice_of(asked.incident, seq)
-        if view not in asked.notices:
+        """One answer to the notice that was shown or sent (entry `seq`), else to the newest that has come; what they
+        are told of it. A program may have taken a notice whose sending counts as failed: by its number it answers that,
+        too. Raises BadLink, OldLink, Refused."""
+        claim, incident = self._known(token)
+        view = self.look(token).newest if seq is None else notice_of(incident, seq)
+        if view.notice.consumer != claim.consumer:
             raise Refused("This notice was not for you.", "", "Open the link of your own notice again.")
         if len(text) > MOST_CHARACTERS:
             raise Refused(
@@ -68,20 +66,27 @@ class AnswerDesk:
                 f"Expected at most {MOST_CHARACTERS:,} characters; found {len(text):,}.",
                 "Say what stands still in a sentence or two; the rest can be told in the incident's channel.",
             )
-        link = self._links.of(asked.claim.incident, asked.claim.consumer, view.queued_at)
+        link = self._links.of(claim.incident, claim.consumer, view.queued_at)
         return self._answering.answer(
-            asked.claim.incident,
+            claim.incident,
             view.seq,
             answer,
-            by=asked.claim.consumer,
+            by=claim.consumer,
             text=link.hidden_in(text).replace(token, "…"),
             via="link",
         )
+
+    def _known(self, token: str) -> tuple[Claim, Incident]:
+        claim = self._links.read(token, self._clock.now())
+        try:
+            return claim, self._store.newest(claim.incident)
+        except UnknownIncident as error:
+            raise _gone(claim) from error
 
 
 def _gone(claim: Claim) -> BadLink:
     return BadLink(
         f"Nothing is known here of {claim.incident}.",
-        "The link is genuine, but this Waterline's record has no such notice.",
+        "The link is genuine, but this Waterline's record has no notice that has reached you.",
         "Ask the people who run it; the notice itself says which channel of Slack it is about.",
     )

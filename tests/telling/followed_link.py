@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
 
-from bot.domain.entries import NoticeQueued
+from bot.domain.entries import Body, NoticeEnded, NoticeQueued
 from bot.domain.notice import Notice
 from bot.service.answer_desk import AnswerDesk
 from bot.service.answering import Answering
@@ -20,6 +21,7 @@ from tests.decisions import ANA
 from tests.telling.conftest import BASE, links
 from tests.web.scene import Scene
 
+Ending = Literal["delivered", "failed", "overtaken"]
 CONTENT = Path(__file__).parents[2] / "messages" / "record"
 TEXT = "*sales.orders is proven again.*\nRun `r-7` again &amp; see.\n\n*What happened*\n• One <b>commit</b>."
 
@@ -50,13 +52,18 @@ class Told:
         return self.web.post(self.path, data={"answer": answer, "text": text, **more})
 
 
-def queues(scene: Scene, consumer: str = "revenue_daily", kind: str = "recovered", revision: int = 1) -> None:
-    """A notice is on its way."""
+def queues(
+    scene: Scene, consumer: str = "revenue_daily", kind: str = "recovered", how: Ending | None = "delivered"
+) -> None:
+    """A notice was sent; what became of it, None: it waits still."""
     notice = Notice(
-        kind=kind, revision=revision, consumer=consumer, channel="", text=TEXT, title="Recovered",
+        kind=kind, revision=1, consumer=consumer, channel="", text=TEXT, title="Recovered",
         answers=("acknowledged", "re-ran", "needs-help"),
     )  # fmt: skip
-    scene.incidents.write(scene.id, by=ANA, decide=lambda _now: [NoticeQueued(notice=notice)])
+    bodies: list[Body] = [NoticeQueued(notice=notice)]
+    if how is not None:
+        bodies.append(NoticeEnded(key=notice.key(scene.id), how=how, detail="So it went."))
+    scene.incidents.write(scene.id, by=ANA, decide=lambda _now: bodies)
 
 
 @pytest.fixture

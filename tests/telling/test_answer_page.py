@@ -1,13 +1,14 @@
 """Who is told by e-mail or webhook answers on a page: over real HTTP, into the same record as Slack's buttons."""
 
 import httpx
+import pytest
 
 from bot.domain.entries import IncidentClosed, NoticeEnded
 from bot.service.answering import Answering
 from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
-from tests.telling.conftest import BASE
-from tests.telling.followed_link import Told, queues, told
+from tests.telling.conftest import BASE, links
+from tests.telling.followed_link import Ending, Told, queues, told
 
 __all__ = ["told"]
 
@@ -66,6 +67,33 @@ def test_what_was_shown_is_what_is_answered(told: Told) -> None:
 
     views = told.scene.incidents.get(told.scene.id).notices.values()
     assert [("recovered", 1), ("correction", 0)] == [(view.notice.kind, len(view.answers)) for view in views]
+
+
+@pytest.mark.parametrize("how", [None, "failed", "overtaken"])
+def test_what_never_came_is_not_shown_as_told(told: Told, how: Ending | None) -> None:
+    """A correction that waits, could not be delivered or was overtaken is no word to them; whoever was sent its number
+    all the same, and says so, is heard, and then it has come."""
+    queues(told.scene, kind="correction", how=how)
+    waiting = told.seq
+
+    before = told.web.get(told.path).text
+    told.says("acknowledged")
+    told.web.post(told.path, json={"answer": "re-ran", "notice": waiting})
+    after = told.web.get(told.path).text
+
+    views = told.scene.incidents.get(told.scene.id).notices.values()
+    assert [["acknowledged"], ["re-ran"]] == [[each.answer for each in view.answers] for view in views]
+    assert (1, 2) == tuple(page.count("One &lt;b&gt;commit&lt;/b&gt;") for page in (before, after))
+
+
+def test_whoever_was_told_nothing_is_told_so(told: Told) -> None:
+    """The link is genuine; the only notice to them waits."""
+    queues(told.scene, consumer="fraud_agent", how=None)
+    link = links().of(told.scene.id, "fraud_agent", told.scene.clock.at).url.removeprefix(BASE)
+
+    seen = told.web.get(link)
+
+    assert (404, True) == (seen.status_code, "no notice that has reached you" in seen.text)
 
 
 def test_answers_still_arrive_when_the_incident_has_ended(told: Told) -> None:
