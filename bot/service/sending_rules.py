@@ -15,8 +15,9 @@ from bot.service.telling_rules import ALL_CLEAR, refuse_after_close, refuse_fals
 
 def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> None:
     """Raises Refused where another text was sent in the place of one of them, the incident has ended, an all-clear
-    does not hold (any more), or a consumer was told since what this one would contradict. What was sent before, word
-    for word, is no reason: it is left alone."""
+    does not hold (any more), a consumer was told since what this one would contradict, or it names another severity
+    than the present one: that chooses who has to approve, too. What was sent before, word for word, is no reason: it is
+    left alone."""
     for notice in notices:
         _refuse_other_text(incident, notice)
     previewed = [e.seq for e in incident.entries if isinstance(e.body, NoticesPreviewed) and e.body.name == name]
@@ -25,6 +26,7 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
         if notice.key(incident.id) in incident.notices:
             continue
         refuse_after_close(incident, notice.kind)
+        _refuse_other_severity(incident, notice)
         refuse_false_comfort(incident, notice.kind)
         refuse_untimely(incident, notice.kind)
         _refuse_old_all_clear(incident, notice.kind, seen)
@@ -38,6 +40,15 @@ def _refuse_other_text(incident: Incident, notice: Notice) -> None:
             f"“{notice.title or notice.kind}” was sent to {notice.consumer} in other words since this was previewed.",
             "What you see here is not what they were told.",
             "Preview it again if it is still to be said. Nothing was sent.",
+        )
+
+
+def _refuse_other_severity(incident: Incident, notice: Notice) -> None:
+    if notice.severity not in {None, incident.severity}:
+        raise Refused(
+            "The severity has changed since this was previewed.",
+            f"It says {notice.severity}; the incident is {incident.severity} by now.",
+            "Preview it again. Nothing was sent.",
         )
 
 

@@ -11,6 +11,7 @@ from bot.domain.entries import (
     NoticeQueued,
     NoticesHeld,
     NoticesPreviewed,
+    SeverityChanged,
     StepDone,
     WaterlineMoved,
 )
@@ -151,3 +152,28 @@ def test_a_warning_may_be_sent_again_once_the_all_clear_is_corrected(scene: Scen
     desk.approve(scene.story.id, "seen", by=BEN)
 
     assert len(scene.story.incident.notices) == 3
+
+
+@pytest.mark.parametrize("policy", [None, POLICY])
+def test_what_names_another_severity_is_previewed_anew(scene: Scene, policy: ApprovalPolicy | None) -> None:
+    """The text would say what is not so any more, and another policy may ask for more people now: what is held ends
+    with that reason, and what was sent before is left alone."""
+    told, waiting = (notice(kind).model_copy(update={"severity": "sev2"}) for kind in ("update", "first_warning"))
+    scene.story.says(NoticeQueued(notice=told))
+    desk = holding(scene, seen=waiting, unsaid=notice("correction"))
+    raised = SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it.")
+    incident = scene.story.says(raised, by=ANA).incident
+
+    with pytest.raises(Refused, match="severity has changed"):
+        desk.approve(scene.story.id, "seen", by=BEN)
+    with pytest.raises(Refused, match=r"It says sev2; the incident is sev1 by now\. Preview it again"):
+        sent_or_held(incident, "new", (waiting,), policy, None, now=scene.clock.at)
+    desk.settle(scene.story.id)
+
+    view, unsaid = (scene.story.incident.held[name] for name in ("seen", "unsaid"))
+    assert view.expired is not None
+    assert "severity has changed" in view.expired.why
+    assert unsaid.is_waiting
+    anew = waiting.model_copy(update={"severity": "sev1"})
+    assert len(sent_or_held(incident, "new", (anew,), policy, None, now=scene.clock.at)) == 1
+    assert sent_or_held(incident, "told", (told,), policy, None, now=scene.clock.at) == []
