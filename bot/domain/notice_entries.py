@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.ids import Severity, SnapshotId, StepId, UserId
 from bot.domain.notice import Answer, Notice
@@ -171,6 +173,8 @@ class NoticesDecided(Record):
     complete: bool
     """Whether it is decided by this."""
     reason: str = ""
+    teams: tuple[str, ...] = Field(default=(), exclude_if=lambda teams: not teams)
+    """The policy's teams that the person was in when the click came."""
 
 
 class NoticesReminded(Record):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from bot.domain import notice_entries as n
+from bot.domain.approval import Approval
 from bot.domain.ids import UserId
 from bot.domain.told import AnswerView, follow, queued, take_up
 
@@ -27,7 +28,7 @@ class HeldView:
     """When the texts were made."""
     word_by: datetime | None = None
     """The earliest next word that they promise; None: they promise none."""
-    said_yes: list[UserId] = field(default_factory=list)
+    approvals: list[Approval] = field(default_factory=list)
     decided: n.NoticesDecided | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
@@ -39,6 +40,11 @@ class HeldView:
     def is_waiting(self) -> bool:
         """Whether nobody has decided, and its end was not told yet."""
         return self.decided is None and self.expired is None
+
+    @property
+    def said_yes(self) -> tuple[UserId, ...]:
+        """Who has approved, oldest first."""
+        return tuple(given.by for given in self.approvals)
 
 
 def next_word_by(notices: Iterable["Notice"]) -> datetime | None:
@@ -91,7 +97,7 @@ def _apply_held(
         case n.NoticesDecided():
             view = incident.held[body.name]
             if body.yes:
-                view.said_yes.append(UserId(entry.by))
+                view.approvals.append(Approval(by=UserId(entry.by), at=entry.at, digest=body.name, teams=body.teams))
             if body.complete:
                 view.decided, view.decided_by, view.decided_at = body, entry.by, entry.at
         case n.NoticesReminded():

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from bot.domain import notice_entries as n
+from bot.domain.approval_count import missing
 from bot.domain.notice import WAYS
 from bot.domain.rerun_words import rerun_words
 from bot.domain.sentences import counted, full_stop
@@ -55,7 +56,9 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.SeverityChanged():
             return f"The severity is {body.severity} now, it was {body.before}. {full_stop(body.reason)}".strip()
         case n.NoticesHeld():
-            return f"Asked to send the notices {body.name}: {body.policy.required} must approve first."
+            people, teams = missing(body.policy, ())
+            of_teams = f", from {teams} different teams" if teams else ""
+            return f"Asked to send the notices {body.name}: {people} must approve first{of_teams}."
         case n.NoticesDecided(yes=True):
             return f"Approved the notices {body.name}." + ("" if body.complete else " Another approval is needed.")
         case n.NoticesDecided():

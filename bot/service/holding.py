@@ -3,7 +3,9 @@
 from datetime import datetime
 from functools import partial
 
-from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval import Approval, ApprovalPolicy
+from bot.domain.approval_count import mentions, missing, missing_in_words, whom_to_ask
+from bot.domain.approval_standing import Membership, is_approver, teams_of
 from bot.domain.beside import ALONE, Beside, refuse_other_trust
 from bot.domain.clock_time import clock_time
 from bot.domain.entries import (
@@ -46,17 +48,21 @@ class Holding:
 
     def approve(self, incident_id: IncidentId, name: str, *, by: UserId) -> HeldView:
         """One person's yes; with the last one that is needed the notices are queued. Raises Refused."""
-        self._may_decide(incident_id, name, by)
+        teams = self._may_decide(incident_id, name, by, is_yes=True)
         around = self._others.of(self._store.get(incident_id))
 
         def decide(incident: Incident) -> list[Body]:
             view = self._undecided(incident, name)
             refuse_other_trust(incident, incident.previews[name], around)
+            policy, now = view.held.policy, self._clock.now()
             if by in view.said_yes:
-                raise Refused("You have approved these notices already.", "", "Others must approve them now.")
-            refuse_overdue(incident, name, incident.previews[name], self._clock.now())
-            is_complete = len(view.said_yes) + 1 >= view.held.policy.required
-            bodies: list[Body] = [NoticesDecided(name=name, yes=True, complete=is_complete)]
+                needs = f"They need {missing_in_words(policy, view.approvals)}."
+                ask = whom_to_ask(policy, view.asked_by, view.approvals)
+                raise Refused("You have approved these notices already.", needs, ask)
+            refuse_overdue(incident, name, incident.previews[name], now)
+            given = Approval(by=by, at=now, digest=name, teams=teams)
+            is_complete = missing(policy, (*view.approvals, given)) == (0, 0)
+            bodies: list[Body] = [NoticesDecided(name=name, yes=True, complete=is_complete, teams=teams)]
             return bodies + (queued(incident, name, incident.previews[name], view.held.step) if is_complete else [])
 
         return self._store.write(incident_id, by=by, decide=decide).held[name]
@@ -64,7 +70,7 @@ class Holding:
     def turn_down(self, incident_id: IncidentId, name: str, reason: str, *, by: UserId) -> None:
         """One approver's no, or the asker's withdrawal: nothing is sent. Raises Refused."""
         if by != self._undecided(self._store.get(incident_id), name).asked_by:
-            self._may_decide(incident_id, name, by)
+            self._may_decide(incident_id, name, by, is_yes=False)
         if not reason.strip():
             raise Refused("A no needs a reason.", "It is what the next preview is written from.", "Write one sentence.")
 
@@ -93,26 +99,36 @@ class Holding:
 
         IncidentTimers("held", self._store, timers, next_held_due, come).start()
 
-    def _may_decide(self, incident_id: IncidentId, name: str, by: UserId) -> None:
+    def _may_decide(self, incident_id: IncidentId, name: str, by: UserId, *, is_yes: bool) -> tuple[str, ...]:
+        """The policy's teams that `by` is in. A no counts for no team, and is one person's. Raises Refused."""
         view = self._undecided(self._store.get(incident_id), name)
-        policy = view.held.policy
-        users = tuple(dict.fromkeys(user for people in policy.approvers for user in people.users))
-        groups = tuple(dict.fromkeys(group for people in policy.approvers for group in people.groups))
-        who = ", ".join([*(f"<@{user}>" for user in users), *(f"<!subteam^{group}>" for group in groups)])
+        policy = view.held.policy if is_yes else view.held.policy.model_copy(update={"different_teams": None})
+        who = mentions(policy.approvers)
         if by == view.asked_by:
-            raise Refused("Whoever asks to send notices does not approve them.", "", f"Ask one of {who}.")
-        if by in users:
-            return
-        try:
-            members = self._directory.members(groups) if groups else frozenset()
-        except CouldNotLook as error:
+            raise Refused("Whoever asks to send notices does not approve them.", "", f"Ask {who}.")
+        membership, why = self._membership(policy, by)
+        may = is_approver(policy, by, membership)
+        if may is None and why is not None:
             raise Refused(
                 "Whether you may approve these notices could not be looked up. Nothing was decided.",
-                f"The table's policy names {who}. {error.happened} {error.found}".strip(),
+                f"The table's policy names {who}. {why.happened} {why.found}".strip(),
                 "Try again, or ask somebody whom the policy names by themselves.",
-            ) from error
-        if by not in members:
+            ) from why
+        if not may:
             raise Refused("You may not approve these notices.", f"The table's policy names {who}.", "Ask one of them.")
+        return teams_of(policy, by, membership)
+
+    def _membership(self, policy: ApprovalPolicy, by: UserId) -> tuple[Membership, CouldNotLook | None]:
+        """Which of the approvers' groups hold this person now, and why one could not be read."""
+        within, unread, why = set(), set(), None
+        for group in dict.fromkeys(group for people in policy.approvers for group in people.groups):
+            try:
+                if by in self._directory.members((group,)):
+                    within.add(group)
+            except CouldNotLook as error:
+                unread.add(group)
+                why = error
+        return Membership(within=frozenset(within), unread=frozenset(unread)), why
 
     def _undecided(self, incident: Incident, name: str) -> HeldView:
         view = incident.held.get(name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from bot.domain.approval_answers import approval_counts
+from bot.domain.approval_answers import approval_counts, notices_counted
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
@@ -93,7 +93,7 @@ class Clicks:
 
     def _approve_notice(self, click: Clicked, incident: str, name: str) -> str:
         view = self._services.holding.approve(IncidentId(incident), name, by=click.user)
-        return "Approved: the notices are on their way." if view.decided else "Approved. Others must approve, too."
+        return notices_counted(view)
 
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)

@@ -4,7 +4,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from bot.domain.approval import ApprovalPolicy, People
+from bot.domain.approval import Approval, ApprovalPolicy, People
 from bot.domain.contract import TableContract
 from bot.domain.entries import HandedOver, RoomLost
 from bot.domain.handovers import Handover
@@ -128,7 +128,8 @@ def _held(incident: Incident, attack: str) -> list[HeldView]:
     incident.previews["held"] = (notice.model_copy(update={"text": "Recovered."}),)
     held = NoticesHeld(name="held", policy=ApprovalPolicy(users=(BEN,)), step=None)
     no = NoticesDecided(name="held", yes=False, complete=True, reason=attack)
-    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, shown_at=NINE, said_yes=[BEN])
+    yes = Approval(by=BEN, at=NINE, digest="held", teams=(attack,))
+    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, shown_at=NINE, approvals=[yes])
     return [waiting, replace(waiting, decided=no, decided_by=BEN, decided_at=NINE)]
 
 

@@ -173,7 +173,7 @@ class TestHeld:
         [incident] = bot.services.store.all()
         bot.clock.advances(timedelta(minutes=11))
         bot.services.holding.settle(incident.id)
-        ana.sees("still waits for 1 more approval")
+        ana.sees("still waits for 1 approval")
         bot.clock.advances(timedelta(minutes=20))
 
         bot.services.holding.settle(incident.id)
@@ -202,7 +202,7 @@ def test_notices_held_by_a_replica_that_is_gone_are_reminded_of_and_end(
         )
     bot.clock.advances(timedelta(minutes=11))
     bot.services.duties.settle_all()
-    ana.sees("still waits for 1 more approval")
+    ana.sees("still waits for 1 approval")
     bot.clock.advances(timedelta(minutes=20))
 
     bot.services.duties.settle_all()

@@ -65,7 +65,7 @@ def test_a_group_that_cannot_be_read_is_not_taken_for_a_no(scene: Scene, holding
         holding.approve(scene.story.id, "seen", by=CLEO)
 
     assert "missing_scope" in str(refused.value)
-    assert scene.story.incident.held["seen"].said_yes == []
+    assert scene.story.incident.held["seen"].said_yes == ()
 
 
 def test_who_is_named_needs_no_group(scene: Scene, holding: Holding) -> None:
@@ -89,7 +89,7 @@ def test_who_is_only_reminded_or_may_veto_does_not_approve(scene: Scene, holding
 
     assert "S0APPROVE1" in str(refused.value)
     assert "S0REMIND01" not in str(refused.value)
-    assert scene.story.incident.held["seen"].said_yes == []
+    assert scene.story.incident.held["seen"].said_yes == ()
 
 
 def test_who_has_not_decided_is_asked_again_by_the_policy(scene: Scene, holding: Holding) -> None:

@@ -2,7 +2,7 @@
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.approval_count import mentions
+from bot.domain.approval_count import mentions, missing_in_words
 from bot.domain.clock_time import clock_time
 from bot.domain.held_times import expires_at
 from bot.domain.incident import Incident
@@ -46,11 +46,9 @@ def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
         why = mrkdwn(view.expired.why) or f"Nobody approved it until {_end(view)}."
         blocks += [section(f"It was not sent. {why}"), actions([read])]
         return f"{incident.id}: {kind} was not sent", blocks
-    blocks.append(
-        context(
-            f"Needs {_missing(view)}, not the asker's, until {_end(view)}." + (f" Approved by {yes}." if yes else "")
-        )
-    )
+    needs = missing_in_words(view.held.policy, view.approvals)
+    said = f" Approved by {yes}." if yes else ""
+    blocks.append(context(f"Needs {needs}, not the asker's, until {_end(view)}.{said}"))
     sure = confirm("Send these notices?", f"{told} will be told exactly this, at once.", "Approve and send")
     blocks.append(
         actions(
@@ -71,9 +69,10 @@ def held_reminder_message(incident: Incident, view: HeldView) -> tuple[str, list
         text = f"{incident.id}: the notice {what} does not wait any more"
         return text, [context(f"The notice {mrkdwn(what)} does not wait any more. Nobody needs to decide.")]
     policy = view.held.policy
+    needs = missing_in_words(policy, view.approvals)
     whom = mentions((policy.remind,)) or mentions(policy.approvers, (view.asked_by, *view.said_yes))
     until = _end(view)
-    asked = f":bell: {addressed(whom, policy.named)}: the notice {mrkdwn(what)} still waits for {_missing(view)}"
+    asked = f":bell: {addressed(whom, policy.named)}: the notice {mrkdwn(what)} still waits for {needs}"
     return f"{incident.id}: the notice {what} still waits, until {until}", [
         section(f"{asked}, until {until}. Then it is not sent. The buttons are above this thread.")
     ]
@@ -106,8 +105,3 @@ def _what(incident: Incident, view: HeldView) -> str:
 def _end(view: HeldView) -> str:
     """With its day where it is not the day on which it was asked."""
     return clock_time(expires_at(view), view.asked_at)
-
-
-def _missing(view: HeldView) -> str:
-    missing = view.held.policy.required - len(view.said_yes)
-    return counted(missing, "more approval")
