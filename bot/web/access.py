@@ -56,7 +56,9 @@ class Access:
             address = ipaddress.ip_address(client)
         except ValueError:
             return None
-        is_proxy = any(address in ipaddress.ip_network(proxy) for proxy in self.web.proxies)
+        # A socket for both kinds of addresses calls 10.0.0.5 ::ffff:10.0.0.5.
+        names = {address, getattr(address, "ipv4_mapped", None) or address}
+        is_proxy = any(name in ipaddress.ip_network(proxy) for proxy in self.web.proxies for name in names)
         return given[0].strip() if is_proxy else None
 
 
