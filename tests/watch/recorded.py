@@ -133,6 +133,10 @@ class Recorded:
         """See the port."""
         return next(each for each in self.case.observation.checkpoints.values if each.path == path)
 
+    def may_hold(self, path: str) -> bool:
+        """See the port: what a case holds is all there is."""
+        return False
+
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port."""
         return ()
