@@ -27,12 +27,13 @@ _ON_RECORD = (
     "Look at the incident's newest card: it shows how far it is, and what you can do next."
 )
 """Where the bot was stopped between writing down what was asked and answering."""
-_MOST_ATTEMPTS = 8
+_MOST_ATTEMPTS = 50
 _STOPPED = (
     "This stopped me {times} times before it was done, so I do not try it again. Nothing of it is on record. Whoever "
     "runs Waterline finds the cause in its log."
 )
-"""What kills the process would else be the first thing that is done after each start."""
+"""What kills the process is not tried for ever. A bot that is killed by something else has many starts, too: so many
+that they are no chance."""
 
 
 class InboxWorker:

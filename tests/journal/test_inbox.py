@@ -185,3 +185,14 @@ def test_a_commit_that_fails_is_told_to_everyone_in_it(store: Store) -> None:
         told = list(threads.map(put, range(8)))
 
     assert told == ["refused"] * 8
+
+
+def test_what_was_begun_often_comes_after_all_others(store: Store) -> None:
+    """It may be what ends the process at each start: the others are done before."""
+    for key, attempts in (("often", 4), ("first", 3), ("later", 0)):
+        at = NINE + timedelta(seconds=len(key))
+        store.inbox.put(Delivery(key=key, kind="command", payload="{}", received_at=at, attempts=attempts))
+
+    claimed = [each.key for each in (store.inbox.claim(NINE) for _ in range(3)) if each is not None]
+
+    assert claimed == ["first", "later", "often"]

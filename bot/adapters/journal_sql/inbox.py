@@ -17,6 +17,8 @@ from bot.adapters.journal_sql.tables import INBOX
 from bot.adapters.journal_sql.tied import TIED_TO
 from bot.ports import Delivery
 
+_OFTEN = 3
+
 
 class SqlInbox:
     """The port `Inbox` on a SQL database."""
@@ -68,12 +70,13 @@ class SqlInbox:
         return True
 
     def claim(self, now: datetime) -> Delivery | None:
-        """The oldest delivery that nobody works on. Rows that another replica is just taking are passed over."""
+        """The oldest delivery that nobody works on; after all others one that was begun often, which may be what ends
+        the process. Rows that another replica is just taking are passed over."""
         self._presence.join()
         oldest = (
             select(INBOX)
             .where(INBOX.c.state == "waiting")
-            .order_by(INBOX.c.received_at, INBOX.c.key)
+            .order_by(INBOX.c.attempts > _OFTEN, INBOX.c.received_at, INBOX.c.key)
             .limit(1)
             .with_for_update(skip_locked=True)
         )
