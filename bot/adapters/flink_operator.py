@@ -78,7 +78,7 @@ class FlinkOperator:
         if self._kind == "FlinkSessionJob":
             return self._rest.stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
         before = self._resource.read()
-        if before.is_at_rest and before.status.job.job_id in {None, job_id}:
+        if before.is_at_rest:
             return Stopped(
                 sentence=f"Run {short_job(job_id)} had ended already: {self._resource.told(before)}; nothing was done.",
                 savepoint=None,

@@ -20,13 +20,13 @@ def is_overwrite(snapshot: Snapshot) -> bool:
     return bool(took) or snapshot.summary.get("replace-partitions") == "true"
 
 
-def took_as_guest(case: Case, snapshot: Snapshot) -> bool:
-    """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink."""
-    guests = Guests(case)
+def took_as_guest(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
+    """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink.
+    `guests`: of this case."""
     if snapshot.job_id is None or snapshot.job_id in guests.own or snapshot.is_repair:
         return False
     if is_overwrite(snapshot):
-        return snapshot.job_id in guests.of_other_jobs or _is_stream(case) or _is_beside_appends(case, snapshot)
+        return snapshot.job_id in guests.of_other_jobs or _is_stream(case) or _is_beside_appends(case, guests, snapshot)
     return any(snapshot.counted(key) for key in _DELETES) and guests.has(snapshot)
 
 
@@ -35,10 +35,9 @@ def _is_stream(case: Case) -> bool:
     return any(run.checkpoints or run.restored is not None for run in case.runs)
 
 
-def _is_beside_appends(case: Case, snapshot: Snapshot) -> bool:
+def _is_beside_appends(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
     """Whether the job, or where Flink lists none of its runs whoever else wrote, does not overwrite: a table that a
     batch job writes anew each night has runs that Flink has forgotten."""
     others = [s for s in flink_commits(case.observation.table) if s.job_id != snapshot.job_id]
-    own = Guests(case).own
-    mine = [s for s in others if s.job_id in own] or others
+    mine = [s for s in others if s.job_id in guests.own] or others
     return any(not is_overwrite(s) for s in mine)

@@ -9,6 +9,7 @@ from bot.diagnosis._compactions import lost_by
 from bot.diagnosis._guests import took_as_guest
 from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Case
+from bot.domain.guests import Guests
 from bot.domain.ids import short
 from bot.domain.other_writers import changes_rows_without_flink, origin_of, picked_from
 from bot.domain.table import Snapshot
@@ -17,9 +18,11 @@ from bot.domain.table import Snapshot
 def changes_without_job(case: Case) -> tuple[Snapshot, ...]:
     """Commits that changed which rows are live and carry no Flink job id, whatever they were picked from, or are of
     another Flink job and took rows off; oldest first. What an approved repair of ours led to is looked at elsewhere."""
-    table = case.observation.table
+    table, guests = case.observation.table, Guests(case)
     return tuple(
-        s for s in in_window(case) if changes_rows_without_flink(table, s) or lost_by(case, s) or took_as_guest(case, s)
+        s
+        for s in in_window(case)
+        if changes_rows_without_flink(table, s) or lost_by(case, s) or took_as_guest(case, guests, s)
     )
 
 
@@ -32,7 +35,7 @@ def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
 def _is_put_back(case: Case, snapshot: Snapshot, origin: Snapshot) -> bool:
     """Whether it is a cherry-pick of what the job, or a guest that only added rows, had committed."""
     is_pick = origin.snapshot_id != snapshot.snapshot_id
-    return is_pick and origin.job_id is not None and not took_as_guest(case, origin)
+    return is_pick and origin.job_id is not None and not took_as_guest(case, Guests(case), origin)
 
 
 def unknown_pick(case: Case) -> str | None:

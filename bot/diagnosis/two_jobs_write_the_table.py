@@ -10,6 +10,7 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
+from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
 from bot.domain.looked import NotSeen
@@ -60,7 +61,8 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(jobs),))
     if doubtful and case.duplicates is None:
         return CannotTell(missing=(not_asked(case, "duplicate_rows"),))
-    if doubtful and (taking := next((s for s in in_window(case) if took_as_guest(case, s)), None)) is not None:
+    guests = Guests(case)
+    if doubtful and (taking := next((s for s in in_window(case) if took_as_guest(case, guests, s)), None)) is not None:
         return Excluded(
             reason=f"Run {short_job(taking.job_id)} writes the table too, and no key lives twice; but its commit "
             f"{short(taking.snapshot_id)} ({taking.operation}) took rows off the table (F21)."

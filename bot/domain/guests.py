@@ -37,9 +37,11 @@ class Guests:
         """The runs that Flink lists under another name. One of the table's declared `other_jobs` counts only where it
         wrote beside the job: after a blue/green deployment it is the job, whatever the configuration still says."""
         jobs, others = self._case.observation.jobs, self._case.observation.others
-        known = self.own | {run.job_id for run in kin(jobs, others)}
-        apart = {run.job_id for run in (others.values if others is not None else ())} & self.beside
-        return frozenset({run.job_id for run in jobs.values} | apart) - known
+        listed = frozenset(run.job_id for run in jobs.values) - self.own
+        if others is None:
+            return listed
+        apart = {run.job_id for run in others.values} & self.beside
+        return (listed | apart) - self.own - {run.job_id for run in kin(jobs, others)}
 
     @cached_property
     def beside(self) -> frozenset[JobId]:

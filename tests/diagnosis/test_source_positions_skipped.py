@@ -7,7 +7,7 @@ from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ledger import Ledger
 from tests.cases import Tale
-from tests.found import hole, leaks
+from tests.found import hole, leaks, orphans
 
 GAP = GapsFinding(lowest=0, highest=99, positions=80, missing=20, gaps=(PositionGap(first=50, last=69),))
 
@@ -38,6 +38,15 @@ def test_a_jump_of_the_source_is_replayed_from_below_it() -> None:
     assert ((tale.at("a", 2), tale.at("b", 1)), tale.at("a", 2)) == (found.rows, found.last_good)
     assert found.remedy is Remedy.REPLAY_SOURCE_RANGE
     assert "first commit of run bbbbbb, which started without state (F15)" in found.reasons[2]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_files_that_no_commit_names_are_to_be_looked_into_first(count: int) -> None:
+    """Of a commit that went with every trace in the metadata they are the only copy."""
+    found = source_positions_skipped.examine(with_bounds(jumped().looked_at(gaps=GAP, orphans=orphans(count))))
+
+    assert isinstance(found, Matches)
+    assert any("3 files on storage that no commit names" in reason for reason in found.reasons) is bool(count)
 
 
 def test_without_bounds_only_the_windows_edge_is_trusted() -> None:

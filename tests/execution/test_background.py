@@ -65,5 +65,6 @@ def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(
     for times in (1, 2):
         background.submit(story.id, "Some work", work)
         eventually(lambda times=times: len(did) == times and not background._under_way)
-
     background.close()
+
+    assert did == ["work", "work"]

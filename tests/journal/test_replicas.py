@@ -49,6 +49,17 @@ def pair(url: str) -> Iterator[tuple[Store, Store]]:
         yield first, second
 
 
+def cut_sessions(store: Store) -> None:
+    """Every connection of everybody but this one, as a database does that restarts them."""
+    with store.engine.begin() as connection:
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                "AND datname = current_database()"
+            )
+        )
+
+
 def _fill(store: Store, keys: int = 1) -> None:
     for n in range(keys):
         store.inbox.put(Delivery(key=f"d{n:02d}", kind="command", payload="{}", received_at=NINE))
@@ -149,13 +160,7 @@ def test_a_replica_whose_session_was_cut_comes_back_and_keeps_what_it_had(pair: 
     first, second = pair
     _fill(first)
     first.inbox.claim(NINE)
-    with second.engine.begin() as connection:
-        connection.execute(
-            text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                "AND datname = current_database()"
-            )
-        )
+    cut_sessions(second)
 
     def both_are_back() -> bool | None:
         with second.engine.connect() as connection:

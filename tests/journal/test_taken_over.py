@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError, InternalError, NotSupportedError
 from sqlalchemy.exc import TimeoutError as NoneFree
 
@@ -17,7 +16,7 @@ from bot.domain.errors import CouldNotKeep
 from bot.domain.journal import WATERLINE
 from tests.decisions import ANA
 from tests.incidents import Story
-from tests.journal.test_replicas import ROBBED_AFTER_S, _fill, _soon, on_postgresql, pair
+from tests.journal.test_replicas import ROBBED_AFTER_S, _fill, _soon, cut_sessions, on_postgresql, pair
 from tests.orders_table import NINE
 
 __all__ = ["pair"]
@@ -29,13 +28,7 @@ def test_a_cut_session_that_is_asked_for_a_lock_comes_back(pair: tuple[Store, St
     first, second = pair
     _fill(first)
     first.inbox.claim(NINE)
-    with second.engine.begin() as connection:
-        connection.execute(
-            text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                "AND datname = current_database()"
-            )
-        )
+    cut_sessions(second)
     said = []
     for _ in range(3):
         try:
