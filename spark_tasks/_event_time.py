@@ -1,6 +1,7 @@
 """Event times of what commits brought, and the highest one that was there before each."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -90,8 +91,7 @@ def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], even
 
 def newest_with_rows(table: TableState, at: SnapshotId | None, count: int) -> tuple[Snapshot, ...]:
     """The newest commits at or below `at` that brought rows, oldest first; compactions bring none."""
-    found = [s for s in table.ancestors(at) if brings_rows(s)][:count]
-    return tuple(reversed(found))
+    return tuple(islice(filter(brings_rows, table.ancestors(at)), count))[::-1]
 
 
 def brings_rows(commit: Snapshot) -> bool:

@@ -17,6 +17,8 @@ from spark_tasks._as_stored import exact
 MAX_MANIFESTS = 20_000
 _LISTS_ONE_BY_ONE = 2
 """After so many lists the rest is read at once: then manifests are merged all the time."""
+_FEW_LISTS = 32
+"""So many are read at once after the first: a second question would cost more than reading them."""
 _LIST = """
     manifest_path string, manifest_length bigint, partition_spec_id int, sequence_number bigint,
     added_snapshot_id bigint, added_files_count int, existing_files_count int, deleted_files_count int,
@@ -82,8 +84,8 @@ def own_manifests(spark: SparkSession, commits: Sequence[Snapshot]) -> tuple[Man
     """
     left = {int(commit.snapshot_id): commit for commit in commits}
     found: dict[str, Manifest] = {}
-    for _ in range(_LISTS_ONE_BY_ONE):
-        if not left:
+    for number in range(_LISTS_ONE_BY_ONE):
+        if not left or (number and len(left) <= _FEW_LISTS):
             break
         newest = max(left.values(), key=lambda commit: (commit.sequence_number, commit.committed_at))
         told: dict[int, list[Manifest]] = {snapshot_id: [] for snapshot_id in left}

@@ -17,7 +17,7 @@ from spark_tasks._reading import entries_of
 from spark_tasks._storage import MAX_PATHS, OnStorage, load_files, sizes_of
 from spark_tasks._window import Reach
 
-MANIFESTS_CHECKED = 500
+MANIFESTS_CHECKED = 100
 """Of the head's manifests from before the window; a reader of the table opens all of them."""
 _KINDS: dict[int, Literal["data", "deletes"]] = {0: "data"}
 
@@ -117,7 +117,7 @@ def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[
     if not inside:
         return []
     live = entries_of(spark, inside).where("status != 2")
-    files = live.where(F.col("snapshot_id").isin(list(wanted))).dropDuplicates(["file_path"])
+    files = live.where(F.col("snapshot_id").isin(list(wanted)))
     found = files.limit(MAX_PATHS + 1).collect()
     if len(found) > MAX_PATHS:
         raise EvidenceFailed(
@@ -125,7 +125,7 @@ def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[
             f"Expected at most {MAX_PATHS:,} files; there are more.",
             "Choose a window that begins later, then ask again.",
         )
-    return found
+    return list({row["file_path"]: row for row in found}.values())
 
 
 def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -> list[UnreadableFile]:

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LastCommit
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, OperatorId
+from bot.domain.ids import JobId
+from bot.domain.listed_views import first_by, jobs_of
 from bot.domain.snapshots_kept import stays_for
 from bot.domain.table import Snapshot, TableState
-
-_RunAndOperator = tuple[JobId, OperatorId | None]
 
 
 def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]:
@@ -18,12 +17,9 @@ def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]
     world = ask.observation
     alive = {run.job_id for run in world.jobs.values if not run.is_terminal}
     wanted = alive | {commit.job_id for commit in window if commit.job_id is not None}
-    found: dict[_RunAndOperator, tuple[int, Snapshot]] = {}
-    for place, commit in enumerate(world.table.chain):
-        if commit.job_id in wanted and commit.job_id is not None:
-            found.setdefault((commit.job_id, commit.operator_id), (place, commit))
-    listed = tuple(_last(world.table, place, commit) for place, commit in found.values())
-    known = {commit.job_id for commit in world.table.snapshots}
+    chain = world.table.chain
+    listed = tuple(_last(world.table, place, chain[place]) for place in first_by(chain, wanted))
+    known = jobs_of(world.table.snapshots)
     gone = tuple(_gone(run) for run in world.jobs.values if run.job_id not in known and _has_lost(world, run))
     return (*listed, *gone)
 

@@ -60,8 +60,8 @@ def _expiring(last: Sequence[LastCommit]) -> Iterator[str]:
 def _restore_points(table: TableState, stored: Iterable[StoredCheckpoint]) -> Iterator[str]:
     """Restore points that outlive the snapshots that they belong to."""
     kept = kept_for(table)
-    tagged = {ref.snapshot_id for ref in table.refs if _stays(table, ref)}
-    safe = {(s.job_id, s.checkpoint_id) for s in table.snapshots if s.snapshot_id in tagged}
+    tagged = {ref.snapshot_id for ref in table.refs if _stays(table, ref)} & table.by_id.keys()
+    safe = {(s.job_id, s.checkpoint_id) for s in map(table.by_id.__getitem__, tagged)}
     points = [s for s in stored if s.problem is None and (s.job_id, s.checkpoint_id) not in safe]
     old = [point for point in points if table.read_at - point.written_at > kept]
     if old:

@@ -1,12 +1,14 @@
 """The window's commits, sorted into what a task must read: main, and branches that were rolled back."""
 
+from collections.abc import Sequence
 from itertools import takewhile
 
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
+from bot.domain.listed_views import marks_of
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 
 
 class Branch(Record):
@@ -66,6 +68,14 @@ def reach_of(ask: Ask) -> Reach | NotSeen:
         main=main,
         branches=tuple(_branch(ask, leaf, lost) for leaf in leaves),
     )
+
+
+def line_of(table: TableState, of: SnapshotId | None) -> Sequence[Snapshot]:
+    """`table.ancestors`, all of them at hand: on main none of fifty thousand is made before somebody looks at it."""
+    if of not in table.chain_ids:
+        return tuple(table.ancestors(of))
+    place = next(place for place, (snapshot_id, *_) in enumerate(marks_of(table.chain)) if snapshot_id == of)
+    return table.chain[place:]
 
 
 def no_commits(ask: Ask) -> str:

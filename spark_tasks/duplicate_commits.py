@@ -9,13 +9,14 @@ from pyspark.sql import SparkSession
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
 from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.listed_views import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._brought import brought_by
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
-from spark_tasks._window import Reach, no_commits, reach_of
+from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 COMMITS_BELOW = 20
@@ -64,12 +65,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
     """The window's commits on main, the newest below, and older ones that carry a checkpoint of the window's."""
-    below = ask.observation.table.ancestors(reach.since)
-    near = list(islice(below, COMMITS_BELOW))
+    below = line_of(ask.observation.table, reach.since)
+    near, older = below[:COMMITS_BELOW], below[COMMITS_BELOW:]
     names = {(c.job_id, c.operator_id, c.checkpoint_id) for c in reach.main if c.checkpoint_id is not None}
-    checkpoints = {checkpoint for _, _, checkpoint in names}
-    older = (c for c in below if c.checkpoint_id in checkpoints)
-    same = [c for c in older if (c.job_id, c.operator_id, c.checkpoint_id) in names]
+    at = at_checkpoints(older, {checkpoint for _, _, checkpoint in names})
+    same = [c for c in map(older.__getitem__, at) if (c.job_id, c.operator_id, c.checkpoint_id) in names]
     return (*reversed([*near, *same]), *reach.main)
 
 

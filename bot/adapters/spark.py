@@ -42,13 +42,13 @@ class SparkEvidenceRunner:
         self._runs: dict[str, SparkRun] = {}
         self._lock = threading.Lock()
         self._here = threading.local()
-        self._heard: SparkSession | None = None
+        self._heard: dict[bool, SparkSession] = {}
 
     def warm(self) -> None:
-        """Start Spark and have it answer once. Raises EvidenceFailed."""
-        session = self._session()
+        """Start Spark and have it answer once in each session. Raises EvidenceFailed."""
         try:
-            session.range(1).count()
+            for is_interpreted in (False, True):
+                self._session(is_interpreted=is_interpreted).range(1).count()
         except TROUBLE as error:
             raise self._translated(error, "the first query") from error
 
@@ -58,7 +58,7 @@ class SparkEvidenceRunner:
         with self._lock:
             self._runs[tag] = one
         try:
-            session = self._session(lambda: one.was_cancelled)
+            session = self._session(lambda: one.was_cancelled, is_interpreted=task.reads != "rows")
             watcher = threading.Thread(
                 target=one.watch, args=(session, self._time_limit.total_seconds()), name=f"watch-{tag}", daemon=True
             )
@@ -101,12 +101,14 @@ class SparkEvidenceRunner:
         """Of the embedded server; None when it does not run."""
         return self._connection.pid
 
-    def _session(self, is_given_up: Callable[[], bool] = lambda: False) -> SparkSession:
-        session = self._connection.session(is_given_up)
+    def _session(
+        self, is_given_up: Callable[[], bool] = lambda: False, *, is_interpreted: bool = False
+    ) -> SparkSession:
+        session = self._connection.session(is_given_up, is_interpreted=is_interpreted)
         with self._lock:
-            if session is not self._heard:
+            if session is not self._heard.get(is_interpreted):
                 session.registerProgressHandler(self._on_progress)
-                self._heard = session
+                self._heard[is_interpreted] = session
         return session
 
     def _answer(self, session: SparkSession, task: Task, ask: Ask, one: SparkRun) -> Answer:

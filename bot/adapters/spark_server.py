@@ -33,6 +33,8 @@ _LEAN = (
 """Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; and
 Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
 filled a heap of 1 GB, and each answer took ten times as long."""
+_FOR_EVER = "-1"
+"""A bot waits for days. By itself Spark closes a session that nobody asked for an hour, and the next question fails."""
 _REMEMBERED = {
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "50",
@@ -126,6 +128,7 @@ class SparkServer:
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.connect.progress.reportInterval": "200ms",
+            "spark.connect.session.manager.defaultSessionTimeout": _FOR_EVER,
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": f"{_LEAN} -Dlog4j2.configurationFile={log4j}",

@@ -76,6 +76,25 @@ class Picked(Lazy[Snapshot]):
         told_of = zip(self._of.writers, found, strict=True)
         return {(job, of): most for (job, of), most in told_of if job is not None and most is not None}
 
+    def first_by(self, jobs: Set[JobId]) -> Iterator[int]:
+        """See `first_by`."""
+        left = {number for number, (job, _) in enumerate(self._of.writers) if job in jobs}
+        writers = self._of.columns.writers
+        for number, place in enumerate(self._places):
+            if not left:
+                return
+            if writers[place] in left:
+                left.discard(writers[place])
+                yield number
+
+    def at_checkpoints(self, checkpoints: Set[CheckpointId]) -> Iterator[int]:
+        """See `at_checkpoints`."""
+        told = map(self._of.columns.checkpoints.__getitem__, self._places)
+        for number, checkpoint in enumerate(told):
+            told_here = self[number].checkpoint_id if checkpoint == LOOK else checkpoint
+            if checkpoint != NONE and told_here in checkpoints:
+                yield number
+
     @cached_property
     def ids(self) -> "PickedIds":
         """For membership."""
@@ -157,3 +176,29 @@ def highest_of(snapshots: Sequence[Snapshot]) -> dict[Writer, CheckpointId]:
         if job is not None and checkpoint is not None and checkpoint != DRAINED:
             found[job, operator] = max(checkpoint, found.get((job, operator), checkpoint))
     return found
+
+
+def first_by(snapshots: Sequence[Snapshot], jobs: Set[JobId]) -> Iterator[int]:
+    """Places of the first commit here of each writer of these runs, rising."""
+    if isinstance(snapshots, Picked):
+        yield from snapshots.first_by(jobs)
+        return
+    found: set[Writer] = set()
+    for place, (_, job, operator, _) in enumerate(marks_of(snapshots)):
+        if job is not None and job in jobs and (job, operator) not in found:
+            found.add((job, operator))
+            yield place
+
+
+def jobs_of(snapshots: Sequence[Snapshot]) -> Set[JobId | None]:
+    """The runs that wrote these."""
+    if isinstance(snapshots, Listed):
+        return {job for job, _ in snapshots.writers}
+    return {snapshot.job_id for snapshot in snapshots}
+
+
+def at_checkpoints(snapshots: Sequence[Snapshot], checkpoints: Set[CheckpointId]) -> Iterator[int]:
+    """Places of the commits here that carry one of these checkpoint ids, rising."""
+    if isinstance(snapshots, Picked):
+        return snapshots.at_checkpoints(checkpoints)
+    return (place for place, each in enumerate(snapshots) if each.checkpoint_id in checkpoints)

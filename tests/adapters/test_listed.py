@@ -18,8 +18,10 @@ from bot.adapters.iceberg.history import read_split
 from bot.domain import listed, packing
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.lazy import Lazy
+from bot.domain.listed_views import at_checkpoints, first_by, jobs_of
 from bot.domain.table import Snapshot, TableState, Window
-from tests.tables import of_flink
+from spark_tasks._window import line_of
+from tests.tables import job, of_flink
 
 MINUTE = 60_000
 NOT_NUMBERS = ("", "-", "²", "--5", "9" * 40, "9223372036854775808", "-9223372036854775808", "٣")
@@ -102,7 +104,13 @@ def test_a_packed_history_answers_as_a_plain_one(history: tuple[list[dict[str, A
         assert packed.rolled_back == plain.rolled_back
         assert packed.of_flink == plain.of_flink
         assert packed.model_dump_json() == plain.model_dump_json()
+        assert jobs_of(packed.snapshots) == jobs_of(plain.snapshots)
+        for jobs in ({job("a")}, {job("b")}, {job("a"), job("b")}, set()):
+            assert list(first_by(packed.chain, jobs)) == list(first_by(plain.chain, jobs))
+        for checkpoints in (set(), {-(2**63), 2, 3}, {each.checkpoint_id for each in plain.chain} - {None}):
+            assert list(at_checkpoints(packed.chain, checkpoints)) == list(at_checkpoints(plain.chain, checkpoints))
         for one in [0, *plain.by_id]:
+            assert list(line_of(packed, SnapshotId(one))) == list(plain.ancestors(SnapshotId(one)))
             assert (one in packed.by_id, one in packed.chain_ids) == (one in plain.by_id, one in plain.chain_ids)
             assert list(packed.ancestors(SnapshotId(one))) == list(plain.ancestors(SnapshotId(one)))
             for until in plain.by_id:

@@ -11,12 +11,13 @@ import weakref
 
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import SparkConnection
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
-from bot.domain.evidence import Ask
+from bot.domain.evidence import Answer, Ask, Verdict
 from bot.evidence import TaskModule
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
@@ -72,6 +73,33 @@ def test_a_session_that_nobody_uses_any_more_is_not_collected(server: SparkServe
     gc.collect()
 
     assert session() is not None
+
+
+def test_a_session_that_the_server_closed_is_opened_anew(embedded: EmbeddedSpark, ask: Ask) -> None:
+    """A server closes what nobody asked for an hour, and the first question of the night comes after hours. Metadata
+    is read by interpreted queries, rows by compiled ones."""
+    manager = "spark.connect.session.manager"
+    soon = {f"{manager}.defaultSessionTimeout": "8s", f"{manager}.maintenanceInterval": "1s"}
+    server = SparkServer(embedded.model_copy(update={"conf": soon}))
+    metadata = SLOW.model_copy(update={"name": "metadata", "reads": "metadata"})
+    asked = [(SLOW, "FALLBACK"), (metadata, "NO_CODEGEN")] * 2
+    runner = SparkEvidenceRunner(
+        {task.name: TaskModule(task=task, answer=_how_it_runs) for task, _ in asked}, server.url
+    )
+    try:
+        first = [runner.run(task, ask, tag=task.name, on_progress=deaf)[0].headline for task, _ in asked]
+        time.sleep(12)
+        then = [runner.run(task, ask, tag=task.name, on_progress=deaf)[0].headline for task, _ in asked]
+    finally:
+        runner.close()
+        server.stop()
+
+    assert first == then == [mode for _, mode in asked]
+
+
+def _how_it_runs(spark: SparkSession, _ask: Ask) -> Answer:
+    assert spark.range(3).count() == 3
+    return Answer(verdict=Verdict.INCONCLUSIVE, headline=str(spark.conf.get("spark.sql.codegen.factoryMode")))
 
 
 def test_a_remote_server_is_left_running(server: SparkServer, ask: Ask) -> None:
