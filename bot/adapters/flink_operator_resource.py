@@ -115,10 +115,13 @@ class FlinkResource(BaseModel):
 
     @property
     def deployed_nonce(self) -> int | None:
-        """The redeploy nonce of the spec that the operator has carried out."""
+        """The redeploy nonce of the spec that the operator has carried out.
+
+        It writes the spec beside `resource_metadata` (`SpecUtils.writeSpecWithMeta`), and long ago wrote it bare.
+        """
         try:
             told = json.loads(self.status.reconciled.spec or "{}")
-            return _Job.model_validate(told.get("job") or {}).nonce
+            return _Job.model_validate((told.get("spec") or told).get("job") or {}).nonce
         except (ValueError, AttributeError):
             return None
 

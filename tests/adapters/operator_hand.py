@@ -61,10 +61,11 @@ class OperatorHand:
 
     def _writes(self, lifecycle: str, job_status: dict[str, Any]) -> None:
         seen = self.resource
+        metadata = {"apiVersion": "flink.apache.org/v1beta1", "firstDeployment": False}
         reconciled = {
             "reconciliationTimestamp": 1,
             "state": "DEPLOYED",
-            "lastReconciledSpec": json.dumps({**seen["spec"], "resource_metadata": {}}),
+            "lastReconciledSpec": json.dumps({"spec": seen["spec"], "resource_metadata": metadata}),
         }
         status = {
             "observedGeneration": seen["metadata"]["generation"],
