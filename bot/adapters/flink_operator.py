@@ -93,8 +93,7 @@ class FlinkOperator:
                 lambda seen: seen.job.state == "suspended",
             )
         after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
-        taken = after.status.job.savepoint
-        savepoint = taken if taken != before.status.job.savepoint else None
+        savepoint = after.status.job.left_since(before.status.job)
         how = f"with savepoint {savepoint}" if savepoint else "without a savepoint; its retained checkpoints stay"
         if savepoint and keeps_checkpoints:
             how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"

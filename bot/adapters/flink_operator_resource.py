@@ -1,14 +1,11 @@
-"""A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure.
+"""A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure."""
 
-Only fields are read that the operator has written since 1.8 (`savepointRedeployNonce`).
-"""
-
-import json
 from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from bot.adapters.flink_operator_status import Status
 from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
@@ -53,32 +50,12 @@ class _Spec(BaseModel, extra="allow"):
     settings: dict[str, object] | None = Field(default=None, alias="flinkConfiguration")
 
 
-class _JobStatus(BaseModel):
-    job_id: str | None = Field(default=None, alias="jobId")
-    name: str | None = Field(default=None, alias="jobName")
-    state: str | None = None
-    started: str | None = Field(default=None, alias="startTime")
-    savepoint: str | None = Field(default=None, alias="upgradeSavepointPath")
-
-
-class _Reconciled(BaseModel):
-    spec: str | None = Field(default=None, alias="lastReconciledSpec")
-
-
-class _Status(BaseModel):
-    generation: int = Field(default=0, alias="observedGeneration")
-    lifecycle: str | None = Field(default=None, alias="lifecycleState")
-    error: str | None = None
-    job: _JobStatus = Field(default=_JobStatus(), alias="jobStatus")
-    reconciled: _Reconciled = Field(default=_Reconciled(), alias="reconciliationStatus")
-
-
 class FlinkResource(BaseModel):
     """What people asked for (`spec`) and how far the operator has come (`status`)."""
 
     metadata: _Metadata
     spec: _Spec
-    status: _Status = _Status()
+    status: Status = Status()
 
     @property
     def job(self) -> _Job:
@@ -115,14 +92,10 @@ class FlinkResource(BaseModel):
 
     @property
     def deployed_nonce(self) -> int | None:
-        """The redeploy nonce of the spec that the operator has carried out.
-
-        It writes the spec beside `resource_metadata` (`SpecUtils.writeSpecWithMeta`), and long ago wrote it bare.
-        """
+        """The redeploy nonce of the spec that the operator has carried out."""
         try:
-            told = json.loads(self.status.reconciled.spec or "{}")
-            return _Job.model_validate((told.get("spec") or told).get("job") or {}).nonce
-        except (ValueError, AttributeError):
+            return _Job.model_validate(self.status.deployed).nonce
+        except ValidationError:
             return None
 
     @property
@@ -136,18 +109,6 @@ class FlinkResource(BaseModel):
         people = {each.time: each.manager for each in self.metadata.writers if each.subresource is None and each.time}
         newest = max(people, default=None)
         return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
-
-    @property
-    def trouble(self) -> str:
-        """The operator's own words of what went wrong, at most 400 characters; empty if it says nothing."""
-        if not self.status.error:
-            return ""
-        try:
-            told = json.loads(self.status.error)
-            said = str(told.get("message") or told.get("type") or self.status.error)
-        except (ValueError, AttributeError):
-            said = self.status.error
-        return " ".join(said.split())[:400]
 
     @property
     def leaves_savepoint(self) -> bool:

@@ -94,4 +94,4 @@ class OperatedResource:
         words = f"{self.name} {seen.status.lifecycle or 'not yet seen by the operator'}"
         state = f", job {seen.status.job.state}" if seen.status.job.state else ""
         behind = "" if seen.is_reconciled else f", the operator at generation {seen.status.generation}"
-        return f"{words}{state}{behind}{f', which says: {seen.trouble}' if seen.trouble else ''}"
+        return f"{words}{state}{behind}{f', which says: {seen.status.trouble}' if seen.status.trouble else ''}"
