@@ -93,8 +93,10 @@ class FlinkOperator:
                 lambda seen: seen.job.state == "suspended",
             )
         after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
-        savepoint = after.status.job.left_since(before.status.job)
-        how = f"with savepoint {savepoint}" if savepoint else "without a savepoint; its retained checkpoints stay"
+        left = after.status.job.left_since(before.status.job)
+        savepoint = left.path if left is not None and not left.is_checkpoint else None
+        kept = f"its retained checkpoint {left.path} stays" if left is not None else "its retained checkpoints stay"
+        how = f"with savepoint {savepoint}" if savepoint else f"without a savepoint; {kept}"
         if savepoint and keeps_checkpoints:
             how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"
         return Stopped(

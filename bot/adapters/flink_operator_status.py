@@ -4,11 +4,15 @@ Only fields are read that the operator has written since 1.8 (`savepointRedeploy
 """
 
 import json
+import re
 
 from pydantic import BaseModel, Field
 
 _OF_OTHERS = frozenset({"MANUAL", "PERIODIC"})
 """What triggered a savepoint after which the run went on."""
+_LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+"""In place of a path: what high availability knows of the newest checkpoint."""
+_CHECKPOINT = re.compile(r".*/chk-\d+/?")
 
 
 class _Savepoint(BaseModel):
@@ -18,6 +22,17 @@ class _Savepoint(BaseModel):
 
 class _SavepointInfo(BaseModel):
     last: _Savepoint | None = Field(default=None, alias="lastSavepoint")
+
+
+class Left(BaseModel):
+    """The point of state that a stop has left."""
+
+    path: str
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it is the newest retained checkpoint: a suspension by last state may cancel the run."""
+        return _CHECKPOINT.fullmatch(self.path) is not None
 
 
 class JobStatus(BaseModel):
@@ -31,16 +46,18 @@ class JobStatus(BaseModel):
     """Since 1.10."""
     savepoints: _SavepointInfo | None = Field(default=None, alias="savepointInfo")
 
-    def left_since(self, before: "JobStatus") -> str | None:
+    def left_since(self, before: "JobStatus") -> Left | None:
         """What a stop has left since `before`: in `upgradeSavepointPath`, where there is none in `savepointInfo`, which
         operators 1.8 and 1.9 write alone. A savepoint that others took is none of the stop."""
-        if self.restored_from is not None:
-            return self.restored_from if self.restored_from != before.restored_from else None
+        left, earlier = self.restored_from, before.restored_from
+        if left is None:
+            left, earlier = self._last_savepoint, before._last_savepoint
+        return None if left in {None, earlier, _LAST_STATE} else Left(path=str(left))
+
+    @property
+    def _last_savepoint(self) -> str | None:
         last = self.savepoints.last if self.savepoints is not None else None
-        earlier = before.savepoints.last if before.savepoints is not None else None
-        if last is None or last.by in _OF_OTHERS:
-            return None
-        return last.location if earlier is None or last.location != earlier.location else None
+        return None if last is None or last.by in _OF_OTHERS else last.location
 
 
 class _Reconciled(BaseModel):

@@ -69,3 +69,23 @@ def test_a_savepoint_that_the_stop_did_not_take_is_not_told_as_its_own(
 
     assert told.savepoint is None
     assert "without a savepoint" in told.sentence
+
+
+@pytest.mark.parametrize(
+    "after",
+    [{"upgradeSavepointPath": "s3://flink-state/checkpoints/5457e3/chk-12/"}, last("s3://flink-state/5457e3/chk-12")],
+)
+def test_a_checkpoint_that_is_left_is_no_savepoint(wire: Wire, operator: FlinkOperator, after: dict[str, Any]) -> None:
+    """A suspension by last state that cancels the run leaves its newest checkpoint there."""
+    told = stopped(wire, operator, {"upgradeSavepointPath": "KUBERNETES_OPERATOR_LAST_STATE"} | last(BEFORE), after)
+
+    assert told.savepoint is None
+    assert "without a savepoint; its retained checkpoint s3://" in told.sentence
+
+
+def test_the_operators_word_for_the_last_state_is_no_path(wire: Wire, operator: FlinkOperator) -> None:
+    """It means whatever high availability knows."""
+    told = stopped(wire, operator, {}, {"upgradeSavepointPath": "KUBERNETES_OPERATOR_LAST_STATE"})
+
+    assert told.savepoint is None
+    assert "without a savepoint; its retained checkpoints stay" in told.sentence
