@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_operator_api import KubernetesResource
-from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, nonce_of
+from bot.adapters.flink_operator_changes import about_to_start, restoration_of, stopped_by, suspension_of
+from bot.adapters.flink_operator_resource import FlinkResource, Kind, nonce_of
 from bot.adapters.flink_operator_steps import OperatedResource
 from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_starting import JOB_ID
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
@@ -74,10 +74,13 @@ class FlinkOperator:
         """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it, and its checkpoints
         stay unless it takes a savepoint. One that runs and whose state is needed is suspended only with a savepoint;
         one whose checkpoints are needed, only where the operator takes none. A FlinkSessionJob is stopped through
-        Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended themselves."""
-        if self._kind == "FlinkSessionJob":
-            return self._rest.stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
+        Flink: operators before the fix of FLINK-40374 cannot redeploy one that they suspended themselves. A run that
+        has ended is left as it is only where the operator will not start the job again by itself."""
         before = self._resource.read()
+        if self._kind == "FlinkSessionJob":
+            if before.why_started is not None:
+                raise about_to_start(before, self._resource.name, job_id)
+            return self._rest.stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
         if before.is_at_rest:
             return Stopped(
                 sentence=f"Run {short_job(job_id)} had ended already: {self._resource.told(before)}; nothing was done.",
@@ -87,22 +90,13 @@ class FlinkOperator:
         if before.job.state != "suspended":
             self._resource.change(
                 doing,
-                lambda seen: self._suspension(
-                    seen, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints
+                lambda seen: suspension_of(
+                    seen, self._resource.name, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints
                 ),
                 lambda seen: seen.job.state == "suspended",
             )
         after = self._resource.until(lambda seen: seen if seen.is_suspended else None, self._stop_limit, doing)
-        left = after.status.job.left_since(before.status.job)
-        savepoint = left.path if left is not None and not left.is_checkpoint else None
-        kept = f"its retained checkpoint {left.path} stays" if left is not None else "its retained checkpoints stay"
-        how = f"with savepoint {savepoint}" if savepoint else f"without a savepoint; {kept}"
-        if savepoint and keeps_checkpoints:
-            how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"
-        return Stopped(
-            sentence=f"Run {short_job(job_id)} was suspended by the operator {how}. It is {after.status.job.state}.",
-            savepoint=savepoint,
-        )
+        return stopped_by(before, after, job_id, keeps_checkpoints=keeps_checkpoints)
 
     def still_asked_to_stop(self, job_id: JobId) -> str | None:
         """See the port: the operator comes back to what is asked for until it is so, or is asked for no more."""
@@ -124,6 +118,8 @@ class FlinkOperator:
                 f"{self._resource.name} is asked for a start already, which the operator may do at any time; suspend "
                 "it there to take that back"
             )
+        if seen.has_ended and (why := seen.why_started) is not None:
+            return f"{self._resource.name} may be started by the operator at any time: {why}; suspend it there first"
         claims = seen.claims
         return (
             f"`{claims}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
@@ -151,7 +147,7 @@ class FlinkOperator:
             self._await_rest(job)
             self._resource.change(
                 doing,
-                lambda seen: self._restoration(seen, path, nonce, allow_non_restored),
+                lambda seen: restoration_of(seen, self._resource, path, nonce, allow_non_restored=allow_non_restored),
                 lambda seen: seen.job.nonce == nonce,
             )
         self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)
@@ -162,55 +158,6 @@ class FlinkOperator:
         if seen.job.nonce != nonce_of(job_id) or seen.job.state == "suspended":
             return None
         return f"It is still asked to be started, which the operator may do yet: {self._resource.told(seen)}."
-
-    def _suspension(
-        self, seen: FlinkResource, job_id: JobId, *, needs_state: bool, keeps_checkpoints: bool
-    ) -> dict[str, object]:
-        current = seen.status.job.job_id
-        if current != job_id:
-            raise Superseded(
-                f"{self._resource.name} runs another run now.",
-                f"Expected run {short_job(job_id)}; found {short_job(JobId(current)) if current else 'none'}.",
-                "Nothing was changed. Collect evidence again and propose anew.",
-            )
-        if str((seen.spec.settings or {}).get(DRAIN)).lower() == "true":
-            raise CommitRefused(
-                f"{self._resource.name} was not suspended: it would be drained, and no job goes on from that (F5).",
-                f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
-                "Set it to false there, then propose anew.",
-            )
-        if needs_state and seen.status.job.state == "RUNNING" and not seen.leaves_savepoint:
-            raise CommitRefused(
-                f"{self._resource.name} was not suspended: no savepoint would be left, and its state is needed.",
-                f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither, so "
-                "that commits after its newest checkpoint would have no state that goes with them.",
-                "The run goes on as before. Set a folder for savepoints there, then propose anew.",
-            )
-        if keeps_checkpoints and (why := seen.why_savepoint) is not None:
-            raise CommitRefused(
-                f"{self._resource.name} was not suspended: the checkpoint to start from would go with it.",
-                f"Expected the operator to suspend it without a savepoint; found: {why}.",
-                "The run goes on as before. Copy that checkpoint's folder away with all that it names, stop the job by "
-                "hand and start it from the copy; or restore from a savepoint.",
-            )
-        return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
-
-    def _restoration(self, seen: FlinkResource, path: str, nonce: int, allow: bool) -> dict[str, object]:
-        if not seen.is_at_rest:
-            raise Superseded(
-                f"{self._resource.name} is running.",
-                f"Expected it suspended or ended; found {self._resource.told(seen)}, "
-                f"changed last by {seen.last_writer}.",
-                "It was not started. Collect evidence again and propose anew.",
-            )
-        if JOB_ID in (seen.spec.settings or {}):
-            raise CommitRefused(
-                f"{self._resource.name} was not started: its job id is pinned.",
-                f"Expected a new id for a run from {path}; `{JOB_ID}` in its flinkConfiguration keeps the old one, "
-                "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
-                "Remove that setting, then propose anew.",
-            )
-        return seen.to_restore(path, nonce, allow_non_restored=allow)
 
     def _made(self, seen: FlinkResource, job_id: JobId) -> JobRun | None:
         """The run of that start, once Flink knows it; its REST may take a while to come up."""
@@ -231,7 +178,9 @@ class FlinkOperator:
             self._resource.until(lambda seen: seen if seen.is_at_rest else None, self._stop_limit, f"the end of {job}")
         except OutcomeUnknown as error:
             raise Superseded(
-                f"Job {job} was not started: by the operator's word it runs.", error.found, "Look at it, propose anew."
+                f"Job {job} was not started: by the operator's word it runs or is about to.",
+                error.found,
+                "Look at it, propose anew.",
             ) from error
 
     def _is_put_away(self, lost: CouldNotLook) -> bool:

@@ -20,7 +20,10 @@ _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
 _HIGH_AVAILABILITY = ("high-availability.type", "high-availability")
 _CHECKPOINT_AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
 _CLAIM_MODES = (CLAIM_MODE, "execution.savepoint-restore-mode")
+_RESTART_FAILED = "kubernetes.operator.job.restart.failed"
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
+_MOVING = frozenset({"UPGRADING", "ROLLING_BACK"})
+"""Of `lifecycleState`: the job is deployed next, whatever became of its last run."""
 _OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRedeployNonce", "allowNonRestoredState"})
 """Of `spec.job`: what `to_suspend` and `to_restore` change."""
 
@@ -86,9 +89,34 @@ class FlinkResource(BaseModel):
         return self.job.state == "suspended" and self.is_reconciled and self.status.lifecycle == "SUSPENDED"
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the run that the operator saw last is over; another one may come."""
+        return self.status.job.state in _ENDED
+
+    @property
     def is_at_rest(self) -> bool:
-        """Whether, by the operator's word, nothing runs."""
-        return self.is_suspended or self.status.job.state in _ENDED
+        """Whether, by the operator's word, nothing runs and nothing is about to."""
+        is_moving = self.status.lifecycle in _MOVING or not self.is_reconciled or self._is_restarted
+        return self.is_suspended or (self.has_ended and not is_moving)
+
+    @property
+    def why_started(self) -> str | None:
+        """Why the operator may start the job at any time though nobody asks for it now, a clause; None where nothing is
+        known of that."""
+        if self.job.state == "suspended":
+            return None
+        if self.status.lifecycle in _MOVING:
+            return f"it is {self.status.lifecycle}"
+        if not self.is_reconciled:
+            return "its newest spec is not carried out yet"
+        if self._is_restarted:
+            return f"`{_RESTART_FAILED}: true` in its flinkConfiguration, by which a failed job is started again"
+        return None
+
+    @property
+    def _is_restarted(self) -> bool:
+        is_set = str((self.spec.settings or {}).get(_RESTART_FAILED)).lower() == "true"
+        return is_set and self.status.job.state == "FAILED" and self.job.state != "suspended"
 
     @property
     def deployed_nonce(self) -> int | None:
