@@ -81,7 +81,7 @@ def _completed(run: JobRun) -> list[datetime]:
 
 def _waiting(run: JobRun) -> str:
     """The first operator that does not run, with its state."""
-    waiting = [v for v in run.vertices if v.status != "RUNNING"]
+    waiting = run.waiting
     if not waiting:
         return ""
     return f" ({len(waiting)} of {len(run.vertices)} operators do not run: {waiting[0].name} is {waiting[0].status})"

@@ -105,7 +105,7 @@ def _fresh(run: JobRun, at: datetime) -> list[Failure]:
 
 def _reasons(case: Case, run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
     said = [f"Flink says that run {short_job(run.job_id)} is {run.state}."]
-    waiting = [v for v in run.vertices if v.status != "RUNNING"]
+    waiting = run.waiting
     if waiting:
         said.append(f"{len(waiting)} of {len(run.vertices)} operators are not running yet: {waiting[0].name} is "
                     f"{waiting[0].status}.")  # fmt: skip

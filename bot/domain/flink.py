@@ -132,8 +132,26 @@ class JobRun(Record):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it runs with every operator running, so that nothing is being recovered now."""
-        return self.state == "RUNNING" and all(v.status == "RUNNING" for v in self.vertices)
+        """Whether it runs and nothing of it is being recovered now: every operator runs, or has ended for good, as that
+        of a bounded source does while the others go on. Halfway through a stop operators end, too: that is not
+        settled."""
+        told = {v.status for v in self.vertices}
+        is_whole = told <= {"RUNNING"} or (told == {"RUNNING", "FINISHED"} and not self._is_ending)
+        return self.state == "RUNNING" and is_whole
+
+    @property
+    def waiting(self) -> tuple[Vertex, ...]:
+        """The operators that keep it from being settled; those that have ended only where there are no others."""
+        if self.is_settled:
+            return ()
+        idle = tuple(v for v in self.vertices if v.status != "RUNNING")
+        return tuple(v for v in idle if v.status != "FINISHED") or idle
+
+    @property
+    def _is_ending(self) -> bool:
+        """Whether its newest checkpoint is a stop-with-savepoint that has not failed."""
+        newest = next(iter(self.checkpoints), None)
+        return newest is not None and newest.kind is CheckpointKind.STOP_SAVEPOINT and newest.status != "FAILED"
 
     def may_own(self, path: str) -> bool:
         """Whether Flink may delete restore point `path` when this run ends, as it does with what a run was restored

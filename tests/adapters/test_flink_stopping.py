@@ -60,6 +60,39 @@ def test_a_stop_that_is_halfway_is_followed_and_not_cancelled(wire: Wire, stoppi
     assert wire.sent("PATCH") == []
 
 
+def half_finished() -> Any:
+    """One operator has ended: a source that has an end, or the first of all at a stop."""
+    page = detail("RUNNING")
+    page["vertices"][0]["status"] = "FINISHED"
+    return page
+
+
+def test_a_run_whose_bounded_source_has_ended_is_stopped_with_a_savepoint(wire: Wire, stopping: FlinkRest) -> None:
+    """The rest of it runs, and can be asked for its state."""
+    wire.says(DETAIL, half_finished(), half_finished(), detail("FINISHED", "FINISHED"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    wire.says(TRIGGER, NOT_ASKED, DONE)
+
+    stopped = stopping.stop(JOB, RUN_21)
+
+    assert DONE["operation"]["location"] == stopped.savepoint  # type: ignore[index]
+    assert wire.sent("PATCH") == []
+
+
+def test_a_run_that_others_are_stopping_is_asked_for_no_second_savepoint(wire: Wire, stopping: FlinkRest) -> None:
+    """By its newest checkpoint it is halfway through a stop-with-savepoint of theirs."""
+    told = body(F21, "checkpoints")
+    stop = {**told["history"][0], "id": 13, "checkpoint_type": "SYNC_SAVEPOINT", "is_savepoint": True}
+    wire.says(f"GET /jobs/{RUN_21}/checkpoints", {**told, "history": [stop, *told["history"]]})
+    wire.says(DETAIL, half_finished(), detail("CANCELED", "CANCELED"))
+    wire.says(CANCEL, (202, {}))
+
+    sentence = stopping.stop(JOB, RUN_21).sentence
+
+    assert "cancelled without a savepoint" in sentence
+    assert wire.sent("POST") == []
+
+
 @pytest.mark.parametrize("state", ["FINISHED", "CANCELED", "FAILED"])
 def test_a_run_at_its_end_is_left_as_it_is(wire: Wire, stopping: FlinkRest, state: str) -> None:
     """Stopping twice is stopping once: nothing is sent."""

@@ -30,7 +30,7 @@ def standing(run: JobRun) -> str:
     """How the run stands, with the newest cause that Flink tells where it does not simply run."""
     said = f"Run {short_job(run.job_id)} is {run.state}"
     if run.state == "RUNNING" and not run.is_settled:
-        waiting = next(v for v in run.vertices if v.status != "RUNNING")
+        waiting = run.waiting[0]
         said += f", and its operator {waiting.name} is {waiting.status}"
     newest = None if run.is_settled else max(run.failures, key=lambda each: each.at, default=None)
     return f"{said}." if newest is None else f"{said}. Flink says: {newest.exception}: {newest.message.rstrip('.')}."
