@@ -30,8 +30,9 @@ _TERMS = {
     "retention": "keep_snapshots", "re": "keep_snapshots",
 }  # fmt: skip
 """Service level (any case, or its short form) -> what it promises here; latency is preferred to freshness."""
-_UNITS = {"s": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400,
-          "w": 604_800, "week": 604_800, "y": 31_536_000, "yr": 31_536_000, "year": 31_536_000}  # fmt: skip
+_UNITS = {"ms": 0.001, "millisecond": 0.001, "s": 1, "second": 1, "m": 60, "min": 60, "minute": 60,
+          "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w": 604_800, "week": 604_800,
+          "y": 31_536_000, "yr": 31_536_000, "year": 31_536_000}  # fmt: skip
 _OF_COLUMN = {"position": "position", "sourcePosition": "position", "positionPartition": "position_partition",
               "sourcePartition": "position_partition", "eventTime": "event_time"}  # fmt: skip
 """Custom property of a column (`value: true`), or of the table (`value: <column>`) -> field of the contract."""
@@ -167,18 +168,19 @@ def _span(value: object, unit: str | None, name: str, file: Path) -> timedelta |
     """A number with its unit; an ISO 8601 duration is left to the contract's own reading."""
     if isinstance(value, str) and value.startswith("P"):
         return value
-    seconds = _UNITS.get((unit or "").lower()) or _UNITS.get((unit or "").lower().removesuffix("s"))
+    word = (unit or "").lower()
+    seconds = _UNITS.get(word.removesuffix("s") if len(word) > 2 else word)
     try:
-        number = float(str(value))
-    except ValueError:
-        number = 0.0
-    if seconds is None or number <= 0:
+        takes = timedelta(seconds=float(str(value)) * (seconds or 0))
+    except (ValueError, OverflowError):
+        takes = timedelta(0)
+    if takes <= timedelta(0):
         raise _bad(
             file, f"the service level {name} cannot be understood.",
-            f"Expected a number above 0 with a unit (s, minutes, h, d, y); found {value!r}, unit {unit!r}.",
+            f"Expected a number above 0 with a unit (ms, s, minutes, h, d, y); found {value!r}, unit {unit!r}.",
             "Correct value and unit.",
         )  # fmt: skip
-    return timedelta(seconds=number * seconds)
+    return takes
 
 
 def _is_redacted(column: SchemaProperty) -> bool:

@@ -72,6 +72,24 @@ def test_a_contract_says_key_columns_and_service_levels(file: Path) -> None:
     assert (contract.late_after, contract.checkpoint_every) == (timedelta(minutes=5), timedelta(minutes=1))
 
 
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("900000, unit: ms", timedelta(minutes=15)),
+        ("900000, unit: milliseconds", timedelta(minutes=15)),
+        ("90, unit: Seconds", timedelta(seconds=90)),
+        ("15, unit: mins", timedelta(minutes=15)),
+        ("15, unit: m", timedelta(minutes=15)),
+        ("2, unit: yrs", timedelta(days=730)),
+    ],
+)
+def test_a_unit_is_read_as_it_is_meant(file: Path, told: str, meant: timedelta) -> None:
+    """A promise of 900,000 ms is not one of 900,000 minutes."""
+    file.write_text(GOOD.replace("15, unit: minutes", told), encoding="utf-8")
+
+    assert contract_of(file, ORDERS).freshness == meant
+
+
 def test_types_are_taken_only_where_they_are_clear(file: Path) -> None:
     """Engines' words become Iceberg's; a bare `timestamp` means different things and promises none."""
     columns = {column.name: column for column in contract_of(file, ORDERS).columns}
@@ -120,6 +138,10 @@ def test_the_settings_name_the_file_beside_themselves(file: Path) -> None:
         ("lake.sales.orders", "lake.sales.returns", None),
         ("value: 15, unit: minutes", "value: soon, unit: minutes", "service level latency cannot be understood"),
         ("value: 15, unit: minutes", "value: 15, unit: percent", "service level latency cannot be understood"),
+        ("value: 15, unit: minutes", "value: 15, unit: ds", "service level latency cannot be understood"),
+        ("value: 15, unit: minutes", "value: .nan, unit: s", "service level latency cannot be understood"),
+        ("value: 15, unit: minutes", "value: .inf, unit: s", "service level latency cannot be understood"),
+        ("value: 15, unit: minutes", "value: 1.0e+300, unit: s", "service level latency cannot be understood"),
         ("status: active", "status: active\nprise: 3", "not a data contract"),
         ("status: active", "status: [", "not a data contract"),
         ("lateAfter, value: PT5M", "lateAfter, value: PT5", "not a data contract"),
