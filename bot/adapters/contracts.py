@@ -6,7 +6,6 @@ frequency and retention. What a contract does not say stays unsaid.
 """
 
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 
 from open_data_contract_standard.model import (
@@ -14,25 +13,16 @@ from open_data_contract_standard.model import (
     OpenDataContractStandard,
     SchemaObject,
     SchemaProperty,
-    ServiceLevelAgreementProperty,
 )
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
-from bot.adapters.contract_yaml import standard_of
+from bot.adapters.contract_levels import levels_of, name_of, span_of
+from bot.adapters.contract_yaml import bad_contract, standard_of
 from bot.domain.contract import ContractColumn, TableContract
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName
 
-_TERMS = {
-    "latency": "freshness", "ly": "freshness", "freshness": "freshness",
-    "frequency": "commit_every", "fy": "commit_every",
-    "retention": "keep_snapshots", "re": "keep_snapshots",
-}  # fmt: skip
-"""Service level (any case, or its short form) -> what it promises here; latency is preferred to freshness."""
-_UNITS = {"ms": 0.001, "millisecond": 0.001, "s": 1, "second": 1, "m": 60, "min": 60, "minute": 60,
-          "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w": 604_800, "week": 604_800,
-          "y": 31_536_000, "yr": 31_536_000, "year": 31_536_000}  # fmt: skip
 _OF_COLUMN = {"position": "position", "sourcePosition": "position", "positionPartition": "position_partition",
               "sourcePartition": "position_partition", "eventTime": "event_time"}  # fmt: skip
 """Custom property of a column (`value: true`), or of the table (`value: <column>`) -> field of the contract."""
@@ -57,13 +47,15 @@ def contract_of(file: Path, table: TableName) -> TableContract:
     columns = described.properties or []
     for column in columns:
         if not column.name:
-            raise _bad(file, "a property has no name.", "Expected a name for each column; found none.", "Name it.")
+            raise bad_contract(
+                file, "a property has no name.", "Expected a name for each column; found none.", "Name it."
+            )
     promised: dict[str, object] = {
         "key": tuple(name_of(c) for c in sorted(columns, key=_key_place) if c.primaryKey),
         "redacted": tuple(name_of(c) for c in columns if _is_redacted(c)),
         "columns": tuple(ContractColumn(name=name_of(c), type=_type(c), required=bool(c.required)) for c in columns),
     }
-    promised |= _service_levels(contract, described, file)
+    promised |= levels_of(contract.slaProperties or [], described, file)
     promised |= _durations(described, file)
     promised |= _columns_with_a_part(described, columns)
     try:
@@ -89,7 +81,7 @@ def read_contract(file: Path) -> OpenDataContractStandard:
     try:
         contract = standard_of(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise _bad(
+        raise bad_contract(
             file, "the data contract cannot be read.",
             f"Expected a readable YAML file in UTF-8; found {type(error).__name__}: {error}.",
             "Correct `contract_file` in the configuration, or make the file readable.",
@@ -97,7 +89,7 @@ def read_contract(file: Path) -> OpenDataContractStandard:
     except (YAMLError, ValidationError) as error:
         raise _not_one(file, error) from error
     if contract.kind != "DataContract" or not str(contract.apiVersion or "").lstrip("v").startswith("3."):
-        raise _bad(
+        raise bad_contract(
             file, "this is another kind of contract.",
             f"Expected kind DataContract, apiVersion v3; found kind {contract.kind}, apiVersion {contract.apiVersion}.",
             "Write it in version 3 of the standard.",
@@ -117,7 +109,7 @@ def schema_of(contract: OpenDataContractStandard, table: TableName, file: Path) 
     if len(objects) == 1 and not objects[0].physicalName:
         return objects[0]
     found = ", ".join(str(each.physicalName or each.name) for each in objects) or "no schema at all"
-    raise _bad(
+    raise bad_contract(
         file, f"the contract does not describe {table}.",
         f"Expected a schema object with physicalName {table}; found {found}.",
         "Add it, or name another contract_file for this table.",
@@ -136,51 +128,12 @@ def _columns_with_a_part(described: SchemaObject, columns: Iterable[SchemaProper
     return parts
 
 
-def _service_levels(contract: OpenDataContractStandard, described: SchemaObject, file: Path) -> dict[str, object]:
-    """Only those of the whole contract, or of an element of this table. Latency counts before freshness."""
-    levels: dict[str, object] = {}
-    told = [term for term in contract.slaProperties or [] if _is_of(term, described)]
-    for term in sorted(told, key=lambda term: str(term.property).lower() in {"latency", "ly"}):
-        field = _TERMS.get(str(term.property).lower())
-        if field is not None:
-            levels[field] = _span(term.value, term.unit, str(term.property), file)
-            if field == "freshness" and term.element and "." in term.element:
-                levels["event_time"] = term.element.rsplit(".", 1)[-1]
-    return levels
-
-
 def _durations(described: SchemaObject, file: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for prop in described.customProperties or []:
         if prop.property in _OF_TABLE:
-            found[_OF_TABLE[prop.property]] = _span(prop.value, "s", prop.property, file)
+            found[_OF_TABLE[prop.property]] = span_of(prop.value, "s", prop.property, file)
     return found
-
-
-def _is_of(term: ServiceLevelAgreementProperty, described: SchemaObject) -> bool:
-    if not term.element:
-        return True
-    owners = {described.name, described.physicalName}
-    return any(each.strip().split(".", 1)[0] in owners or each.strip() in owners for each in term.element.split(","))
-
-
-def _span(value: object, unit: str | None, name: str, file: Path) -> timedelta | str:
-    """A number with its unit; an ISO 8601 duration is left to the contract's own reading."""
-    if isinstance(value, str) and value.startswith("P"):
-        return value
-    word = (unit or "").lower()
-    seconds = _UNITS.get(word.removesuffix("s") if len(word) > 2 else word)
-    try:
-        takes = timedelta(seconds=float(str(value)) * (seconds or 0))
-    except (ValueError, OverflowError):
-        takes = timedelta(0)
-    if takes <= timedelta(0):
-        raise _bad(
-            file, f"the service level {name} cannot be understood.",
-            f"Expected a number above 0 with a unit (ms, s, minutes, h, d, y); found {value!r}, unit {unit!r}.",
-            "Correct value and unit.",
-        )  # fmt: skip
-    return takes
 
 
 def _is_redacted(column: SchemaProperty) -> bool:
@@ -209,13 +162,8 @@ def _type(column: SchemaProperty) -> str | None:
     return _TYPES.get(words.split("(")[0].strip())
 
 
-def name_of(column: SchemaProperty) -> str:
-    """As the table has it."""
-    return column.physicalName or column.name or ""
-
-
 def _not_one(file: Path, error: YAMLError | ValidationError) -> BadConfiguration:
-    return _bad(
+    return bad_contract(
         file, "this is not a data contract.",
         f"Expected a contract of the Open Data Contract Standard; found: {_first_problem(error)}.",
         "Check it with a tool of the standard, then start again.",
@@ -227,7 +175,3 @@ def _first_problem(error: YAMLError | ValidationError) -> str:
         first = error.errors(include_url=False)[0]
         return f"{'.'.join(str(part) for part in first['loc']) or 'the file'}: {first['msg']}"
     return str(error).splitlines()[0]
-
-
-def _bad(file: Path, happened: str, found: str, remedy: str) -> BadConfiguration:
-    return BadConfiguration(f"{file}: {happened}", found, remedy)

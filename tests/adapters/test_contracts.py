@@ -90,6 +90,27 @@ def test_a_unit_is_read_as_it_is_meant(file: Path, told: str, meant: timedelta) 
     assert contract_of(file, ORDERS).freshness == meant
 
 
+@pytest.mark.parametrize(
+    "element",
+    [
+        "orders.eventTime",
+        "orders.event_time",
+        "lake.sales.orders.eventTime",
+        "orders.eventTime, payments.paid_at",
+        "payments.paid_at,orders.eventTime",
+        "orders, orders.eventTime",
+    ],
+)
+def test_the_column_of_a_latency_is_this_tables_as_the_table_has_it(file: Path, element: str) -> None:
+    """Elements are written with logical names, several of them with commas between, those of other tables too."""
+    said = GOOD.replace("{name: event_time,", "{name: eventTime, physicalName: event_time,")
+    file.write_text(said.replace("element: orders.event_time", f'element: "{element}"'), encoding="utf-8")
+
+    contract = contract_of(file, ORDERS)
+
+    assert (contract.event_time, contract.freshness) == ("event_time", timedelta(minutes=15))
+
+
 def test_types_are_taken_only_where_they_are_clear(file: Path) -> None:
     """Engines' words become Iceberg's; a bare `timestamp` means different things and promises none."""
     columns = {column.name: column for column in contract_of(file, ORDERS).columns}
