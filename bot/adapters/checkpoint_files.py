@@ -93,17 +93,20 @@ class CheckpointFiles:
         return polled(gone, self._deleted_within_s, _EVERY_S) is None
 
     def _retained(self, root: str, runs: Sequence[JobId], job: str) -> Iterator[StoredCheckpoint | _Unread]:
+        """In a folder for each run, or without one (`create-subdir: false`): then the file alone may tell the run."""
         what = f"The checkpoint folder of {job}, {root},"
         try:
             files, bare = opened(root)
-            jobs = [f for f in _folders(files, bare) if JOB_FOLDER.fullmatch(f.base_name)]
-            for folder in jobs:
-                if runs and folder.base_name not in runs:
-                    continue
-                for each in _folders(files, folder.path, may_be_gone=True):
-                    told = _told(files, each, what) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
-                    if told is not None:
-                        yield told
+            inside = _folders(files, bare)
+            for each in _checkpoints(files, inside, what):
+                if JOB_FOLDER.fullmatch(bare.rstrip("/").rpartition("/")[2]):
+                    raise _too_deep(what)
+                stored = each.stored if isinstance(each, _Unread) else each
+                if not runs or stored.job_id is None or stored.job_id in runs:
+                    yield each
+            for folder in inside:
+                if JOB_FOLDER.fullmatch(folder.base_name) and (not runs or folder.base_name in runs):
+                    yield from _checkpoints(files, _folders(files, folder.path, may_be_gone=True), what)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
 
@@ -116,6 +119,14 @@ class CheckpointFiles:
                     yield _told(files, each, what) or _incomplete(files, each)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
+
+
+def _checkpoints(files: FileSystem, folders: Iterable[FileInfo], what: str) -> Iterator[StoredCheckpoint | _Unread]:
+    """The complete ones of these folders."""
+    for each in folders:
+        told = _told(files, each, what) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
+        if told is not None:
+            yield told
 
 
 def _told(files: FileSystem, folder: FileInfo, what: str) -> StoredCheckpoint | _Unread | None:
@@ -148,6 +159,15 @@ def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:
         job_id=None,
         written_at=written_at(folder),
         problem="It has no _metadata: the savepoint failed, or is still being taken.",
+    )
+
+
+def _too_deep(what: str) -> CouldNotLook:
+    return CouldNotLook(
+        f"{what} is the folder of one run.",
+        "Expected the folder that holds one for each run; found checkpoints in it, and a run's id for its name, so "
+        "that those of the next run would not be seen.",
+        "Set `checkpoint_dir` to the folder above it, as Flink's `execution.checkpointing.dir` is.",
     )
 
 
