@@ -132,9 +132,8 @@ class JobRun(Record):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it runs and nothing of it is being recovered now: every operator runs, or has ended for good, as that
-        of a bounded source does while the others go on. Halfway through a stop operators end, too: that is not
-        settled."""
+        """Whether it runs and nothing of it is being recovered now: every operator runs, or has ended as that of a
+        bounded source does. Halfway through a stop, where operators end too, it is not."""
         told = {v.status for v in self.vertices}
         is_whole = told <= {"RUNNING"} or (told == {"RUNNING", "FINISHED"} and not self._is_ending)
         return self.state == "RUNNING" and is_whole
