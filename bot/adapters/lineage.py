@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, is_before
+from bot.adapters.lineage_names import CatalogNames, refused
 from bot.adapters.lineage_reads import reads_in, united
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part, unread_in
@@ -70,17 +71,19 @@ class OpenLineageFile:
 
     A line that cannot be read does not hide the others, and is counted beside them: who is not among them may be in
     it. When nothing was found *and* lines could not be read, that is "could not look", never "nobody read it". The
-    last line may be half written: it is left out silently, as is one that tells a time before the look.
+    last line may be half written: it is left out silently, as is one that tells a time before the look. A read under a
+    name that may be the table's is held like a line that cannot be read.
     """
 
-    def __init__(self, path: Path, catalog: str) -> None:
+    def __init__(self, path: Path, catalog: str, other_names: Sequence[str] | None = None) -> None:
+        """`other_names`: what else engines call the catalog; None: not told."""
         self._path = path
-        self._catalog = catalog
+        self._names = CatalogNames(catalog, other_names)
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. Raises CouldNotLook."""
         events, bad = self._events(since)
-        told = reads_in(events, table, self._catalog, since)
+        told = reads_in(events, table, self._names.of(table), since)
         if bad:
             _log.warning("lineage events could not be read", path=str(self._path), lines=bad[:20], count=len(bad))
             if not told:
@@ -90,16 +93,21 @@ class OpenLineageFile:
                     f"the first is line {bad[0]}.",
                     "Repair or remove these lines, then look again.",
                 )
-        return _part(told, self._unread(bad))
+        unknown = self._names.unknown(events, table, since)
+        if unknown is not None and not told:
+            raise refused(table, unknown)
+        return _part(told, self._unread(bad, unknown))
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. Raises CouldNotLook."""
         events, bad = self._events(since)
-        return _part(downstream_in(events, table, self._catalog, since), self._unread(bad))
+        far = downstream_in(events, table, self._names.of(table), since)
+        return _part(far, self._unread(bad, self._names.unknown(events, table, since)))
 
-    def _unread(self, bad: list[int]) -> list[str]:
+    def _unread(self, bad: list[int], unknown: str | None) -> list[str]:
         lines = counted(len(bad), "line")
-        return [f"{lines} of {self._path.name} could not be read, the first is line {bad[0]}"] if bad else []
+        told = [f"{lines} of {self._path.name} could not be read, the first is line {bad[0]}"] if bad else []
+        return told if unknown is None else [*told, unknown]
 
     def _events(self, since: datetime) -> tuple[list[LineageEvent], list[int]]:
         """The readable events, and the numbers of the lines that are none and may be of after `since`."""

@@ -1,7 +1,7 @@
 """Who read what a table's readers wrote, and who read that: readers of any distance, from OpenLineage events; pure."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -28,13 +28,14 @@ class _Run:
 
 
 def downstream_in(
-    events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime
+    events: Iterable[LineageEvent], table: TableState, names: Set[str], since: datetime
 ) -> tuple[FarRead, ...]:
     """Each run that may have read what came of a read of the table after `since`, nearest first; the table's own
     readers are not among them.
 
     A run counts when its last event is not before the first event of the run that wrote its input: rather one too many
-    than one too few. *cost*: one pass over the events, and one over the runs that are reached.
+    than one too few. `names`: what engines call the table. *cost*: one pass over the events, and one over the runs that
+    are reached.
     """
     told = list(events)
     runs = _runs(told)
@@ -43,7 +44,7 @@ def downstream_in(
         for place in run.inputs:
             readers_of.setdefault(place, []).append(run)
     found: dict[tuple[str, str, int | None], FarRead] = {}
-    for read in reads_in(told, table, catalog, since):
+    for read in reads_in(told, table, names, since):
         for far in _from(runs[read.run_id], readers_of):
             run, path = far
             key = (run.run_id, read.run_id, read.snapshot_id)

@@ -72,6 +72,11 @@ class Dataset(_Named):
         return place_of(f"{self.namespace}/{self.name}")
 
     @property
+    def is_place(self) -> bool:
+        """Whether its own name is a location, and not one of a catalog."""
+        return "/" in self.name and not self.name.startswith(_GLUE)
+
+    @property
     def places(self) -> frozenset[str]:
         """By which it is known again: its location and every name; two that share one are the same dataset."""
         return frozenset({self.place, *(place_of(f"{each.namespace}/{each.name}") for each in self.symlinks)})

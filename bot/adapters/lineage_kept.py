@@ -1,7 +1,7 @@
 """Events of lineage, kept as they came: one a line, under an address that says what is needed to read them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from pydantic import JsonValue, ValidationError
 
 from bot.adapters.lineage_events import LineageEvent
+from bot.adapters.lineage_names import CatalogNames
 from bot.adapters.lineage_reads import reads_in
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState
@@ -17,20 +18,22 @@ LINEAGE = "openlineage:"
 MOST_BYTES = 32 * 1024 * 1024
 
 
-def kept_events(path: Path, catalog: str, table: TableState, since: datetime) -> tuple[str, bytes]:
+def kept_events(
+    path: Path, catalog: str, table: TableState, since: datetime, other_names: Sequence[str] | None = None
+) -> tuple[str, bytes]:
     """(Address, events) of those lines in which the table is named in any way; the newest where they are too many.
 
-    Raises OSError when the file cannot be read.
+    `other_names`: what else engines call the catalog. Raises OSError when the file cannot be read.
     """
     with path.open("rb") as lines:
-        return _address(str(path), catalog, since), _about(lines, table)
+        return _address(str(path), CatalogNames(catalog, other_names), since), _about(lines, table)
 
 
 def kept_answers(
-    source: str, catalog: str, events: Iterable[JsonValue], table: TableState, since: datetime
+    source: str, names: CatalogNames, events: Iterable[JsonValue], table: TableState, since: datetime
 ) -> tuple[str, bytes]:
     """(Address, events) of what a service answered, as `kept_events` of a file; `source` is its address."""
-    return _address(source, catalog, since), _about((json.dumps(event).encode() for event in events), table)
+    return _address(source, names, since), _about((json.dumps(event).encode() for event in events), table)
 
 
 def reads_again(address: str, events: bytes, table: TableState) -> tuple[ReadRun, ...]:
@@ -43,11 +46,13 @@ def reads_again(address: str, events: bytes, table: TableState) -> tuple[ReadRun
             told.append(LineageEvent.model_validate_json(line))
         except ValidationError:
             continue
-    return reads_in(told, table, asked["catalog"][0], since)
+    own, *others = asked["catalog"]
+    return reads_in(told, table, CatalogNames(own, others).of(table), since)
 
 
-def _address(source: str, catalog: str, since: datetime) -> str:
-    return f"{LINEAGE}{source}?{urlencode({'catalog': catalog, 'since': since.isoformat()})}"
+def _address(source: str, names: CatalogNames, since: datetime) -> str:
+    asked = urlencode({"catalog": names.all, "since": since.isoformat()}, doseq=True)
+    return f"{LINEAGE}{source}?{asked}"
 
 
 def _about(lines: Iterable[bytes], table: TableState) -> bytes:

@@ -5,7 +5,7 @@ event of the time is read and those of the table are kept.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 from bot.adapters.lineage_downstream import downstream_in
 from bot.adapters.lineage_events import LineageEvent, is_before
 from bot.adapters.lineage_kept import kept_answers
+from bot.adapters.lineage_names import CatalogNames, refused
 from bot.adapters.lineage_reads import reads_in
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part
@@ -52,12 +53,19 @@ class Marquez:
     """One Marquez. Cost: one call for every 500 events between `since` and the moment the table was read."""
 
     def __init__(
-        self, url: str, catalog: str, *, limit_s: float = 20.0, page: int = PAGE, tape: dict[str, bytes] | None = None
+        self,
+        url: str,
+        catalog: str,
+        other_names: Sequence[str] | None = None,
+        *,
+        limit_s: float = 20.0,
+        page: int = PAGE,
+        tape: dict[str, bytes] | None = None,
     ) -> None:
-        """`limit_s` is the time limit of one page. `tape` is given the events that name a table whose readers were
-        asked for, as `kept_answers` keeps them."""
+        """`other_names`: what else engines call the catalog; None: not told. `limit_s` is the time limit of one page.
+        `tape` is given the events that name a table whose readers were asked for, as `kept_answers` keeps them."""
         self.url = url.rstrip("/")
-        self._catalog = catalog
+        self._names = CatalogNames(catalog, other_names)
         self._page = page
         self._tape = tape
         self._http = httpx.Client(
@@ -74,9 +82,9 @@ class Marquez:
         bodies = list(self._events(since)) if self._tape is not None else self._events(since)
         events, bad = _readable(bodies, since)
         if self._tape is not None:
-            address, kept = kept_answers(self.url + _PATH, self._catalog, bodies, table, since)
+            address, kept = kept_answers(self.url + _PATH, self._names, bodies, table, since)
             self._tape[address] = kept
-        told = reads_in(events, table, self._catalog, since)
+        told = reads_in(events, table, self._names.of(table), since)
         if bad:
             _log.warning("lineage events could not be read", url=self.url, count=bad)
             if not told:
@@ -85,16 +93,21 @@ class Marquez:
                     f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
                     "Look which producer sends them, then look again.",
                 )
-        return self._beside(told, bad)
+        unknown = self._names.unknown(events, table, since)
+        if unknown is not None and not told:
+            raise refused(table, unknown)
+        return self._beside(told, bad, unknown)
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. Raises CouldNotLook."""
         events, bad = _readable(self._events(since), since)
-        return self._beside(downstream_in(events, table, self._catalog, since), bad)
+        far = downstream_in(events, table, self._names.of(table), since)
+        return self._beside(far, bad, self._names.unknown(events, table, since))
 
-    def _beside(self, told: tuple[T, ...], bad: int) -> tuple[T, ...]:
-        events = counted(bad, "event")
-        return Part.of(told, f"{events} of Marquez at {self.url} could not be read") if bad else told
+    def _beside(self, told: tuple[T, ...], bad: int, unknown: str | None) -> tuple[T, ...]:
+        unread = [f"{counted(bad, 'event')} of Marquez at {self.url} could not be read"] if bad else []
+        unread += [unknown] if unknown is not None else []
+        return Part.of(told, "; ".join(unread)) if unread else told
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
         """Every event at or after `since`, oldest first.

@@ -1,6 +1,6 @@
 """Which run read which snapshot of a table, from all of its OpenLineage events together; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -45,12 +45,13 @@ class _Run:
         return {**self.current, None: max(self.current.values())} if self.current else {}
 
 
-def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, since: datetime) -> tuple[ReadRun, ...]:
+def reads_in(
+    events: Iterable[LineageEvent], table: TableState, names: Set[str], since: datetime
+) -> tuple[ReadRun, ...]:
     """One a run and snapshot, at the time of the run's last event after `since` (exclusive) to tell it, oldest first.
 
     All event types count: a run that failed may have read, and published, before it did. What was scanned is told by
-    the last event; START tells the table's current snapshot in its place. `catalog` is the catalog's name: engines
-    write `lake.sales.orders` or `sales.orders`.
+    the last event; START tells the table's current snapshot in its place. `names`: what engines call the table.
     """
     listed: dict[float, SnapshotId] | None = None
     runs: dict[str, _Run] = {}
@@ -62,7 +63,7 @@ def reads_in(events: Iterable[LineageEvent], table: TableState, catalog: str, si
         run.last_at = event.at
         run.outputs |= {place for each in event.outputs for place in each.places}
         for dataset in event.inputs if event.at > since else ():
-            if not _is(dataset, table, catalog):
+            if not _is(dataset, table, names):
                 continue
             if dataset.scanned is not None:
                 listed = listed or {float(each.snapshot_id): each.snapshot_id for each in table.snapshots}
@@ -104,9 +105,9 @@ def _exact(dataset: Dataset, listed: dict[float, SnapshotId]) -> SnapshotId | No
     return SnapshotId(int(told)) if is_exact else None
 
 
-def _is(dataset: Dataset, table: TableState, catalog: str) -> bool:
+def _is(dataset: Dataset, table: TableState, names: Set[str]) -> bool:
     """Whether rows of the table are read: by name, its own or a symlink's, or by location (Spark's name of an Iceberg
     input)."""
-    if dataset.names & {table.name, f"{catalog}.{table.name}"}:
+    if dataset.names & names:
         return True
     return dataset.place == place_of(table.location) and not dataset.is_metadata

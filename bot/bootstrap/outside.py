@@ -49,10 +49,11 @@ def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None)
 def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None) -> ReadEvents:
     """Who read what: every source that is configured; closed with the stack. What Marquez answers goes to `tape`."""
     sources: list[ReadEvents] = []
+    names = (settings.catalog.name, settings.lineage.catalog_names)
     if settings.lineage.events is not None:
-        sources.append(OpenLineageFile(settings.lineage.events, settings.catalog.name))
+        sources.append(OpenLineageFile(settings.lineage.events, *names))
     if settings.lineage.marquez is not None:
-        marquez = Marquez(settings.lineage.marquez, settings.catalog.name, tape=tape)
+        marquez = Marquez(settings.lineage.marquez, *names, tape=tape)
         stack.callback(marquez.close)
         sources.append(marquez)
     return AllLineage(sources)

@@ -105,13 +105,14 @@ def _examined(services: Services, table: TableName, window: str | None) -> Exami
 
 def _add_lineage(tape: dict[str, bytes], settings: Settings, case: Case) -> list[str]:
     """Adds the events of the lineage file that name the table; the answer says what could not be kept."""
-    if settings.lineage.events is None:
+    table, told = case.observation.table, settings.lineage
+    if told.events is None:
         return []
-    table = case.observation.table
+    since = readers_since(table, None)
     try:
-        address, events = kept_events(settings.lineage.events, settings.catalog.name, table, readers_since(table, None))
+        address, events = kept_events(told.events, settings.catalog.name, table, since, told.catalog_names)
     except OSError as error:
-        return [f"{settings.lineage.events}: {type(error).__name__}"]
+        return [f"{told.events}: {type(error).__name__}"]
     tape[address] = events
     return []
 

@@ -89,6 +89,13 @@ class LineageSettings(Record):
         description="Address of Marquez, without `/api/v1`; beside a file, both are asked.",
         examples=["http://marquez:5000"],
     )
+    catalog_names: tuple[str, ...] | None = Field(
+        default=None,
+        description="What other engines call the catalog, as Trino by its file of properties: all names beside "
+        "`catalog.name`, an empty list where there are none. Without it a read of `NAME.sales.orders` under another "
+        "name is told as one that may be of the table.",
+        examples=[["iceberg"]],
+    )
 
 
 class JournalSettings(Record):

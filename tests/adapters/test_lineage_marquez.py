@@ -23,6 +23,7 @@ from bot.adapters.lineage_kept import reads_again
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.text_cutting import lineage_events
 from bot.domain.errors import CouldNotLook
+from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON
 from tests.adapters.serving import served, unused_address
 from tests.adapters.test_lineage import AGES_AGO, ANOTHER, BY_NAME, TABLE, event, scanned
@@ -219,3 +220,18 @@ def test_a_marquez_that_does_not_answer_is_named(little: LittleMarquez) -> None:
         gone.reads(TABLE, AGES_AGO)
     hasty.close()
     gone.close()
+
+
+def test_a_read_under_a_name_that_is_not_known_is_not_nobody(little: LittleMarquez, marquez: Marquez) -> None:
+    """As in a file; with the name in the settings it is a read."""
+    little.is_sent(event({"namespace": "trino://trino:8443", "name": "iceberg.sales.orders"}, run="r1"))
+    knowing = Marquez(little.url, "lake", ["iceberg"])
+
+    found = told(knowing)
+    knowing.close()
+
+    assert found == [("r1", None)]
+    with pytest.raises(CouldNotLook, match=r"`lineage\.catalog_names`"):
+        marquez.reads(TABLE, AGES_AGO)
+    little.is_sent(event(scanned(BY_NAME, 7), run="r2"))
+    assert "1 run read iceberg.sales.orders" in (unread_in(marquez.reads(TABLE, AGES_AGO)) or "")
