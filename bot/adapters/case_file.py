@@ -19,8 +19,13 @@ _LARGEST = 512 * 1024 * 1024
 """Bytes of `case.json` when unpacked; a file that claims more is refused."""
 _SLOWLY = 1024 * 1024
 """Bytes up to which a source is packed better and more slowly: checkpoint files become a tenth of the size."""
+_LARGEST_INDEX = 16 * 1024 * 1024
+"""The same of `raw/index.json`."""
 _LARGEST_RAW = 1024 * 1024 * 1024
 """The same of all sources together."""
+_TROUBLE = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, KeyError)
+"""What `zipfile` raises of a file that is none, or garbled, or packed in a way or with a password that it does not
+know."""
 _NAMES = TypeAdapter(dict[str, str])
 
 
@@ -77,7 +82,7 @@ def read_case(path: Path) -> SavedCase:
             if file.getinfo(_CASE).file_size > _LARGEST:
                 raise zipfile.BadZipFile(f"{_CASE} is larger than {_LARGEST} bytes")
             content = file.read(_CASE)
-    except (OSError, zipfile.BadZipFile, KeyError) as error:
+    except _TROUBLE as error:
         raise BadConfiguration(
             f"{path} is not a saved case.",
             f"Expected a file of `waterline case save`; found {type(error).__name__}: {error}.",
@@ -101,11 +106,13 @@ def raw_of(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as file:
             if _INDEX not in file.namelist():
                 return {}
+            if file.getinfo(_INDEX).file_size > _LARGEST_INDEX:
+                raise zipfile.BadZipFile(f"{_INDEX} is larger than {_LARGEST_INDEX} bytes")
             index = _NAMES.validate_json(file.read(_INDEX))
             if sum(file.getinfo(name).file_size for name in index) > _LARGEST_RAW:
                 raise zipfile.BadZipFile(f"its sources are larger than {_LARGEST_RAW} bytes")
             return {source: file.read(name) for name, source in index.items()}
-    except (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, KeyError, ValidationError) as error:
+    except (*_TROUBLE, ValidationError) as error:
         raise BadConfiguration(
             f"The sources in {path} cannot be read.",
             f"Expected them below raw/, named in {_INDEX}; found {type(error).__name__}.",

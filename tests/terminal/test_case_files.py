@@ -1,6 +1,7 @@
 """A saved case gives the same answer anywhere, and what is no saved case says so."""
 
 import zipfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -101,3 +102,57 @@ def test_a_case_of_another_format_names_the_first_difference(tmp_path: Path) -> 
 
     with pytest.raises(BadConfiguration, match=r"found at format"):
         read_case(tmp_path / "a.case")
+
+
+def _garbled(path: Path, packed: int) -> None:
+    """Some bytes in the middle of what is packed are others."""
+    with zipfile.ZipFile(path, "w", packed) as file:
+        file.writestr("case.json", '{"a": 1}' * 5000)
+    content = bytearray(path.read_bytes())
+    content[50:60] = b"\xff" * 10
+    path.write_bytes(content)
+
+
+def _needs_password(path: Path) -> None:
+    """By a flag at each of the file's two headers."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("case.json", "{}")
+        file.writestr("raw/index.json", "{}")
+    content = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        at = content.find(header)
+        while at >= 0:
+            content[at + flags] |= 1
+            at = content.find(header, at + 1)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda path: _garbled(path, zipfile.ZIP_DEFLATED), lambda path: _garbled(path, zipfile.ZIP_LZMA), _needs_password],
+    ids=["deflated", "lzma", "with a password"],
+)
+def test_a_file_that_cannot_be_unpacked_is_not_taken_for_a_case(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    """Said as of any other file, and not as a trace of Python."""
+    spoil(tmp_path / "a.case")
+
+    with pytest.raises(BadConfiguration, match="is not a saved case"):
+        read_case(tmp_path / "a.case")
+
+
+def test_sources_behind_a_password_are_said_to_be_unread(tmp_path: Path) -> None:
+    """As those of a file that was cut off."""
+    _needs_password(tmp_path / "a.case")
+
+    with pytest.raises(BadConfiguration, match="The sources in"):
+        raw_of(tmp_path / "a.case")
+
+
+def test_an_index_that_is_too_large_is_not_unpacked(tmp_path: Path) -> None:
+    """Some kilobytes of a file may claim a memory full of names."""
+    with zipfile.ZipFile(tmp_path / "a.case", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("case.json", "{}")
+        file.writestr("raw/index.json", b" " * (16 * 1024 * 1024) + b"{}")
+
+    with pytest.raises(BadConfiguration, match="The sources in"):
+        raw_of(tmp_path / "a.case")
