@@ -38,6 +38,7 @@ from bot.adapters.iceberg.refused_commits import holds, judged, shows
 from bot.adapters.iceberg.row_deletes import RowCommit
 from bot.adapters.iceberg.sequence_numbers import giving_each_once
 from bot.adapters.iceberg.storage import TableStorage
+from bot.adapters.iceberg.times import following_in_time
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
@@ -180,6 +181,9 @@ class PyIcebergCatalog:
             raise not_read(table, self.name, error) from error
         try:
             self._catalog("commit").commit_table(loaded, requirements, updates)
+        except CouldNotLook:
+            prepared.take_back()
+            raise
         except COMMIT_TROUBLE as error:
             told, now = judged(table, requirements, error, lambda: self._now(table))
             if now is None:
@@ -234,7 +238,7 @@ class PyIcebergCatalog:
                 limits = limited(properties, self._answer_within_s, commits=purpose == "commit")
                 try:
                     made = load_catalog(self.name, **limits)
-                    self._made[purpose] = giving_each_once(writing_format_3(made))
+                    self._made[purpose] = following_in_time(giving_each_once(writing_format_3(made)))
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",

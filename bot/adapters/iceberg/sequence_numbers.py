@@ -12,14 +12,14 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
 
-_STAGES = "_update_and_stage_table"
+STAGES = "_update_and_stage_table"
 """Method by which PyIceberg's catalogs make the next metadata of the newest, before they write and compare it."""
 
 
 def giving_each_once(catalog: Catalog) -> Catalog:
     """The same catalog. Where the server itself makes the metadata (REST), it looks by itself."""
     if isinstance(catalog, MetastoreCatalog):
-        setattr(catalog, _STAGES, partial(_staged, getattr(catalog, _STAGES)))
+        setattr(catalog, STAGES, partial(_staged, getattr(catalog, STAGES)))
     return catalog
 
 
