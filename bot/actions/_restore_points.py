@@ -101,10 +101,10 @@ def goes_on_from(case: Case) -> RestorePoint | None:
         )
     commits = commits_that_bind(case)
     told = pairings(stored.values, table, case.observation.jobs)
-    return next((p for each in told if each.is_durable and (p := _pair(each)) and _ends(p, commits)), None)
+    return next((p for each in told if each.is_durable and (p := pair_of(each)) and ends_main(p, commits)), None)
 
 
-def _ends(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
+def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
     """Whether only copies of the commit with which `point` pairs follow it. `commits`: those that bind, in order."""
     place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
     return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
@@ -126,13 +126,13 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
 def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
     """Newest first."""
     for each in case.pairing.pairings if case.pairing else ():
-        point = _pair(each)
+        point = pair_of(each)
         if point is not None:
             yield each, point
 
 
-def _pair(each: Pairing) -> RestorePoint | None:
-    """None for one that does not pair."""
+def pair_of(each: Pairing) -> RestorePoint | None:
+    """The restore point; None for one that does not pair."""
     is_paired = each.verdict is PairVerdict.PAIRED
     if not is_paired or each.snapshot_id is None or each.checkpoint_id is None or each.digest is None:
         return None

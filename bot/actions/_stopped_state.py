@@ -1,18 +1,18 @@
 """The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
 
-from bot.actions._restore_points import RestorePoint
+from bot.actions._binding import binding_now
+from bot.actions._restore_points import RestorePoint, ends_main, pair_of
 from bot.actions._world import World
 from bot.domain.errors import Superseded
-from bot.domain.findings import PairVerdict
 from bot.domain.flink import names_run, with_kinds
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairings
-from bot.domain.rewinds import flink_commits
 
 
 def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
-    """The newest restore point of the run whose table state is the newest Flink commit on main.
+    """The newest restore point of the run whose table state is the newest Flink commit on main that binds; further
+    copies of it (F1) may follow.
 
     Raises Superseded with what was found instead, CouldNotLook, also where none pairs and one could not be opened.
     """
@@ -21,21 +21,14 @@ def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
     told = pairings(of_run, world.table, Seen(source="Flink", values=runs))
-    commits = flink_commits(world.table)
-    newest = commits[-1].snapshot_id if commits else None
+    commits = binding_now(world, job, run, runs)
     for each in told:
-        if (
-            each.verdict is PairVerdict.PAIRED
-            and each.snapshot_id == newest
-            and each.snapshot_id is not None
-            and each.checkpoint_id is not None
-            and each.digest is not None
-        ):
-            return RestorePoint(
-                path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=each.snapshot_id, digest=each.digest
-            )
+        point = pair_of(each)
+        if point is not None and ends_main(point, commits):
+            return point
     for unread in (s for s in of_run if s.is_unread):
         ports.checkpoints.read(unread.path)
+    newest = commits[-1].snapshot_id if commits else None
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason}" for p in told[:3]) or "none at all"
     raise Superseded(
         f"Run {short_job(run)} has ended, and no state of it pairs with the table.",

@@ -1,7 +1,8 @@
 """Builds the proposal that undoes another one from the results of its effects."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from bot.actions._binding import binding
 from bot.actions._draft import job_and_head, live_run
 from bot.actions._foreseen import committer
 from bot.actions._restarting import started_on_head
@@ -27,6 +28,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
+from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot, TableState
 
@@ -178,7 +180,8 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
             f"Expected an answer from {missing.source}; found: {missing.reason}",
             missing.remedy,
         )
-    wanted = next((s for s in table.ancestors(at) if s.job_id and s.checkpoint_id is not None), None)
+    bound = _binding(plan, run, at)
+    wanted = bound[-1] if bound else None
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     told = pairings(of_run, table, observation.jobs)
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
@@ -205,6 +208,16 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
         f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, where the table stood; found {found}.",
         "Without it the job would lose or repeat rows. Diagnose again, and propose what the state of today asks for.",
     )
+
+
+def _binding(plan: Plan, run: JobId, at: SnapshotId) -> Sequence[Snapshot]:
+    """The commits that bound the run as the table was at `at`; where it is not known who else wrote it, all of
+    Flink's."""
+    case = plan.case
+    table, others = case.observation.table.as_of(at, case.observation.table.head_moves), case.observation.others
+    if case.job_name is None or (others is not None and others.state == "not-seen"):
+        return flink_commits(table)
+    return binding(table, case.job_name, run, case.runs, others.values if others is not None else ())
 
 
 def _is_of(paired: Snapshot | None, wanted: Snapshot | None, life: Mapping[SnapshotId, int]) -> bool:
