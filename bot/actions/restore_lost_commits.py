@@ -4,6 +4,7 @@ Commits whose part of the source was read and committed again since are left out
 """
 
 from bot.actions._draft import live_run
+from bot.actions._read_again import not_read_again
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import newest_pair
 from bot.actions._rewinding import rewound
@@ -12,7 +13,6 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.ids import SnapshotId, short
-from bot.domain.ledger import LedgerRow
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import Snapshot, TableState
@@ -39,7 +39,7 @@ def propose(plan: Plan) -> Proposal:
     leaf = lost[-1]
     if table.head in {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}:
         return _forward(plan, leaf)
-    wanted = tuple(s.snapshot_id for s in _not_read_again(plan.case, lost))
+    wanted, left_out = not_read_again(plan.case, lost)
     for commit in wanted:
         _must_only_add(table, commit)
     survey = plan.survey(FileSources(added_by=wanted), None)
@@ -61,6 +61,7 @@ def propose(plan: Plan) -> Proposal:
             f"Add {sized(survey.add)}{where(survey)} again, which {every(wanted)} had brought before main was rolled "
             "back. They count as newest; nothing in the table deletes by key.",
             *([f"{named(survey.live_already)} of them stay out: they are live."] if survey.live_already else []),
+            *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
         carries=_found_again(table, leaf),
@@ -94,35 +95,6 @@ def _lost(case: Case) -> tuple[Snapshot, ...]:
             "If rows are missing nevertheless, replay their source range.",
         )
     return lost
-
-
-def _not_read_again(case: Case, lost: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
-    """Those whose source positions no commit of main has brought since. Raises Refused where that cannot be told."""
-    rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
-    first = (lost[0].sequence_number, lost[0].committed_at)
-    later = [row for row in rows.values() if row.on_main and row.age > first]
-    untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
-    if untold or any(row.position_from is None for row in later if row.added_rows):
-        raise Refused(
-            "Whether the lost commits were read again cannot be told.",
-            "Expected the source positions of every commit since the rollback; the ledger does not have them all.",
-            "Name `position` in the contract and collect the ledger again, or replay the source range by key.",
-        )
-    free = tuple(s for s in lost if not any(_overlap(rows[s.snapshot_id], row) for row in later))
-    if not free:
-        raise Refused(
-            "The lost commits have been read again from the source.",
-            f"Expected source positions that no commit brought since; those of {listed([s.snapshot_id for s in lost])} "
-            "are on main.",
-            "Nothing has to be restored. Diagnose again.",
-        )
-    return free
-
-
-def _overlap(lost: LedgerRow, later: LedgerRow) -> bool:
-    ends = (lost.position_from, lost.position_until, later.position_from, later.position_until)
-    low, high, since, until = (end if end is not None else 0 for end in ends)
-    return later.added_rows > 0 and low <= until and since <= high
 
 
 def _must_only_add(table: TableState, commit: SnapshotId) -> None:

@@ -185,6 +185,24 @@ def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, 
     assert scene.table.ref(branch) is None
 
 
+def test_a_lost_commit_that_was_read_again_stays_out_and_the_preview_says_so(scene: RepairScene) -> None:
+    """Of two lost commits main has brought part of the second one since."""
+    scene.flink.checkpoints(RUN, 2)
+    target = scene.orders.head
+    scene.flink.checkpoints(RUN, 2)
+    lost = scene.orders.head
+    scene.flink.stop(JOB, RUN)
+    scene.orders.rolls_back_to(target)
+    scene.orders.appends(rows(range(35, 45)), {"engine-name": "spark", "spark.app.id": "local-17"})
+    again = scene.orders.head
+    scene.opens("ledger", "checkpoint_pairing", remedy="restore-lost-commits")
+
+    view = scene.proposes("restore_lost_commits")
+
+    said = " ".join(view.proposal.preview.sentences)
+    assert f"Lost commit {short(lost)} stays out: {short(again)} brought source positions of it since" in said
+
+
 def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: RepairScene, positions: Positions) -> None:
     """Nothing is written: the very snapshots are main's again, Flink's ids and all."""
     scene.flink.checkpoints(RUN, 2)
