@@ -35,7 +35,7 @@ _SAFE_AGE = timedelta(minutes=10)
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Files from the window's beginning until now. Those younger than the safe age may be in flight and are told
-    apart: ten minutes, or five checkpoint intervals of a job that is slower.
+    apart: ten minutes, or five checkpoint intervals of a job of the table that is slower.
 
     A failed attempt leaves such files, and so does a job that was killed between two checkpoints: then their rows
     came again with the next attempt, and nothing is lost. Another engine may be in flight for longer. None is accused
@@ -55,7 +55,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     aside = f"{place_of(table.location).inside}/{ASIDE}/"
     listed = listed.withColumn("inside", inside_of(F.col("path"))).where(~F.col("inside").startswith(aside))
     begin = begin_of(table, reach)
-    alive = [run for run in world.jobs.values if not run.is_terminal]
+    others = world.others.values if world.others is not None else ()
+    alive = [run for run in (*world.jobs.values, *others) if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
     of_flink = paths_in(spark, table, world.flink_manifests.values)
     pending = [file.path for files in of_flink.values() for file in files]

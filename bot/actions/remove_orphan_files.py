@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from bot.actions._draft import drafted, living, untouched
+from bot.actions._draft import drafted, living, living_others, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MoveFiles
 from bot.domain.errors import Refused
@@ -89,9 +89,10 @@ def _left(files: int) -> str:
 
 
 def _safe_from(plan: Plan) -> datetime:
-    """Only files from before this moment: the safe age, and the last completed checkpoint of each living run."""
+    """Only files from before this moment: the safe age, and the last completed checkpoint of each living run, those of
+    the table's other jobs among them. Raises CouldNotLook."""
     safe = plan.at - plan.orphan_safe_age
-    for run in living(plan):
+    for run in (*living(plan), *living_others(plan)):
         done = [
             c.triggered_at
             for c in run.checkpoints

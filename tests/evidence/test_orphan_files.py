@@ -9,7 +9,9 @@ import pytest
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import OrphanFilesFinding
+from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
+from bot.domain.looked import Seen
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger import run_of
 from tests.tables import OrdersTable, unseen
@@ -81,6 +83,21 @@ def test_young_files_may_be_in_flight(orders: OrdersTable, asks: Asks) -> None:
     assert answer.verdict is Verdict.RULED_OUT
     assert (finding_of(answer).orphans, finding_of(answer).young) == (1, 1)
     assert "1 file younger than 10 min may be in flight" in answer.headline
+
+
+def test_a_slow_run_of_another_job_has_files_in_flight_for_longer(orders: OrdersTable, asks: Asks) -> None:
+    """Five of its checkpoint intervals, of twenty minutes each."""
+    orders.commits("a", 1, range(10))
+    left(orders, "flying.parquet")
+    ask = ask_about(orders, None)
+    slow = run_of("b").model_copy(update={"checkpoint_interval_ms": 20 * 60_000, "state": "RUNNING", "ended_at": None})
+    others = Seen[JobRun](source="Flink", values=(slow,))
+
+    seen = ask.observation.model_copy(update={"others": others})
+    answer = asks("orphan_files", ask.model_copy(update={"observation": seen}))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert "1 file younger than 100 min may be in flight" in answer.headline
 
 
 def test_orphans_after_the_last_commit_are_told_although_nothing_else_was_written(
