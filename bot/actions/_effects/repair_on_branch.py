@@ -37,8 +37,16 @@ class RepairOnBranch(Kind[R]):
         world: World,
         earlier: EffectStarted | None,  # noqa: ARG002 - nothing can have moved the branch but that intent
     ) -> EffectStarted:
-        """Fixes the branch's head. Raises Superseded where it is not there or carries commits of others."""
+        """Fixes the branch's head. Raises Superseded where it is not there or carries commits of others, and where this
+        very repair is made by now: its commit came after the last look."""
         table = world.table
+        made = marked(table, effect, intent)
+        if made is not None:
+            raise Superseded(
+                f"This repair of {effect.table} is made already.",
+                f"Expected no commit of it yet; {short(made.snapshot_id)} bears its mark.",
+                "Nothing is made twice.",
+            )
         head = table.ref(effect.branch)
         stranger = None if head is None else _stranger(table, effect)
         if head is None or stranger is not None:
