@@ -48,6 +48,8 @@ class Delivery(Record):
     written: int = 0
     """Entries that earlier attempts have added to the journal in a person's name: then it is not done again, unless it
     sees by itself how far it had come."""
+    claim: str = ""
+    """By which it is taken now: what another claim has taken meanwhile is left to that one."""
 
 
 class Inbox(Protocol):
@@ -63,10 +65,10 @@ class Inbox(Protocol):
         """What this thread adds to the journal in the block in a person's name, and not in the bot's own, is counted
         with the delivery, all or nothing."""
 
-    def give_back(self, key: str, *, was_tried: bool) -> None:
+    def give_back(self, delivery: Delivery, *, was_tried: bool) -> None:
         """It could not be worked on to its end: it is claimed again."""
 
-    def done(self, key: str, problem: str | None = None) -> None:
+    def done(self, delivery: Delivery, problem: str | None = None) -> None:
         """It was worked on; `problem` is the reference id and sentence of a failure."""
 
 

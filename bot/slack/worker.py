@@ -65,8 +65,8 @@ class InboxWorker:
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
-        self._kept_waiting: deque[tuple[str, bool]] = deque()
-        """Key, and whether what stopped it was no fault of the record's."""
+        self._kept_waiting: deque[tuple[Delivery, bool]] = deque()
+        """What is to be given back, and whether what stopped it was no fault of the record's."""
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
         self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
@@ -118,11 +118,11 @@ class InboxWorker:
         is given back by one thread: given back twice, it would be worked on twice at once."""
         for _ in range(len(self._kept_waiting)):
             with suppress(IndexError):  # another thread was first
-                key, was_tried = self._kept_waiting.popleft()
+                delivery, was_tried = self._kept_waiting.popleft()
                 try:
-                    self._inbox.give_back(key, was_tried=was_tried)
+                    self._inbox.give_back(delivery, was_tried=was_tried)
                 except Exception:
-                    self._kept_waiting.append((key, was_tried))
+                    self._kept_waiting.append((delivery, was_tried))
                     raise
 
     def work(self, delivery: Delivery) -> None:
@@ -131,10 +131,10 @@ class InboxWorker:
             self._work(delivery)
         except CouldNotKeep as away:
             log.warning("a delivery waits for the record", key=delivery.key, problem=str(away))
-            self._kept_waiting.append((delivery.key, False))
+            self._kept_waiting.append((delivery, False))
             raise
         except Exception:
-            self._kept_waiting.append((delivery.key, True))
+            self._kept_waiting.append((delivery, True))
             raise
 
     def _work(self, delivery: Delivery) -> None:
@@ -161,7 +161,7 @@ class InboxWorker:
             answer = f"Something went wrong on our side (reference {reference}). Nothing more was done; try again."
         if answer is not None and request is not None:
             self._answer(delivery, request, answer)
-        self._inbox.done(delivery.key, problem)
+        self._inbox.done(delivery, problem)
 
     def _do(self, request: Request | None, delivery: Delivery) -> str | None:
         with self._inbox.tied(delivery):

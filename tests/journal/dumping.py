@@ -30,9 +30,10 @@ def fill(store: Store) -> None:
         at = NINE + timedelta(seconds=number)
         store.inbox.put(Delivery(key=key, kind="command", payload='{"text": "status"}', received_at=at))
     for key in ("done", "broken", "taken"):
-        store.inbox.claim(NINE)
+        delivery = store.inbox.claim(NINE)
+        assert delivery is not None
         if key != "taken":
-            store.inbox.done(key, None if key == "done" else "ref 9f: no such table")
+            store.inbox.done(delivery, None if key == "done" else "ref 9f: no such table")
     for number, key in enumerate(("wl-2/card", "wl-2/failed", "wl-2/sending", "wl-2/queued")):
         store.outbox.put(Post(key=key, incident=open_one.id, channel=f"C{number}", text=f"“{key}” · ünï"))
     for key in ("wl-2/card", "wl-2/failed", "wl-2/sending"):

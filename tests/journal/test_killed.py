@@ -27,7 +27,7 @@ def test_a_killed_writer_loses_nothing_acknowledged(store: Store, url: str, ackn
         assert store.journal.verify() == ()
         claimed = 0
         while delivery := store.inbox.claim(entries[0].at):
-            store.inbox.done(delivery.key)
+            store.inbox.done(delivery)
             claimed += 1
         assert claimed >= acknowledged
 

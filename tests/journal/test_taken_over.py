@@ -55,21 +55,22 @@ def test_who_was_taken_over_gives_nothing_back_that_another_works_on(pair: tuple
     """Its machine was asleep: the delivery and the post are another's by now."""
     first, second = pair
     _fill(first)
-    first.inbox.claim(NINE)
+    ours = first.inbox.claim(NINE)
+    assert ours is not None
     first.outbox.claim(NINE)
     give_back(second.engine, {first.presence.name})
     theirs, post = second.inbox.claim(NINE), second.outbox.claim(NINE)
     assert theirs is not None
     assert post is not None
 
-    first.inbox.give_back("d00", was_tried=True)
-    first.inbox.done("d00")
+    first.inbox.give_back(ours, was_tried=True)
+    first.inbox.done(ours)
     first.outbox.postpone("p00", NINE + timedelta(seconds=1), "late", whole_channel=False)
     first.outbox.failed("p00", 1, "late")
 
     assert first.inbox.claim(NINE) is None
     assert first.outbox.claim(NINE + timedelta(minutes=1)) is None
-    second.inbox.give_back("d00", was_tried=True)
+    second.inbox.give_back(theirs, was_tried=True)
     again = first.inbox.claim(NINE)
     assert again is not None
     assert again.attempts == theirs.attempts + 1
@@ -87,7 +88,7 @@ def test_who_was_taken_over_writes_nothing_in_that_persons_name(pair: tuple[Stor
     second.inbox.claim(NINE)
     before = len(first.journal.entries(story.id, 0))
 
-    with first.inbox.tied(delivery), pytest.raises(CouldNotKeep, match="worked on by another replica by now"):
+    with first.inbox.tied(delivery), pytest.raises(CouldNotKeep, match="worked on elsewhere by now"):
         story.says(NoteAdded(text="typed once"), by=ANA)
     with first.inbox.tied(delivery):
         story.says(NoteAdded(text="the bot's own"), by=WATERLINE)

@@ -22,12 +22,12 @@ class Watched(SqlInbox):
     meanwhile: Callable[[], object] = staticmethod(lambda: None)
     given = 0
 
-    def give_back(self, key: str, *, was_tried: bool) -> None:
+    def give_back(self, delivery: Delivery, *, was_tried: bool) -> None:
         """See the port."""
         self.given += 1
         if self.given == 1:
             self.meanwhile()
-        super().give_back(key, was_tried=was_tried)
+        super().give_back(delivery, was_tried=was_tried)
 
 
 class Clock:

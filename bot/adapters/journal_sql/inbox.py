@@ -73,6 +73,13 @@ class SqlInbox:
         """The oldest delivery that nobody works on; after all others one that was begun often, which may be what ends
         the process. Rows that another replica is just taking are passed over."""
         self._presence.join()
+        with self._presence.hands.reaching() as claim:
+            delivery = self._taken(now, claim)
+            if delivery is None:
+                self._presence.hands.lets_go(claim)
+            return delivery
+
+    def _taken(self, now: datetime, claim: str) -> Delivery | None:
         oldest = (
             select(INBOX)
             .where(INBOX.c.state == "waiting")
@@ -87,7 +94,7 @@ class SqlInbox:
             connection.execute(
                 update(INBOX)
                 .where(INBOX.c.key == row.key)
-                .values(state="taken", taken_at=now, worker=self._presence.name, attempts=row.attempts + 1)
+                .values(state="taken", taken_at=now, worker=claim, attempts=row.attempts + 1)
             )
         return Delivery(
             key=row.key,
@@ -96,39 +103,42 @@ class SqlInbox:
             received_at=row.received_at,
             attempts=row.attempts + 1,
             written=row.written,
+            claim=claim,
         )
 
     @contextmanager
     def tied(self, delivery: Delivery) -> Iterator[None]:
         """What this thread adds to the journal in the block in a person's name is counted with the delivery, in one
         transaction."""
-        before = TIED_TO.set((delivery.key, self._presence.name))
+        before = TIED_TO.set((delivery.key, delivery.claim))
         try:
             yield
         finally:
             TIED_TO.reset(before)
 
-    def give_back(self, key: str, *, was_tried: bool) -> None:
+    def give_back(self, delivery: Delivery, *, was_tried: bool) -> None:
         """It could not be worked on to its end: somebody does it later. `was_tried`: it counts as an attempt. What
-        another worker has taken meanwhile stays with that one."""
+        was claimed anew meanwhile stays with that claim."""
         tries = INBOX.c.attempts if was_tried else INBOX.c.attempts - 1
         with writing(self._engine) as connection:
             connection.execute(
                 update(INBOX)
-                .where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == self._presence.name)
+                .where(INBOX.c.key == delivery.key, INBOX.c.state == "taken", INBOX.c.worker == delivery.claim)
                 .values(state="waiting", taken_at=None, worker=None, attempts=tries)
             )
+        self._presence.hands.lets_go(delivery.claim)
 
-    def done(self, key: str, problem: str | None = None) -> None:
+    def done(self, delivery: Delivery, problem: str | None = None) -> None:
         """It was worked on. The key stays, so that a late redelivery is known; the payload, which holds
-        Slack's short-lived tokens, stays only where there was a problem. Not what another worker has taken meanwhile.
+        Slack's short-lived tokens, stays only where there was a problem. Not what was claimed anew meanwhile.
         """
-        ours = or_(INBOX.c.state != "taken", INBOX.c.worker == self._presence.name)
+        ours = or_(INBOX.c.state != "taken", INBOX.c.worker == delivery.claim)
         values = {"state": "done", "problem": problem}
         if problem is None:
             values["payload"] = ""
         with writing(self._engine) as connection:
-            connection.execute(update(INBOX).where(INBOX.c.key == key, ours).values(values))
+            connection.execute(update(INBOX).where(INBOX.c.key == delivery.key, ours).values(values))
+        self._presence.hands.lets_go(delivery.claim)
 
 
 @dataclass(eq=False)

@@ -60,9 +60,9 @@ class MaskedInbox(SqlInbox):
         payload = _CAPABILITY.sub(rf"\g<1>{MASK}", masked)
         return super().put(delivery.model_copy(update={"payload": payload}))
 
-    def done(self, key: str, problem: str | None = None) -> None:
+    def done(self, delivery: Delivery, problem: str | None = None) -> None:
         """See the port."""
-        super().done(key, None if problem is None else self._masking.text(problem))
+        super().done(delivery, None if problem is None else self._masking.text(problem))
 
 
 class MaskedOutbox(SqlOutbox):

@@ -30,6 +30,8 @@ class SqlOutbox:
     def __init__(self, engine: Engine, presence: Presence) -> None:
         self._engine = engine
         self._presence = presence
+        self._claims: dict[str, str] = {}
+        """Of each post that is being sent here, by its key."""
 
     def put(self, post: Post) -> bool:
         """Add a message; False if its key exists (then nothing changes)."""
@@ -62,6 +64,15 @@ class SqlOutbox:
         due yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
         """
         self._presence.join()
+        with self._presence.hands.reaching() as claim:
+            post = self._taken(now, claim)
+            if post is None:
+                self._presence.hands.lets_go(claim)
+            else:
+                self._claims[post.key] = claim
+            return post
+
+    def _taken(self, now: datetime, claim: str) -> Post | None:
         root = OUTBOX.alias("root")
         waits_for_thread = exists().where(
             root.c.key == OUTBOX.c.thread_of, root.c.ts.is_(None), root.c.state.in_(["queued", "sending"])
@@ -79,7 +90,7 @@ class SqlOutbox:
             .limit(1)
             .with_for_update(skip_locked=True, of=OUTBOX)
         )
-        taken = {"state": "sending", "worker": self._presence.name, "tries": OUTBOX.c.tries + 1}
+        taken = {"state": "sending", "worker": claim, "tries": OUTBOX.c.tries + 1}
         with writing(self._engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(_ONE_AT_A_TIME)
@@ -109,6 +120,7 @@ class SqlOutbox:
                     problem=None,
                 )
             )
+        self._let_go(key)
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
         """Not now: try again at `until`. The channel's pause is written first: it must not be lost. A post that another
@@ -118,14 +130,15 @@ class SqlOutbox:
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending", OUTBOX.c.worker == self._presence.name)
+                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending", OUTBOX.c.worker == self._claims.get(key, ""))
                 .values(state="queued", due_at=until, problem=problem)
             )
+        self._let_go(key)
 
     def failed(self, key: str, revision: int, problem: str) -> None:
         """Slack does not accept this revision; kept with its problem, and queued if it is wanted again by now."""
         is_wanted = OUTBOX.c.wanted > revision
-        ours = or_(OUTBOX.c.state != "sending", OUTBOX.c.worker == self._presence.name)
+        ours = or_(OUTBOX.c.state != "sending", OUTBOX.c.worker == self._claims.get(key, ""))
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
@@ -136,6 +149,7 @@ class SqlOutbox:
                     problem=problem,
                 )
             )
+        self._let_go(key)
 
     def again(self, key: str) -> None:
         """Queue what has failed; where its failure is only about to be written, it is queued by that."""
@@ -156,6 +170,10 @@ class SqlOutbox:
         with reading(self._engine) as connection:
             row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
         return None if row is None else _post(row)
+
+    def _let_go(self, key: str) -> None:
+        if (claim := self._claims.pop(key, None)) is not None:
+            self._presence.hands.lets_go(claim)
 
 
 def _post(row: Row[Any]) -> Post:

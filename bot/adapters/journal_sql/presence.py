@@ -14,7 +14,8 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
-from bot.adapters.journal_sql.orphans import give_back
+from bot.adapters.journal_sql.in_hand import InHand
+from bot.adapters.journal_sql.orphans import give_back, takers
 from bot.adapters.journal_sql.replica import OneOfMany
 from bot.domain.errors import BadConfiguration
 
@@ -24,7 +25,11 @@ class Presence(Protocol):
 
     @property
     def name(self) -> str:
-        """Marks what this process has taken."""
+        """Begins every claim of this process."""
+
+    @property
+    def hands(self) -> InHand:
+        """What this process has claimed and not let go of."""
 
     def join(self) -> None:
         """Live, and give back what the dead had taken. Safe to repeat. Raises BadConfiguration if another one
@@ -48,8 +53,11 @@ class OneProcess:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.hands = InHand(self.name)
         self._joining = threading.Lock()
         self._held: int | None = None
+        self._looked_after = 0
+        """How many claims had raised when what they left was given back."""
 
     def join(self) -> None:
         """See `Presence`."""
@@ -57,6 +65,9 @@ class OneProcess:
             if self._held is None:
                 self._held = self._hold()
                 give_back(self._engine, None)
+            elif (raised := self.hands.raised) != self._looked_after:
+                give_back(self._engine, self.hands.forgotten(takers(self._engine)))
+                self._looked_after = raised
 
     def join_alone(self) -> bool:
         """See `Presence`."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, TextClause, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.adapters.journal_sql.engine import reading
+from bot.adapters.journal_sql.in_hand import InHand, worker_of
 from bot.adapters.journal_sql.orphans import give_back, takers
 from bot.domain.errors import CouldNotKeep
 
@@ -35,6 +36,7 @@ class OneOfMany:
         self._engine = engine
         self._number = secrets.randbelow(2**31)
         self.name = str(self._number)
+        self.hands = InHand(self.name)
         self._talking = threading.RLock()
         self._session: Connection | None = None
         self._leaving = threading.Event()
@@ -127,7 +129,11 @@ class OneOfMany:
 
     def _look(self) -> None:
         """Who had taken something is read first: whoever lives by then is in the second list."""
-        taking = takers(self._engine) - {self.name}
+        taken = takers(self._engine)
+        if forgotten := self.hands.forgotten(taken):
+            log.warning("giving back what was taken here by a claim whose answer was lost", rows=len(forgotten))
+            give_back(self._engine, forgotten)
+        taking = {worker_of(claim) for claim in taken} - {self.name}
         with self._talking:
             assert self._session is not None
             living = {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}

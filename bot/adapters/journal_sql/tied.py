@@ -9,7 +9,7 @@ from bot.domain.errors import CouldNotKeep
 from bot.domain.journal import WATERLINE
 
 TIED_TO: ContextVar[tuple[str, str] | None] = ContextVar("tied_to", default=None)
-"""Key of the delivery that this thread works on, and the worker that has taken it."""
+"""Key of the delivery that this thread works on, and the claim by which it was taken."""
 
 
 def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
@@ -18,17 +18,17 @@ def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
     What the bot writes on the way, on its own account (the end of a hold, evidence that it collects first), does not
     show that the person's act was carried out, and is not counted.
 
-    Raises CouldNotKeep where another worker has taken the delivery meanwhile, because this one was not heard of for
-    seconds: what that one writes counts, and nothing of this is written.
+    Raises CouldNotKeep where the delivery was claimed anew meanwhile, because this process was not heard of for
+    seconds: what that claim writes counts, and nothing of this is written.
     """
     tied = TIED_TO.get()
     if tied is None or by == WATERLINE:
         return
-    key, worker = tied
-    mine = update(INBOX).where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == worker)
+    key, claim = tied
+    mine = update(INBOX).where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == claim)
     if connection.execute(mine.values(written=INBOX.c.written + entries)).rowcount != 1:
         raise CouldNotKeep(
-            "This request is worked on by another replica by now.",
-            "This one was not heard of for some seconds, and what it was doing was taken over.",
-            "Nothing was written here; the other one answers.",
+            "This request is worked on elsewhere by now.",
+            "This process was not heard of for some seconds, and what it was doing was taken over.",
+            "Nothing was written here; whoever took it over answers.",
         )
