@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 0.5
 DEAD_AFTER_LOOKS = 3
 """A replica whose session was cut is back at its own next look, and must not be robbed before that."""
+_TRIES, _BETWEEN_S = 5, 0.05
+"""The server lets go of a session's locks one after the other."""
 _WORKERS = 7_230_115
 """First half of every worker's advisory lock; the second is the worker's number."""
 _LIVING = text(
@@ -43,6 +46,8 @@ class OneOfMany:
         self._watching: threading.Thread | None = None
         self._missed: Counter[str] = Counter()
         """Worker -> how many looks in a row have found something of it taken, and itself not living."""
+        self._blocks: dict[object, str] = {}
+        """Of each block that is alone with a work, the work: each has locked it once."""
 
     def join(self) -> None:
         """See `Presence`."""
@@ -50,10 +55,10 @@ class OneOfMany:
             if self._session is not None:
                 return
             self._session = self._hold()
-            self._look()
             if self._watching is None:
                 self._watching = threading.Thread(target=self._watch, name="presence", daemon=True)
                 self._watching.start()
+                self._look()  # later ones are the thread's: two in a row would count a missing replica twice
 
     def join_alone(self) -> bool:
         """See `Presence`."""
@@ -75,16 +80,20 @@ class OneOfMany:
 
     @contextmanager
     def alone_with(self, work: str) -> Iterator[bool]:
-        """See `Presence`. The lock is the session's: it goes with the process, and with the connection."""
+        """See `Presence`. The lock is the session's: it goes with the process. Where the session is cut, the next one
+        locks it again; another replica that was faster is in its block, too, which is logged. What both of them write
+        is told apart by the journal: an entry goes after the last one only, and a step begins once."""
         self.join()
+        block = object()
         with self._talking:
             session = self._session
             is_mine = session is not None and self._locks(session, work)
+            if is_mine:
+                self._blocks[block] = work
         try:
             yield is_mine
         finally:
-            if is_mine:
-                self._unlocks(session, work)
+            self._unlocks(block)
 
     def _locks(self, session: Connection, work: str) -> bool:
         """Raises CouldNotKeep where the session was cut: nothing more is asked of it then."""
@@ -98,22 +107,40 @@ class OneOfMany:
                 "It is looked at again as soon as the database answers.",
             ) from cut
 
-    def _unlocks(self, session: Connection | None, work: str) -> None:
+    def _unlocks(self, block: object) -> None:
         """A session that was cut has let go of its locks."""
         with self._talking:
-            if session is not None and session is self._session:
+            work = self._blocks.pop(block, None)
+            if work is not None and self._session is not None:
                 try:
-                    session.execute(_lock("advisory_unlock", work))
+                    self._session.execute(_lock("advisory_unlock", work))
                 except SQLAlchemyError:
                     self._forget()
 
     def _hold(self) -> Connection:
+        """A new session, with every lock that the one before had."""
         session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        for each in _SERVER_LOOKS:
-            session.exec_driver_sql(f"SET {each}")
-        mine = {"workers": _WORKERS, "number": self._number}
-        session.execute(text("SELECT pg_advisory_lock(:workers, :number)"), mine)
+        try:
+            for each in _SERVER_LOOKS:
+                session.exec_driver_sql(f"SET {each}")
+            mine = {"workers": _WORKERS, "number": self._number}
+            session.execute(text("SELECT pg_advisory_lock(:workers, :number)"), mine)
+            self._lock_again(session)
+        except BaseException:
+            session.invalidate()  # back in the pool it would keep its locks
+            session.close()
+            raise
         return session
+
+    def _lock_again(self, session: Connection) -> None:
+        for block, work in list(self._blocks.items()):
+            for _ in range(_TRIES):
+                if session.scalar(_lock("try_advisory_lock", work)):
+                    break
+                time.sleep(_BETWEEN_S)
+            else:
+                del self._blocks[block]
+                log.warning("another replica has begun what this one is at: its session was cut", work=work)
 
     def _watch(self) -> None:
         while not self._leaving.wait(LOOK_EVERY_S):
@@ -122,25 +149,35 @@ class OneOfMany:
                 self._look()
             except (SQLAlchemyError, CouldNotKeep) as away:
                 log.warning("the record's database is away", problem=str(away))
-                self._forget()
             except Exception:
                 log.exception("presence cannot be kept")  # a dead thread would be robbed by every other replica
-                self._forget()
 
     def _look(self) -> None:
         """Who had taken something is read first: whoever lives by then is in the second list."""
-        taken = takers(self._engine)
+        try:
+            taken = takers(self._engine)
+        except CouldNotKeep:
+            self._living()  # a session that is well stays, with its locks, where only the pool has no connection
+            raise
         if forgotten := self.hands.forgotten(taken):
             log.warning("giving back what was taken here by a claim whose answer was lost", rows=len(forgotten))
             give_back(self._engine, forgotten)
         taking = {worker_of(claim) for claim in taken} - {self.name}
-        with self._talking:
-            assert self._session is not None
-            living = {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}
+        living = self._living()
         self._missed = Counter({worker: self._missed[worker] + 1 for worker in taking - living})
         if dead := {worker for worker, looks in self._missed.items() if looks >= DEAD_AFTER_LOOKS}:
             log.info("taking over from replicas that are gone", workers=sorted(dead))
             give_back(self._engine, dead)
+
+    def _living(self) -> set[str]:
+        """Every worker that holds its session. Whatever is wrong with the own one ends that one."""
+        with self._talking:
+            assert self._session is not None
+            try:
+                return {str(number) for number in self._session.scalars(_LIVING, {"workers": _WORKERS})}
+            except Exception:
+                self._forget()
+                raise
 
     def _forget(self) -> None:
         """Ends the session, and its locks with it; `join` takes a new one under the same number."""
