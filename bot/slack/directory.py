@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import UserId
 from bot.ports import Clock, Directory
+from bot.slack.unreachable import UNREACHABLE
 
 _KEPT = timedelta(minutes=1)
 
@@ -28,7 +29,7 @@ class SlackDirectory:
                 answer = self._client.usergroups_users_list(usergroup=group)
             except SlackApiError as error:
                 raise _unreadable(group, str(error.response.get("error"))) from error
-            except (SlackClientError, OSError) as error:
+            except UNREACHABLE as error:
                 raise _unreadable(group, str(error)) from error
             found |= {UserId(user) for user in answer.get("users") or []}
         return frozenset(found)

@@ -12,13 +12,14 @@ from typing import Any
 
 import structlog
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Delivery, Outbox
 from bot.slack.answers import answer_post
 from bot.slack.forms import form_for
 from bot.slack.requests import Request, parse
+from bot.slack.unreachable import UNREACHABLE
 
 log = structlog.get_logger(__name__)
 _TRIGGER_LIVES = timedelta(seconds=3)
@@ -82,7 +83,7 @@ class FormOpener:
             code = str(error.response.get("error"))
             if code != _IS_OPEN:
                 self._failed(delivery, request, f"Slack said {code}")
-        except (SlackClientError, OSError) as error:
+        except UNREACHABLE as error:
             log.warning("form not opened", error=repr(error))
             self._failed(delivery, request, "Slack could not be reached")
 
@@ -105,5 +106,5 @@ class FormOpener:
         try:
             if channel:
                 self._client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=text)
-        except (SlackClientError, OSError) as error:
+        except UNREACHABLE as error:
             log.warning("not told", error=repr(error))

@@ -4,11 +4,10 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import structlog
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.domain.ids import IncidentId
@@ -17,23 +16,19 @@ from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.away_record import AwayRecord
-from bot.slack.limits import fit, text_for_update
-from bot.slack.render import render
-from bot.slack.seals import is_seal
+from bot.slack.messages import Messages
 from bot.slack.sent_before import (
-    EVENT,
     MAY_MEND,
     PASSING,
     REFUSES_THE_BOT,
     answer_was_lost,
     directly,
-    find_sent,
     not_asked,
     noted,
     refused_before,
-    repetition,
 )
-from bot.slack.uploads import MOST_TRIES, Uploads, instead_of, is_upload
+from bot.slack.unreachable import UNREACHABLE
+from bot.slack.uploads import MOST_TRIES, instead_of, is_upload
 
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
@@ -57,9 +52,7 @@ class Sender:
         overtaken: Callable[[Post], str | None],
         rooms: Rooms,
     ) -> None:
-        self._client = client
         self._outbox = outbox
-        self._services = services
         self._clock = clock
         self._arrivals = arrivals
         self._pace = pace
@@ -68,7 +61,7 @@ class Sender:
         self._withheld = withheld
         self._overtaken = overtaken
         self._rooms = rooms
-        self._uploads = Uploads(client, services)
+        self._messages = Messages(client, outbox, services)
         self._away = AwayRecord("outbox")
         self._wake = threading.Event()
         self._stopped = False
@@ -126,18 +119,25 @@ class Sender:
         try:
             if (kept := self._kept_back(post)) is not None:
                 return kept
-            ts = self._call(post)
-        except SlackApiError as error:
-            return partial(self._refused, post, error)
-        except (SlackClientError, OSError) as error:
-            if is_upload(post) and post.tries >= MOST_TRIES:
-                return partial(self._end, post, f"the upload failed {post.tries} times ({error})")
-            return partial(self._postpone, post, _AGAIN, str(error))
+            send = self._messages.rendered(post)
         except (CouldNotKeep, CouldNotLook) as away:
             return partial(self._postpone, post, _AGAIN, str(away))
         except Exception as error:
             log.exception("message could not be rendered", key=post.key)
             return partial(self._end, post, f"it could not be rendered: {error!r}")
+        try:
+            ts = send()
+        except SlackApiError as error:
+            return partial(self._refused, post, error)
+        except (CouldNotKeep, CouldNotLook) as away:
+            return partial(self._postpone, post, _AGAIN, str(away))
+        except Exception as error:  # Slack may have it: it is looked for before it is sent again
+            is_known = isinstance(error, UNREACHABLE)
+            if not is_known:
+                log.exception("message could not be sent", key=post.key)
+            if post.tries >= MOST_TRIES and (is_upload(post) or not is_known):
+                return partial(self._end, post, f"sending it failed {post.tries} times ({error!r})")
+            return partial(self._postpone, post, _AGAIN, str(error) or repr(error))
         return partial(self._accepted, post, ts)
 
     def _kept_back(self, post: Post) -> Callable[[], None] | None:
@@ -162,48 +162,6 @@ class Sender:
         if refused_before(post) in MAY_MEND and (room := self._own_room(post)) is not None:
             self._rooms.returned(room, post.channel)
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
-
-    def _call(self, post: Post) -> str | None:
-        if is_upload(post):
-            root = self._outbox.find(post.thread_of) if post.thread_of else None
-            self._uploads.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
-            return None
-        if is_seal(post.key) and post.ts is not None:
-            log.error("a seal is posted once and never edited, but the outbox asks for that", key=post.key)
-            return post.ts
-        text, blocks = render(post, self._services)
-        body = fit(blocks)
-        if post.user is not None:
-            if answer_was_lost(post):
-                body.append(repetition(post))  # nobody can look for it: it is in no history
-            self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
-            return None
-        ts, may_be_twice = (post.ts, False) if post.ts or not answer_was_lost(post) else self._found(post)
-        if may_be_twice:
-            body.append(repetition(post))
-        if ts is not None and (is_seal(post.key) or self._updated(post, ts, text, body)):
-            return ts
-        root = self._outbox.find(post.thread_of) if post.thread_of else None
-        answer = self._client.chat_postMessage(
-            channel=post.channel,
-            text=text,
-            blocks=body,
-            thread_ts=root.ts if root else None,
-            unfurl_links=False,
-            unfurl_media=False,
-            metadata={"event_type": EVENT, "event_payload": {"key": post.key}},
-        )
-        return str(answer["ts"])
-
-    def _updated(self, post: Post, ts: str, text: str, body: list[dict[str, Any]]) -> bool:
-        """False if somebody has deleted the message: it is posted anew, for an incident needs its card."""
-        try:
-            self._client.chat_update(channel=post.channel, ts=ts, text=text_for_update(text), blocks=body)
-        except SlackApiError as error:
-            if error.response.get("error") != "message_not_found":
-                raise
-            return False
-        return True
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))
@@ -239,7 +197,3 @@ class Sender:
         if post.user is None:
             self._on_end(post, problem, may_mend)
         self._outbox.failed(post.key, post.wanted, problem)
-
-    def _found(self, post: Post) -> tuple[str | None, bool]:
-        root = self._outbox.find(post.thread_of) if post.thread_of else None
-        return find_sent(self._client, post, root.ts if root else None)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.ports import Post
+from bot.slack.unreachable import UNREACHABLE
 
 EVENT = "waterline_post"
 """Type of the metadata that carries a post's key."""
@@ -66,7 +66,7 @@ def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str
                     return str(message["ts"]), False
             if number == _PAGES:
                 return None, bool(page.get("has_more"))
-    except (SlackApiError, SlackClientError, OSError):
+    except UNREACHABLE:
         return None, True
     return None, False
 
@@ -77,7 +77,7 @@ def file_is_there(client: WebClient, channel: str, thread_ts: str | None, name: 
         return None
     try:
         answer = client.conversations_replies(channel=channel, ts=thread_ts, limit=_PAGE)
-    except (SlackApiError, SlackClientError, OSError):
+    except UNREACHABLE:
         return None
     return any(file.get("name") == name for message in answer["messages"] for file in message.get("files") or [])
 
