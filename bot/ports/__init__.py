@@ -2,7 +2,7 @@
 
 from bot.ports.around import Clock, Directory, Timers
 from bot.ports.jobs import CheckpointStore, FlinkJobs, JobPorts, PastRuns, Stopped
-from bot.ports.kept import Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
+from bot.ports.kept import LONGEST_WAIT, Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
 from bot.ports.outside import (
     EvidenceRunner,
     FileChange,
@@ -17,6 +17,7 @@ from bot.ports.outside import (
 )
 
 __all__ = [
+    "LONGEST_WAIT",
     "CheckpointStore",
     "Clock",
     "Cursor",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.domain.entries import Body
@@ -95,6 +95,11 @@ class Post(Record):
     """queued | sending | sent | failed."""
     tries: int = 0
     problem: str | None = None
+
+
+LONGEST_WAIT = timedelta(minutes=15)
+"""Of a post, or a channel's pause. One that is longer was written under a clock that has been put back since: it is not
+believed."""
 
 
 class Outbox(Protocol):

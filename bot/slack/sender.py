@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.domain.ids import IncidentId
-from bot.ports import Clock, Outbox, Post
+from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
 from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
@@ -170,8 +170,8 @@ class Sender:
             self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
         if code in PASSING or error.response.status_code >= 429:
-            seconds = int(error.response.headers.get("Retry-After", 5))
-            until = self._clock.now() + timedelta(seconds=seconds)
+            asked = timedelta(seconds=int(error.response.headers.get("Retry-After", 5)))
+            until = self._clock.now() + min(asked, LONGEST_WAIT)
             self._outbox.postpone(post.key, until, noted(post, code), whole_channel=True)
             return
         if code in MAY_MEND and (room := self._own_room(post)) is not None:

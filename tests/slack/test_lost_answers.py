@@ -16,7 +16,7 @@ from slack_sdk import WebClient
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.errors import CouldNotLook
-from bot.ports import Post
+from bot.ports import LONGEST_WAIT, Post
 from bot.slack.arrivals import Arrivals
 from bot.slack.directory import SlackDirectory
 from bot.slack.sender import Sender
@@ -147,6 +147,18 @@ def test_what_cannot_be_rendered_is_at_its_end(scene: Scene, monkeypatch: pytest
     assert post.state == "failed"
     assert scene.ended == ["it could not be rendered: ValueError('a defect')"]
     assert asked == []
+
+
+@pytest.mark.parametrize(("asked", "waits"), [("60", timedelta(minutes=1)), ("3600", LONGEST_WAIT)])
+def test_slack_is_not_asked_before_the_time_that_it_asks_for(scene: Scene, asked: str, waits: timedelta) -> None:
+    """Nor at once where that is longer than any wait that is believed: at the end of the longest one."""
+    refusal = whole({"ok": False, "error": "ratelimited"}, "429 Too Many Requests", f"Retry-After: {asked}\r\n")
+    with slack_that_says(refusal) as (client, _methods):
+        scene.sends(client)
+
+    assert scene.store.outbox.claim(NINE + timedelta(seconds=5)) is None
+    assert scene.store.outbox.claim(NINE + waits - timedelta(seconds=1)) is None
+    assert scene.store.outbox.claim(NINE + waits) is not None
 
 
 def test_what_is_looked_for_under_a_cut_answer_is_not_known(scene: Scene) -> None:

@@ -1,6 +1,6 @@
 """Every message before it is sent: one row a message, and the revision that Slack should show."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, text, update
@@ -10,13 +10,11 @@ from bot.adapters.journal_sql.engine import put_row, reading, writing
 from bot.adapters.journal_sql.presence import Presence
 from bot.adapters.journal_sql.tables import OUTBOX, PAUSES
 from bot.domain.ids import IncidentId, UserId
-from bot.ports import Post
+from bot.ports import LONGEST_WAIT, Post
 
 _FIELDS = (
     "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
 )  # fmt: skip
-LONGEST_WAIT = timedelta(minutes=15)
-"""A wait that is longer was written under a clock that has been put back since: it is not believed."""
 _ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
 """Of two replicas that look for the next post at once, the second one sees what the first has taken."""
 
