@@ -1,5 +1,6 @@
 """Who works on one PostgreSQL goes by its clock, whatever the own machine's shows."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
@@ -103,6 +104,19 @@ def test_a_clock_that_is_set_meanwhile_moves_nothing(opened: Callable[[Machine],
     machine.ahead = MINUTE
 
     assert timedelta() <= store.clock.now() - before < MINUTE / 2
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux has it")
+def test_a_machine_that_slept_knows_how_late_it_is(
+    opened: Callable[[Machine], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux's monotonic clock stands still meanwhile: an expired approval would count until the next comparison."""
+    clock, real = opened(Machine()).clock, time.clock_gettime
+    before = clock.now()
+
+    monkeypatch.setattr(time, "clock_gettime", lambda which: real(which) + 3600 * (which == time.CLOCK_BOOTTIME))
+
+    assert clock.now() - before >= 60 * MINUTE
 
 
 def test_a_clock_that_is_off_is_told_once(opened: Callable[[Machine], Store]) -> None:

@@ -27,6 +27,13 @@ _THEIRS = text("SELECT clock_timestamp()")
 log = structlog.get_logger(__name__)
 
 
+def _steady_s() -> float:
+    """Seconds by a counter that nobody sets, and that goes on while the machine sleeps: Linux's monotonic clock stands
+    still then."""
+    which = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if which is None else time.clock_gettime(which)
+
+
 class _Compared(NamedTuple):
     """One comparison: the database's time at a reading of the steady counter, and how long the question took."""
 
@@ -40,7 +47,7 @@ class DatabaseClock:
     """The port `Clock`, by the database. Between two comparisons time goes on by a counter that nobody sets, so that
     putting the machine's clock right, or wrong, moves no decision."""
 
-    def __init__(self, engine: Engine, machine: Clock, counter: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, engine: Engine, machine: Clock, counter: Callable[[], float] = _steady_s) -> None:
         """Compares once. Raises CouldNotKeep."""
         self._engine, self._machine, self._counter = engine, machine, counter
         self._last = self._comparison()
