@@ -48,11 +48,12 @@ class Holding:
 
     def approve(self, incident_id: IncidentId, name: str, *, by: UserId) -> HeldView:
         """One person's yes; with the last one that is needed the notices are queued. Raises Refused."""
-        teams = self._may_decide(incident_id, name, by, is_yes=True)
+        seen = self._undecided(self._store.get(incident_id), name)
+        teams = self._may_decide(seen, by, is_yes=True)
         around = self._others.of(self._store.get(incident_id))
 
         def decide(incident: Incident) -> list[Body]:
-            view = self._undecided(incident, name)
+            view = self._still(seen, self._undecided(incident, name))
             refuse_other_trust(incident, incident.previews[name], around)
             policy, now = view.held.policy, self._clock.now()
             if by in view.said_yes:
@@ -69,13 +70,14 @@ class Holding:
 
     def turn_down(self, incident_id: IncidentId, name: str, reason: str, *, by: UserId) -> None:
         """One approver's no, or the asker's withdrawal: nothing is sent. Raises Refused."""
-        if by != self._undecided(self._store.get(incident_id), name).asked_by:
-            self._may_decide(incident_id, name, by, is_yes=False)
+        seen = self._undecided(self._store.get(incident_id), name)
+        if by != seen.asked_by:
+            self._may_decide(seen, by, is_yes=False)
         if not reason.strip():
             raise Refused("A no needs a reason.", "It is what the next preview is written from.", "Write one sentence.")
 
         def decide(incident: Incident) -> list[Body]:
-            self._undecided(incident, name)
+            self._still(seen, self._undecided(incident, name))
             return [NoticesDecided(name=name, yes=False, complete=True, reason=reason.strip())]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -99,9 +101,15 @@ class Holding:
 
         IncidentTimers("held", self._store, timers, next_held_due, come).start()
 
-    def _may_decide(self, incident_id: IncidentId, name: str, by: UserId, *, is_yes: bool) -> tuple[str, ...]:
+    def _still(self, seen: HeldView, view: HeldView) -> HeldView:
+        """What is decided on: the very asking whose policy was looked at. Raises Refused."""
+        if (view.asked_at, view.asked_by) != (seen.asked_at, seen.asked_by):
+            asked = f"<@{view.asked_by}> asked for them anew at {clock_time(view.asked_at, self._clock.now())}."
+            raise Refused("These notices were asked for again meanwhile.", asked, "Look at them, and decide again.")
+        return view
+
+    def _may_decide(self, view: HeldView, by: UserId, *, is_yes: bool) -> tuple[str, ...]:
         """The policy's teams that `by` is in. A no counts for no team, and is one person's. Raises Refused."""
-        view = self._undecided(self._store.get(incident_id), name)
         policy = view.held.policy if is_yes else view.held.policy.model_copy(update={"different_teams": None})
         who = mentions(policy.approvers)
         if by == view.asked_by:
