@@ -22,6 +22,7 @@ from bot.domain.execution_entries import EffectEnded as EffectEnded
 from bot.domain.execution_entries import EffectStarted as EffectStarted
 from bot.domain.execution_entries import ExecutionEnded as ExecutionEnded
 from bot.domain.execution_entries import ExecutionStarted as ExecutionStarted
+from bot.domain.execution_entries import VerificationRequested as VerificationRequested
 from bot.domain.execution_entries import Verified as Verified
 from bot.domain.ids import EvidenceId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
@@ -195,7 +196,8 @@ Body = Annotated[
     | EvidenceRunAgain
     | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
     | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
-    | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | Verified | WaterlineMoved
+    | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified
+    | WaterlineMoved
     | MaintenanceMarked
     | PromiseReminded | PromiseSnoozed | HandedOver | HandoverTaken
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned

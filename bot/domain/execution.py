@@ -90,6 +90,8 @@ class ProposalView:
     """What people said of steps whose outcome was not known."""
     result: ExecutionEnded | None = None
     verified: Verified | None = None
+    is_proof_asked: bool = False
+    """Whether a person asks for it anew, and has no answer yet."""
 
     def may_become(self, state: ProposalState) -> bool:
         """Whether the table of moves allows it now."""

@@ -52,6 +52,14 @@ class ExecutionEnded(Record):
     sentence: str
 
 
+class VerificationRequested(Record):
+    """Intent: a person asks for the proof anew, and is told what is there now. The next `Verified` answers it; until
+    then it is owed, also after a restart."""
+
+    kind: Literal["verification-requested"] = "verification-requested"
+    proposal: ProposalId
+
+
 class Check(Record):
     """One line of a verification: what was expected and what was found."""
 

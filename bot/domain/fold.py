@@ -118,6 +118,7 @@ def _apply_proposal(
     | e.EffectStarted
     | e.EffectEnded
     | e.ExecutionEnded
+    | e.VerificationRequested
     | e.Verified,
 ) -> None:
     if isinstance(body, e.ProposalMade):
@@ -141,11 +142,17 @@ def _apply_proposal(
         case e.ExecutionEnded():
             view.state = ProposalState(body.outcome)
             view.result = body
-        case e.Verified():
-            view.verified = body
-            incident.verified = incident.verified if body.branch else body
+        case e.VerificationRequested() | e.Verified():
+            _proven(incident, view, body)
         case _:
             _decided(view, entry, body)
+
+
+def _proven(incident: Incident, view: ProposalView, body: e.VerificationRequested | e.Verified) -> None:
+    view.is_proof_asked = isinstance(body, e.VerificationRequested)
+    if isinstance(body, e.Verified):
+        view.verified = body
+        incident.verified = incident.verified if body.branch else body
 
 
 def _begun(view: ProposalView, body: e.EffectStarted) -> None:

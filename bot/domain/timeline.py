@@ -28,6 +28,7 @@ def _sentence(body: e.Body) -> str:
             | e.EffectStarted()
             | e.EffectEnded()
             | e.ExecutionEnded()
+            | e.VerificationRequested()
             | e.Verified()
         ):
             return _carried_out(body)
@@ -166,7 +167,13 @@ def _diagnosed(body: e.Diagnosed) -> str:
 
 
 def _carried_out(
-    body: e.ProposalMade | e.ExecutionStarted | e.EffectStarted | e.EffectEnded | e.ExecutionEnded | e.Verified,
+    body: e.ProposalMade
+    | e.ExecutionStarted
+    | e.EffectStarted
+    | e.EffectEnded
+    | e.ExecutionEnded
+    | e.VerificationRequested
+    | e.Verified,
 ) -> str:
     match body:
         case e.ProposalMade():
@@ -181,6 +188,8 @@ def _carried_out(
             return f"Step {body.index + 1} of the execution: {body.how}. {full_stop(body.detail)}"
         case e.ExecutionEnded():
             return f"The execution ended: {body.outcome}. {full_stop(body.sentence)}"
+        case e.VerificationRequested():
+            return "Asked to verify anew what was carried out."
         case e.Verified():
             passed = sum(1 for check in body.checks if check.passed)
             found = "passed" if body.passed else "did not pass"

@@ -12,7 +12,7 @@ from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, StepDone
 from bot.domain.execution import AT_WORK, ProposalState
-from bot.domain.ids import IncidentId, ProposalId
+from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.waterline import owed_waterline
@@ -143,14 +143,10 @@ class Duties:
 
         self._background.submit(incident_id, _RECOVERY, do)
 
-    def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
-        """A responder asks for the proof anew."""
-
-        def do() -> None:
-            self._verifier.verify(incident_id, proposal_id, is_asked=True)
-            self._recover(incident_id)
-
-        self._background.submit(incident_id, _RECOVERY, do)
+    def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
+        """A responder asks for the proof anew; it is owed from now on. Raises Refused."""
+        self._verifier.request(incident_id, proposal_id, by=by)
+        self._background.submit(incident_id, _RECOVERY, partial(self._recover, incident_id))
 
     def _mark_table(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
@@ -193,8 +189,8 @@ class Duties:
                 self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)
         for view in self._store.get(incident_id).proposals.values():
-            if view.state is ProposalState.APPLIED and view.verified is None:
-                self._verifier.verify(incident_id, view.proposal.id)
+            if view.state is ProposalState.APPLIED and (view.verified is None or view.is_proof_asked):
+                self._verifier.verify(incident_id, view.proposal.id, is_asked=view.is_proof_asked)
         incident = self._store.get(incident_id)
         for view in incident.proposals.values():
             proof = view.verified

@@ -10,17 +10,17 @@ from bot.domain.action import MovesWaterline
 from bot.domain.clock_time import clock_time
 from bot.domain.effects import PublishBranch
 from bot.domain.empty_commits import empty_commits_allowed
-from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, Verified
+from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.execution import ProposalView
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, short
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
 from bot.ports import Clock
 from bot.service.evidence_desk import EvidenceDesk
-from bot.service.incident_store import IncidentStore
+from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
 
@@ -52,6 +52,19 @@ class Verifier:
         self._actions = actions
         self._clock = clock
         self._pause = pause
+
+    def request(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
+        """Ask for the proof anew: it is owed until it is there, and who asks meanwhile gets that one. Raises Refused
+        where nothing is left to prove."""
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            view = incident.proposals[proposal_id]
+            if view.state is not ProposalState.APPLIED or (view.verified is not None and view.verified.passed):
+                raise Refused("There is nothing to verify anew.", f"It is {_state_of(view)}.", "Look at its message.")
+            return [] if view.is_proof_asked else [VerificationRequested(proposal=proposal_id)]
+
+        self._store.write(incident_id, by=by, decide=decide)
 
     def verify(self, incident_id: IncidentId, proposal_id: ProposalId, *, is_asked: bool = False) -> Verified | None:
         """Check everything, journal the result, and return it. None while a run that was started has yet to bring what
@@ -166,6 +179,10 @@ class Verifier:
             return Check(name=name, passed=None, sentence=str(error)), None
         passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
         return Check(name=name, passed=passed, sentence=evidence.headline), evidence
+
+
+def _state_of(view: ProposalView) -> str:
+    return "proven already" if view.verified is not None and view.verified.passed else view.state.value
 
 
 def _published_by(view: ProposalView, incident: Incident) -> ProposalView | None:

@@ -77,8 +77,8 @@ class Clicks:
         self._services.duties.settle(IncidentId(incident))
         return "Started. Follow it in the proposal's thread."
 
-    def _verify(self, _click: Clicked, incident: str, proposal: str) -> str:
-        self._services.duties.verify_again(IncidentId(incident), ProposalId(proposal))
+    def _verify(self, click: Clicked, incident: str, proposal: str) -> str:
+        self._services.duties.verify_again(IncidentId(incident), ProposalId(proposal), by=click.user)
         return "Verifying again. The result appears in the proposal's thread."
 
     def _undo(self, click: Clicked, incident: str, proposal: str) -> str:

@@ -80,7 +80,7 @@ class Projection:
                 | e.OutcomeSettled()
             ):
                 self._decided(incident, body)
-            case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.Verified():
+            case e.EffectStarted() | e.EffectEnded() | e.ExecutionEnded() | e.VerificationRequested() | e.Verified():
                 self._outbox.touch(f"{incident.id}/proposal/{body.proposal}")
                 self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
                 if isinstance(body, e.ExecutionEnded):

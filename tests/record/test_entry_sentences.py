@@ -36,6 +36,7 @@ from bot.domain.entries import (
     SavepointReleased,
     SavepointReleasing,
     SeverityChanged,
+    VerificationRequested,
     VetoTimeEnded,
 )
 from bot.domain.notice import Notice
@@ -93,6 +94,7 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         RoomLost(channel="C0ORDERS01", problem="is_archived", told=(BEN,)),
         RoomReturned(channel="C0ORDERS01"),
         DiagnosisRequested(),
+        VerificationRequested(proposal=PROPOSAL),
         DiagnosisEnded(how="failed", message="Flink did not answer"),
         NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
         PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),

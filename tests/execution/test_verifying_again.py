@@ -1,0 +1,147 @@
+"""A person asks for a proof anew: it is on record, and owed until it is there."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import open_store
+from bot.domain.entries import VerificationRequested
+from bot.domain.errors import Refused
+from bot.domain.journal import WATERLINE
+from bot.service.background import Background
+from bot.service.duties import Duties
+from bot.service.incident_store import IncidentStore
+from bot.service.verifying import Verifier
+from tests.decisions import ANA, BEN, PROPOSAL
+from tests.incidents import Story
+from tests.slack.people import PATIENCE_S, eventually
+
+
+class Scene:
+    """A rewind that was carried out, and whose proof did not pass."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story.opens().answers().proposes().approves().rewinds().verifies(passed=False)
+        self.store = IncidentStore(story.journal, SystemClock())
+        self.looks: list[bool] = []
+        self.go, self.is_at_it = threading.Event(), threading.Event()
+        self.go.set()
+
+    def duties(self, *, is_mine: Callable[[], bool] = lambda: True) -> tuple[Duties, Background]:
+        """Of one replica; what proves is replaced, what asks for the proof is not."""
+        verifier = Verifier(self.store, None, None, {}, SystemClock())  # type: ignore[arg-type]
+        verifier.verify = self._verify  # type: ignore[assignment, method-assign]
+        background = Background(self.store, lambda _work: nullcontext(is_mine()), workers=2)
+        still = SimpleNamespace(
+            settle=lambda _i: None, supersede_if_moved=lambda _i: None, is_owed=lambda _i: False, due=lambda _i: [],
+            are_due=lambda _i: False, owes_first_warning=lambda _i: False, owes_severity=lambda _i: False,
+            move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
+            look_first=lambda _i: None, resume=lambda _i, _run: None,
+        )  # fmt: skip
+        parts = [self.store, background, *[still] * 5, verifier, *[still] * 7]
+        return Duties(*parts), background  # type: ignore[arg-type]
+
+    def _verify(self, _incident: object, _proposal: object, *, is_asked: bool = False) -> None:
+        self.looks.append(is_asked)
+        self.is_at_it.set()
+        assert self.go.wait(PATIENCE_S)
+        self.finds_the_same()
+
+    def finds_the_same(self) -> None:
+        """One more proof that does not pass."""
+        known = self.store.get(self.story.id).proposals[PROPOSAL].verified
+        assert known is not None
+        self.store.write(self.story.id, by=WATERLINE, decide=lambda _: [known])
+
+    @property
+    def requests(self) -> int:
+        """How often it is on record that somebody asked."""
+        return sum(isinstance(entry.body, VerificationRequested) for entry in self.store.get(self.story.id).entries)
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether somebody waits for the answer."""
+        return self.store.get(self.story.id).proposals[PROPOSAL].is_proof_asked
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """On a record of its own."""
+    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as store:
+        yield Scene(Story(store.journal))
+
+
+def test_it_is_proven_anew_once_for_each_time_that_somebody_asks(scene: Scene) -> None:
+    """And not again at each later look at what is owed."""
+    duties, background = scene.duties()
+    with closing(background):
+        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        eventually(lambda: scene.looks and not scene.is_owed)
+        duties.recover(scene.story.id, lambda: None)
+
+    assert scene.looks == [True]
+    assert scene.requests == 1
+
+
+def test_what_another_replica_is_alone_with_is_not_dropped(scene: Scene) -> None:
+    """It has the recovery in hand at the moment of the click, and looks no more: the next look finds the request."""
+    is_mine = False
+    duties, background = scene.duties(is_mine=lambda: is_mine)
+    with closing(background):
+        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        eventually(lambda: not background._under_way)
+        before = list(scene.looks)
+        is_mine = True
+        duties.settle_all()
+        eventually(lambda: not scene.is_owed)
+
+    assert before == []
+    assert scene.looks == [True]
+
+
+def test_it_outlives_a_look_that_is_asked_for_after_it(scene: Scene) -> None:
+    """While a recovery is under way the newest of the same work is what is done next."""
+    duties, background = scene.duties()
+    with closing(background):
+        scene.go.clear()
+        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        assert scene.is_at_it.wait(PATIENCE_S)
+        scene.finds_the_same()
+        duties.verify_again(scene.story.id, PROPOSAL, by=BEN)
+        duties.recover(scene.story.id, lambda: None)
+        scene.go.set()
+        eventually(lambda: not background._under_way)
+
+    assert scene.requests == 2
+    assert not scene.is_owed
+
+
+def test_who_asks_while_it_is_owed_gets_that_one(scene: Scene) -> None:
+    """Two people click at once; and a restart before the proof forgets neither."""
+    duties, background = scene.duties(is_mine=lambda: False)
+    with closing(background):
+        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        duties.verify_again(scene.story.id, PROPOSAL, by=BEN)
+    restarted, background = scene.duties()
+    with closing(background):
+        restarted.settle_all()
+        eventually(lambda: not scene.is_owed)
+
+    assert scene.requests == 1
+    assert scene.looks == [True]
+
+
+def test_what_is_proven_is_not_proven_again(scene: Scene) -> None:
+    """The message is of before; who clicks hears so."""
+    scene.story.verifies()
+    duties, background = scene.duties()
+
+    with closing(background), pytest.raises(Refused, match=r"nothing to verify anew\. It is proven already"):
+        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+
+    assert scene.requests == 0
