@@ -19,8 +19,8 @@ from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sigh
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 
-_A_MESSAGE = timedelta(days=1)
-"""So long what somebody wrote is taken to hold: people do not write that it is over."""
+_HOLDS = timedelta(days=1)
+"""So long what somebody else told is taken to hold: few say that it is over."""
 _NOBODY = People()
 
 
@@ -103,7 +103,7 @@ class Sightings:
         if occasion is None and memory.known(sign) is not None:
             return False
         same = (s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None)
-        earlier = next((s for s in same if s.sign.code != MESSAGE or not self.is_past(s)), None)
+        earlier = next((s for s in same if s.sign.is_of_watch or not self.is_past(s)), None)
         return self._notes.add(
             Sighted(
                 id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
@@ -128,8 +128,7 @@ class Sightings:
 
     def looked(self, sighted: Sighted, facts: tuple[str, ...]) -> None:
         """Keep what the watch saw when it was told of; its message shows it."""
-        note = Looked(sighting=sighted.id, table=sighted.table, at=self._clock.now(), facts=facts)
-        if self._notes.add(note):
+        if self._notes.add(Looked(sighting=sighted.id, table=sighted.table, at=self._clock.now(), facts=facts)):
             self._outbox.touch(post_key(sighted.id))
 
     def meanwhile(self, incident: Incident, sign: Sign) -> None:
@@ -155,9 +154,8 @@ class Sightings:
         note = Muted(id=str(ULID()), table=table, code=code, until=at + span, by=by, at=at)
         self._notes.add(note)
         for sighted in self.memory(table).lasting:
-            if code is None or code.casefold() in {
-                named.casefold() for named in (sighted.sign.muted_as, sighted.sign.code)
-            }:
+            named = (sighted.sign.muted_as.casefold(), sighted.sign.code.casefold())
+            if code is None or code.casefold() in named:
                 self._outbox.touch(post_key(sighted.id))
         return note
 
@@ -207,20 +205,22 @@ class Sightings:
                 self._outbox.touch(post_key(sighted.id))
 
     def is_past(self, sighted: Sighted) -> bool:
-        """Of what somebody wrote and is not said to be over: whether it is a day old, or an incident came after it."""
-        return self._clock.now() - sighted.at >= _A_MESSAGE or self._incident_of(sighted) is not None
+        """Of what others told and is not said to be over: whether it is a day old, or an incident took it over."""
+        return self._clock.now() - sighted.at >= _HOLDS or self._incident_of(sighted) is not None
 
     def _let_go(self, sighted: Sighted) -> None:
         """What somebody wrote a day ago lasts no more: nothing is said of that, for nobody knows that it is over."""
         now = self._clock.now()
-        if sighted.sign.code == MESSAGE and now - sighted.at >= _A_MESSAGE:
+        if sighted.sign.code == MESSAGE and now - sighted.at >= _HOLDS:
             why = "taken for past, a day after it was written."
             self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=now, why=why))
 
     def _post(self, sighted: Sighted) -> None:
         followed = self._outbox.find(post_key(sighted.follows)) if sighted.follows is not None else None
-        thread = None if followed is None else followed.thread_of or followed.key
-        self._put(post_key(sighted.id), sighted.channel, thread, followed.incident if followed is not None else None)
+        thread = None
+        if followed is not None and (followed.channel, followed.incident) == (sighted.channel, None):
+            thread = followed.thread_of or followed.key
+        self._put(post_key(sighted.id), sighted.channel, thread, None)
 
     def _post_in(self, incident: Incident, sighted: Sighted) -> None:
         self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
