@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import SnapshotId, TableName
@@ -25,14 +25,14 @@ from bot.service.observing import Observer
 from bot.service.watch_facts import facts_of
 from bot.service.watch_signs import CONDITIONS, Signs, signs_in, suspicion
 from bot.service.watch_tail import goes_on_from, tail_of
-from bot.service.watch_unnamed import blind, newest_event, unnamed_signs
+from bot.service.watch_unnamed import newest_event, unnamed_signs
+from bot.service.watch_unseen import ASIDE, CATALOG, EVIDENCE, FLINK, PLAIN, blind_to, hidden_aside, why_not
 
 _SHARE = 20
 """A table's metadata is read for at most one twentieth of the time, and judged and looked at closer for as much each: a
 long history, or a full folder, makes looks rarer, not dearer."""
 _CLOSER_WHILE_WRONG = timedelta(minutes=1)
 _MEANWHILE = frozenset({"no-commit", "stale"})
-_EVIDENCE = "what evidence reads"
 _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
 
 
@@ -80,8 +80,17 @@ class Look(Record):
     """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
     facts: tuple[str, ...] = ()
     """How table and job stand, a sentence each."""
-    is_whole: bool
-    """False where a source could not be looked at: then nothing is over because it was not seen."""
+    unseen: frozenset[str] = frozenset()
+    """Sources that could not be looked at: what they tell of is not over because it was not seen."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything could be looked at."""
+        return not self.unseen
+
+    def would_show(self, code: str) -> bool:
+        """Whether that would have been seen if it were so."""
+        return self.is_whole or (code in PLAIN and self.unseen <= ASIDE)
 
 
 class Eye:
@@ -109,16 +118,15 @@ class Eye:
         try:
             state = self._state(table, seen)
         except (CouldNotLook, UnknownTable) as error:
-            return Look(signs=self._unseen(seen, "the table in its catalog", error), is_whole=False)
-        seen.unseen.pop("the table in its catalog", None)
+            return Look(signs=self._blind_to(seen, CATALOG, why_not(CATALOG, error)), unseen=frozenset(seen.unseen))
+        self._blind_to(seen, CATALOG, None)
         if state is None or state.head is None:
             return None
         setup = self._observer.setup(table)
         jobs, began = self._observer.runs(setup), self._clock.now()
         case, found = self._judge(setup, state, jobs, seen)
-        missing = self._unseen_jobs(seen, jobs) if isinstance(jobs, NotSeen) and setup.job is not None else ()
-        if not isinstance(jobs, NotSeen):
-            seen.unseen.pop("Flink", None)
+        is_missing = isinstance(jobs, NotSeen) and setup.job is not None
+        missing = self._blind_to(seen, FLINK, jobs if isinstance(jobs, NotSeen) and is_missing else None)
         told = suspicion(case)
         seen.judge_again_at = began + _SHARE * (self._clock.now() - began)
         is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
@@ -135,7 +143,7 @@ class Eye:
             signs=(*seen.closer, *more, *missing),
             beside=beside,
             facts=facts_of(case, self._clock.now()),
-            is_whole=not seen.unseen,
+            unseen=frozenset(seen.unseen),
         )
 
     def meanwhile(self, table: TableName, seen: TableSeen) -> tuple[Sign, ...]:
@@ -199,35 +207,27 @@ class Eye:
         examined = self._examiner.examine(table, without_rows=True)
         signs = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
         found = signs.told
+        setup = self._observer.setup(table)
+        lost = hidden_aside(setup, examined.case.observation)
         failed = next((lost for e in examined.case.evidence for lost in e.could_not_look if _has_failed(lost)), None)
-        if failed is None:
-            seen.unseen.pop(_EVIDENCE, None)
-        else:  # what was seen before is not gone because nobody could look for it
-            new = {(sign.code, sign.subject) for sign in found} | {("blind", _EVIDENCE)}
-            found += tuple(sign for sign in seen.closer if (sign.code, sign.subject) not in new)
-            since = seen.unseen.setdefault(_EVIDENCE, self._clock.now())
-            if self._clock.now() - since >= self._terms.patience:
-                found += (blind(failed.model_copy(update={"source": _EVIDENCE}), since),)
+        if failed is not None or lost:  # what was seen before is not gone because nobody could look for it
+            new = {(sign.code, sign.subject) for sign in found}
+            left = (sign for sign in seen.closer if sign.code != "blind" and (failed or sign.code not in PLAIN))
+            found += tuple(sign for sign in left if (sign.code, sign.subject) not in new)
+        found += self._blind_to(seen, EVIDENCE, failed)
+        for source in sorted(ASIDE):
+            found += self._blind_to(seen, source, lost.get(source))
         seen.closer, seen.closer_beside = found, signs.beside
         seen.suspicion = told
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
-        may_change = any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
+        may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
         wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
         now = self._clock.now()
         seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 
-    def _unseen_jobs(self, seen: TableSeen, jobs: NotSeen) -> tuple[Sign, ...]:
-        since = seen.unseen.setdefault("Flink", self._clock.now())
-        is_long = self._clock.now() - since >= self._terms.patience
-        return (blind(jobs, since),) if is_long else ()
-
-    def _unseen(self, seen: TableSeen, source: str, error: WaterlineError) -> tuple[Sign, ...]:
-        since = seen.unseen.setdefault(source, self._clock.now())
-        if self._clock.now() - since < self._terms.patience:
-            return ()
-        reason = f"{error.happened} {error.found}".strip()
-        return (blind(NotSeen(source=source, reason=reason, remedy=error.remedy), since),)
+    def _blind_to(self, seen: TableSeen, source: str, missing: NotSeen | None) -> tuple[Sign, ...]:
+        return blind_to(seen.unseen, source, missing, self._clock.now(), self._terms.patience)
 
 
 def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:

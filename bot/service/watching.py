@@ -179,7 +179,7 @@ class Watch:
         for sighted in memory.lasting:
             identity = (sighted.sign.code, sighted.sign.subject)
             is_condition = sighted.sign.code in CONDITIONS and sighted.sign.is_of_watch
-            if not look.is_whole or not is_condition:
+            if not is_condition or not look.would_show(sighted.sign.code):
                 continue
             if identity in found or sighted.sign.code in look.beside:
                 followed.last[sighted.id] = now
@@ -196,7 +196,7 @@ class Watch:
         seen = tuple(sign.headline for sign in look.signs)
         facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)
         if not look.is_whole:
-            facts = (*seen, *look.facts, "Not everything could be looked at.")
+            facts = (*seen, *look.facts, f"Could not be looked at: {', '.join(sorted(look.unseen))}.")
         for sighted in memory.lasting:
             is_told = not sighted.sign.is_of_watch and sighted.id not in memory.looked
             if is_told and (look.is_whole or now - sighted.at >= self.terms.patience):

@@ -28,7 +28,7 @@ class BrokenEye:
         """See Eye."""
         if self.is_broken:
             raise KeyError("summary")
-        return Look(signs=(), is_whole=True)
+        return Look(signs=())
 
 
 class World:

@@ -1,0 +1,101 @@
+"""Where storage cannot be read the watch gives no all-clear, says what it does not see, and goes on with the rest."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.evidence import Observation
+from bot.domain.flink import JobRun
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.setup import TableSetup
+from bot.service.alerts import Alert, AlertDesk
+from bot.service.watch_look import Look
+from bot.service.watch_unseen import hidden_aside
+from tests.tables import CONTRACT, ORDERS
+from tests.watch.conftest import OverRecorded
+from tests.watch.recorded import Recorded
+from tests.watch.watched import Watched
+
+MISSED = NotSeen(source="some storage", reason="Access denied.", remedy="Give the key.")
+ALL_CLEAR = "Nothing that the watch would tell of."
+SOURCES = {"checkpoints": "the checkpoint storage", "flink_manifests": "the Flink manifests on storage"}
+
+
+def hidden(world: Recorded, *sources: str) -> Recorded:
+    """The same where these parts cannot be looked at; what reads them was not asked then."""
+    seen = world.case.observation.model_copy(update=dict.fromkeys(sources, MISSED))
+    evidence = tuple(each for each in world.case.evidence if each.task != "leaked_manifests")
+    world.case = world.case.model_copy(update={"observation": seen, "evidence": evidence})
+    return world
+
+
+def is_alerted(watched: Watched) -> None:
+    """Somebody else tells of the table."""
+    alert = Alert(
+        source="Alertmanager", fingerprint="f", started_at=watched.clock.at, is_resolved=False, name="n", title="t",
+        details=(), names=("sales.orders",), severity="sev1", runbook=None, link=None,
+    )  # fmt: skip
+    AlertDesk(watched.sightings, watched.observer.tables, None).take([alert])
+
+
+def beside(watched: Watched) -> str:
+    """What the watch put beside the alert."""
+    return " ".join(fact for note in watched.sightings.memory(ORDERS).looked.values() for fact in note.facts)
+
+
+def test_where_all_can_be_seen_the_alert_is_told_that_nothing_is_wrong(over_recorded: OverRecorded) -> None:
+    """A planned restart."""
+    watched = over_recorded(Recorded("planned-restart-v2"))
+    is_alerted(watched)
+
+    watched.looks(16, apart=timedelta(seconds=10))
+
+    assert ALL_CLEAR in beside(watched)
+    assert "blind" not in watched.seen
+
+
+@pytest.mark.parametrize("part", SOURCES)
+def test_what_cannot_be_read_is_no_all_clear_and_is_told(over_recorded: OverRecorded, part: str) -> None:
+    """After the patience that Flink has, by name, with why and what to do; and it is over when it can be read."""
+    world = hidden(Recorded("planned-restart-v2"), part)
+    watched = over_recorded(world)
+    is_alerted(watched)
+    watched.looks(20, apart=timedelta(seconds=10))
+    [blind] = [each for each in watched.told if each.code == "blind"]
+    said = beside(watched)
+
+    world.case = Recorded(world.name).case
+    watched.looks(40, apart=timedelta(seconds=10))
+
+    assert ALL_CLEAR not in said
+    assert f"Could not be looked at: {SOURCES[part]}." in said
+    assert blind.subject == SOURCES[part]
+    assert "Access denied." in blind.text
+    assert "blind" not in {each.sign.code for each in watched.sightings.memory(ORDERS).lasting}
+
+
+def test_what_flink_tells_ends_though_storage_cannot_be_read() -> None:
+    """Else a table whose storage nobody can read would stay in doubt for a silence that is long over."""
+    assert Look(signs=(), unseen=frozenset({"the checkpoint storage"})).would_show("no-commit")
+    assert not Look(signs=(), unseen=frozenset({"the checkpoint storage"})).would_show("F11")
+    assert not Look(signs=(), unseen=frozenset({"Flink"})).would_show("no-commit")
+    assert Look(signs=()).would_show("F11")
+
+
+def test_other_jobs_count_and_a_table_without_a_job_has_no_checkpoints(over_recorded: OverRecorded) -> None:
+    """Nobody could see a fork with a job that cannot be asked; of no job there is nothing to be seen."""
+    watched = over_recorded(Recorded("planned-restart-v2"))
+    everywhere = watched.observer.observe(ORDERS).model_copy(update=dict.fromkeys((*SOURCES, "others"), MISSED))
+
+    def of(job: str | None, seen: Observation) -> set[str]:
+        policies = {"default": ApprovalPolicy(users=("U0BEN00001",))}
+        setup = TableSetup(
+            name=ORDERS, job=job, contract=CONTRACT, consumers=(), policies=policies, next_update_minutes=30
+        )
+        return set(hidden_aside(setup, seen))
+
+    assert of("orders-to-iceberg", everywhere) == {*SOURCES.values(), "the table's other jobs"}
+    assert of(None, everywhere) == {"the table's other jobs"}
+    asked = Seen[JobRun](source="Flink, job blue", values=())
+    assert of(None, everywhere.model_copy(update={"others": asked})) == set()
