@@ -19,7 +19,7 @@ PLAIN = frozenset({"no-advance", "no-commit", "stale", "restarts", "expiring"})
 
 def hidden_aside(setup: TableSetup, seen: Observation) -> dict[str, NotSeen]:
     """Those of `ASIDE` that could not be asked. A table without a job has no checkpoints, and no Flink manifests."""
-    asked = {_OTHERS: seen.others}
+    asked: dict[str, object] = {_OTHERS: seen.others}
     if setup.job is not None:
         asked |= {_POINTS: seen.checkpoints, _MANIFESTS: seen.flink_manifests}
     return {source: told for source, told in asked.items() if isinstance(told, NotSeen)}
