@@ -10,6 +10,11 @@ def may_see(incident: Incident, user: UserId, invited: frozenset[UserId] | None)
     return not incident.is_private or (invited is not None and user in invited)
 
 
+def is_open_to_all(incident: Incident) -> bool:
+    """Whether anybody may know of it."""
+    return not incident.is_private
+
+
 def unknown(incident_id: IncidentId) -> UnknownIncident:
     """What is said of an incident that is not there, and of one that this person may not know of: the same."""
     return UnknownIncident(

@@ -1,16 +1,17 @@
 """Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
 from bot.domain.clock_time import clock_time
-from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import AT_WORK, UNFINISHED, ProposalView
+from bot.domain.execution import ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.privacy import already_open, is_open_to_all
 from bot.domain.record import Record
 from bot.domain.savepoint_terms import retention_sentence
 from bot.domain.savepoints import (
@@ -27,8 +28,11 @@ from bot.ports import Clock
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.opening import Opening
+from bot.service.savepoint_under_way import must_not_be_proposed
 
 RUNBOOK = "planned-savepoint"
+MaySee = Callable[[Incident], bool]
+"""Whether whoever asks may know of an incident."""
 
 
 class SavepointOffer(Record):
@@ -67,13 +71,14 @@ class Savepoints:
         self._opening = opening
         self._clock = clock
 
-    def offer(self, table: TableName) -> SavepointOffer:
+    def offer(self, table: TableName, *, may_see: MaySee = is_open_to_all) -> SavepointOffer:
         """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
-        savepoint is proposed: nobody fills in a form for nothing."""
+        savepoint is proposed, or an incident is open that whoever asks may not see: nobody fills in a form for
+        nothing."""
         setup, job = self._observer.setup(table), self._job_of(table)
-        under_way = self._store.open_on(table)
+        under_way = self._open_on(table, may_see)
         if under_way is not None:
-            _must_not_be_proposed(under_way)
+            must_not_be_proposed(under_way)
         observation = self._observer.observe(table)
         live = [run for run in observation.jobs.values if isinstance(run, JobRun) and not run.is_terminal]
         newest = next((s for s in observation.table.chain if s.checkpoint_id is not None), None)
@@ -101,12 +106,13 @@ class Savepoints:
         until: datetime,
         over_by: datetime | None = None,
         by: UserId,
+        may_see: MaySee = is_open_to_all,
     ) -> IncidentId:
         """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
 
         Nothing is stopped: the runbook looks first, and the stop is proposed and approved like any other change.
-        `over_by`: when the work is expected to be over. Raises Refused for an end that has passed, and while a
-        savepoint is proposed by an earlier plan.
+        `over_by`: when the work is expected to be over. Raises Refused for an end that has passed, while a savepoint is
+        proposed by an earlier plan, and where the open incident is one that `by` may not see.
         """
         if until <= self._clock.now():
             raise Refused(
@@ -126,14 +132,14 @@ class Savepoints:
             may_restore=restorers, until=until, over_by=over_by,
             keeps=retention_sentence(self._observer.setup(table).contract.keep_snapshots),
         )  # fmt: skip
-        existing = self._store.open_on(table)
+        existing = self._open_on(table, may_see)
         incident_id = existing.id if existing else self._open(table, channel, reason, by)
 
         def decide(now: Incident) -> list[Body]:
             must_be_open(now)
             if now.plan == planned:
                 return []
-            _must_not_be_proposed(now)
+            must_not_be_proposed(now)
             return [planned]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -221,6 +227,12 @@ class Savepoints:
             )
         return job
 
+    def _open_on(self, table: TableName, may_see: MaySee) -> Incident | None:
+        found = self._store.open_on(table)
+        if found is not None and not may_see(found):
+            raise already_open(found)
+        return found
+
     def _open(self, table: TableName, channel: str, reason: str, by: UserId) -> IncidentId:
         return self._opening.open(
             table=table,
@@ -229,16 +241,4 @@ class Savepoints:
             channel=channel,
             summary=f"Planned savepoint: {reason}",
             by=by,
-        )
-
-
-def _must_not_be_proposed(now: Incident) -> None:
-    """What is approved is the plan as it was shown: another one needs another proposal."""
-    of_savepoint = (v for v in now.proposals.values() if any(isinstance(e, KeepSavepoint) for e in v.proposal.effects))
-    busy = next((v for v in of_savepoint if v.state in UNFINISHED), None)
-    if busy is not None:
-        raise Refused(
-            "A savepoint is proposed already: its plan is not changed under it.",
-            f"“{busy.proposal.title}” in {now.id} is {busy.state.value}, with its terms as they were shown.",
-            "Wait for its end." if busy.state in AT_WORK else "Reject it first; then plan anew and propose again.",
         )

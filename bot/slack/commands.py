@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end
@@ -162,7 +163,8 @@ class Commands:
     def _savepoint(self, command: Command) -> None:
         try:
             table = self._table(command.rest)
-            view = savepoint_form(self._services.savepoints.offer(table), command.channel)
+            may_see = partial(self._privacy.sees, user=command.user)
+            view = savepoint_form(self._services.savepoints.offer(table, may_see=may_see), command.channel)
         except WaterlineError as error:
             view = problem_form("Plan a savepoint", str(error))
         self._views.fill(open_form_id(command.trigger), view)

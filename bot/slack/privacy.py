@@ -30,20 +30,24 @@ class Privacy:
         self._rooms = rooms
         self._seen: dict[str, tuple[float, bool]] = {}
 
+    def sees(self, incident: Incident, user: UserId) -> bool:
+        """Whether this person may know of it."""
+        return may_see(incident, user, self._invited(incident.opened.channel) if incident.is_private else None)
+
     def visible(self, user: UserId) -> tuple[Incident, ...]:
         """Every incident that this person may know of, oldest first."""
-        return tuple(incident for incident in self._store.all() if self._may_see(incident, user))
+        return tuple(incident for incident in self._store.all() if self.sees(incident, user))
 
     def hidden_tables(self, user: UserId) -> frozenset[TableName]:
         """Tables that are under review by an incident of which this person may not know: the table says so itself."""
-        return frozenset(i.opened.table for i in self._store.all() if i.is_open and not self._may_see(i, user))
+        return frozenset(i.opened.table for i in self._store.all() if i.is_open and not self.sees(i, user))
 
     def check(self, request: Request) -> None:
         """Raises UnknownIncident, as for one that is not there, when the request names an incident that is hidden."""
         for incident in self._named(request):
             if _answers_a_notice(request, incident):
                 continue
-            if not self._may_see(incident, request.user):
+            if not self.sees(incident, request.user):
                 log.warning("request for a private incident", incident=incident.id, user=request.user)
                 raise unknown(incident.id)
 
@@ -75,9 +79,6 @@ class Privacy:
                 return False
             self._seen[channel] = (time.monotonic(), found)
         return found
-
-    def _may_see(self, incident: Incident, user: UserId) -> bool:
-        return may_see(incident, user, self._invited(incident.opened.channel) if incident.is_private else None)
 
     def _invited(self, channel: str) -> frozenset[UserId] | None:
         try:

@@ -51,7 +51,7 @@ class Submits:
             case Form.CLOSE:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
-                return planned(self._services, form)
+                return planned(self._services, self._privacy, form)
             case Form.TERM:
                 return answer_term(self._services.reviews, form)
             case Form.NOTICE:
