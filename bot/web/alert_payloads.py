@@ -1,5 +1,6 @@
 """What Alertmanager and PagerDuty send, as alerts. Fields that nobody needs here are not looked at."""
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
@@ -7,7 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from bot.domain.ids import Severity
 from bot.service.alerts import Alert
 
-_GRAVE = {"critical", "page", "error", "high", "p1", "sev1"}
+_GRAVE = {"critical", "emergency", "fatal", "page", "error", "high", "p0", "p1", "sev0", "sev1"}
 _SLIGHT = {"info", "none", "low", "p4", "p5", "sev3"}
 _RUNBOOK = "waterline_runbook"
 """Label or annotation that names the symptom to open an incident with."""
@@ -102,7 +103,7 @@ class PagerDuty(_Theirs):
         incident = event.data
         begins = incident.created_at if event.event_type == "incident.triggered" else None
         service = incident.service.summary if incident.service is not None else None
-        grave = (incident.priority.summary if incident.priority is not None else None) or incident.urgency
+        priority = incident.priority.summary if incident.priority is not None else None
         return (
             Alert(
                 source="PagerDuty",
@@ -113,7 +114,7 @@ class PagerDuty(_Theirs):
                 title=incident.title or f"PagerDuty incident {incident.id}",
                 details=(f"Service {service}.",) if service else (),
                 names=(incident.title, service or "", str(incident.body or "")),
-                severity=_severity(grave),
+                severity=_severity(priority, incident.urgency),
                 runbook=None,
                 link=incident.html_url,
             ),
@@ -144,6 +145,9 @@ def _of_alertmanager(each: AlertmanagerAlert) -> Alert:
     )
 
 
-def _severity(told: str | None) -> Severity:
-    word = (told or "").lower()
-    return "sev1" if word in _GRAVE else "sev3" if word in _SLIGHT else "sev2"
+def _severity(*told: str | None) -> Severity:
+    """The gravest of these words, however they are written: `SEV-1` is sev1. What says nothing known is sev2."""
+    words = {re.sub("[-_ ]", "", word.lower()) for word in told if word}
+    if words & _GRAVE:
+        return "sev1"
+    return "sev3" if words and words <= _SLIGHT else "sev2"
