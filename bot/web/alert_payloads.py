@@ -1,7 +1,8 @@
 """What Alertmanager and PagerDuty send, as alerts. Fields that nobody needs here are not looked at."""
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
@@ -66,7 +67,7 @@ class PagerDutyIncident(_Theirs):
     service: PagerDutyName | None = None
     priority: PagerDutyName | None = None
     urgency: str | None = None
-    body: dict[str, Any] | None = None
+    body: dict[str, JsonValue] | None = None
 
 
 class PagerDutyIncidentEvent(_Theirs):
@@ -113,7 +114,7 @@ class PagerDuty(_Theirs):
                 name=incident.title or incident.id,
                 title=incident.title or f"PagerDuty incident {incident.id}",
                 details=(f"Service {service}.",) if service else (),
-                names=(incident.title, service or "", str(incident.body or "")),
+                names=(incident.title, service or "", *_texts_in(incident.body)),
                 severity=_severity(priority, incident.urgency),
                 runbook=None,
                 link=incident.html_url,
@@ -143,6 +144,19 @@ def _of_alertmanager(each: AlertmanagerAlert) -> Alert:
         runbook=each.labels.get(_RUNBOOK) or each.annotations.get(_RUNBOOK),
         link=each.annotations.get("runbook_url") or each.generator_url or None,
     )
+
+
+def _texts_in(body: JsonValue) -> Iterator[str]:
+    """Every text in it, and the name of every part."""
+    left = [body]
+    while left:
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as parts:
+                left += [*parts, *parts.values()]
+            case list() as parts:
+                left += parts
 
 
 def _severity(*told: str | None) -> Severity:

@@ -3,12 +3,15 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from bot.domain.ids import Severity
 from bot.service.alerts import Alert
 from bot.web.alert_payloads import Alertmanager, PagerDuty
-from tests.watch.test_alerts import payload
+from tests.watch.test_alerts import pages, payload, scene, sightings, web
+
+__all__ = ["scene", "sightings", "web"]
 
 
 def page(**data: object) -> Alert:
@@ -58,3 +61,28 @@ def test_a_word_is_known_however_it_is_written(word: str, severity: Severity) ->
 
     assert page(priority={"summary": word}, urgency=None).severity == severity
     assert alert.severity == severity
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "incident_body", "details": "Firing:\nsales.orders is late\n"},
+        {"details": {"firing": ["what is late:", {"table": "sales.orders"}]}},
+        {"details": {"sales.orders": "late"}},
+        {"details": "\tsales.orders"},
+    ],
+)
+def test_a_table_is_found_wherever_the_body_names_it(web: httpx.Client, body: dict[str, Any]) -> None:
+    """At the beginning of a line too, and in any part of it."""
+    sent = payload("pagerduty_v3.json")
+    sent["event"]["data"] |= {"title": "Lag is high", "body": body}
+
+    assert pages(web, sent).json()["told"] == 1
+
+
+def test_parts_of_a_body_are_not_read_as_one_name(web: httpx.Client) -> None:
+    """What stands beside each other there is not one word."""
+    sent = payload("pagerduty_v3.json")
+    sent["event"]["data"] |= {"title": "Lag is high", "body": {"details": ["sales.", "orders", 7, None, True]}}
+
+    assert pages(web, sent).json()["told"] == 0
