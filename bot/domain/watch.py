@@ -53,6 +53,8 @@ class Sign(Record):
     """What an alert or a message is called, the same each time it comes; empty for what the watch saw itself."""
     room: str | None = None
     """The channel in which it was written, for a message."""
+    started_at: Utc | None = Field(default=None, exclude_if=lambda told: told is None)
+    """When an alert began, as its sender says; None for what the watch saw itself, and in old notes."""
 
     @property
     def is_of_watch(self) -> bool:

@@ -29,6 +29,7 @@ class Alert(Record):
     fingerprint: str
     """The same for the same thing, firing or resolved."""
     started_at: Utc
+    """When it began; of a resolved one, up to when what began is over."""
     is_resolved: bool
     name: str
     """What it is called, each time it comes: by this an alert is muted, and a message known again."""
@@ -118,11 +119,10 @@ class AlertDesk:
         return tuple(found) or tuple(setup.name for setup in jobs)
 
     def _resolve(self, table: TableName, alert: Alert) -> int:
-        subject = _subject(alert)
-        lasting = [s for s in self._sightings.memory(table).lasting if s.sign.subject == subject]
-        for sighted in lasting:
+        over = [each for each in self._sightings.memory(table).lasting if _ends(alert, each.sign)]
+        for sighted in over:
             self._sightings.end(sighted, f"{alert.source} says that it is resolved.")
-        return len(lasting)
+        return len(over)
 
 
 def _names(texts: Iterable[str], name: str) -> bool:
@@ -147,6 +147,12 @@ def _subject(alert: Alert) -> str:
     return alert.fingerprint if alert.room is not None else f"{alert.source}/{alert.fingerprint}"
 
 
+def _ends(resolved: Alert, sign: Sign) -> bool:
+    """Whether this is what it tells of, and began no later: a word that comes late says nothing of what fires since."""
+    is_before = sign.started_at is None or sign.started_at <= resolved.started_at
+    return sign.subject == _subject(resolved) and is_before
+
+
 def _sign(alert: Alert) -> Sign:
     return Sign(
         code=ALERT if alert.room is None else MESSAGE,
@@ -161,4 +167,5 @@ def _sign(alert: Alert) -> Sign:
         link=alert.link,
         name=alert.known_as,
         room=alert.room,
+        started_at=alert.started_at,
     )

@@ -1,0 +1,71 @@
+"""What a `resolved` ends: what began before it, on whatever table it was told, and nothing that fires since."""
+
+import json
+from typing import Any
+
+import httpx
+
+from bot.domain.watch import Sign
+from bot.service.sightings import Sightings
+from tests.tables import ORDERS
+from tests.watch.signs import sign
+from tests.watch.test_alerts import fires, pages, payload, scene, sightings, web
+
+__all__ = ["scene", "sightings", "web"]
+
+
+def begins(sightings: Sightings) -> list[str]:
+    """When each that lasts began, as its sender says."""
+    return [f"{each.sign.started_at:%H:%M}" for each in sightings.memory(ORDERS).lasting if each.sign.started_at]
+
+
+def page(kind: str, at: str, **data: object) -> dict[str, Any]:
+    """An event of the kept incident at that time of its day."""
+    body = payload("pagerduty_v3.json")
+    body["event"] |= {"event_type": f"incident.{kind}", "occurred_at": f"2026-11-03T{at}:00Z"}
+    body["event"]["data"] |= data
+    return body
+
+
+def one(status: str, at: str, **labels: str) -> dict[str, Any]:
+    """The first kept alert, begun at that time."""
+    body = payload("alertmanager_v4.json")
+    body["alerts"] = body["alerts"][:1]
+    body["alerts"][0] |= {"status": status, "startsAt": f"2026-11-03T{at}:00Z"}
+    if labels:
+        body["alerts"][0] |= {"labels": labels, "annotations": {}}
+    return body
+
+
+def test_a_late_resolved_of_pagerduty_leaves_what_fires_since(web: httpx.Client, sightings: Sightings) -> None:
+    """It was sent again after the incident had been reopened."""
+    pages(web, page("triggered", "08:07"))
+    pages(web, page("reopened", "08:30"))
+
+    late = pages(web, page("resolved", "08:20")).json()["resolved"]
+    left = begins(sightings)
+    last = pages(web, page("resolved", "08:40")).json()["resolved"]
+
+    assert (late, left) == (1, ["08:30"])
+    assert (last, begins(sightings)) == (1, [])
+
+
+def test_a_late_resolved_of_alertmanager_leaves_what_fires_since(web: httpx.Client, sightings: Sightings) -> None:
+    """It ends what began when it did, and what began before."""
+    fires(web, one("firing", "08:00"))
+    fires(web, one("firing", "08:30"))
+    fires(web, one("firing", "09:00"))
+
+    late = fires(web, one("resolved", "08:30")).json()["resolved"]
+
+    assert (late, begins(sightings)) == (2, ["09:00"])
+
+
+def test_what_an_earlier_version_kept_is_ended_by_any_resolved(web: httpx.Client, sightings: Sightings) -> None:
+    """It had not kept when an alert began."""
+    old = sign("alert", "PagerDuty/PGR0VU2").model_copy(update={"name": "an alert"})
+    assert "started_at" not in json.loads(old.model_dump_json())
+    sightings.see(ORDERS, Sign.model_validate_json(old.model_dump_json()), occasion="08:00")
+
+    assert pages(web, page("resolved", "08:20")).json()["resolved"] == 1
+    assert sightings.memory(ORDERS).lasting == ()
