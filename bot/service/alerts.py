@@ -9,7 +9,7 @@ from bot.domain.ids import Severity, TableName
 from bot.domain.inert import visible
 from bot.domain.record import Record, Utc
 from bot.domain.setup import TableSetup
-from bot.domain.watch import ALERT, MESSAGE, Sign
+from bot.domain.watch import ALERT, MESSAGE, Sighted, Sign
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 
@@ -82,18 +82,20 @@ class AlertDesk:
         sees comes beside it. What nothing comes of is logged, too: few senders read the answer."""
         told = resolved = known = 0
         passed_over: list[PassedOver] = []
-        for alert in alerts:
+        lasting: list[Sighted] | None = None
+        for alert in sorted(alerts, key=lambda each: each.is_resolved):
             named = self.tables_in(*alert.names)
-            if not 0 < len(named) <= MOST_TABLES:
+            ended = 0
+            if alert.is_resolved:
+                lasting = self._lasting() if lasting is None else lasting
+                ended = self._resolve(alert, lasting)
+            resolved += ended
+            if not ended and not 0 < len(named) <= MOST_TABLES:
                 passed_over.append(PassedOver(fingerprint=alert.fingerprint, why=_why_not(named)))
                 log.warning("alert passed over", source=alert.source, name=alert.known_as, why=_why_not(named))
-            for table in named if len(named) <= MOST_TABLES else ():
-                if alert.is_resolved:
-                    resolved += self._resolve(table, alert)
-                elif self.tell(table, alert):
-                    told += 1
-                else:
-                    known += 1
+            elif not alert.is_resolved:
+                new = sum(self.tell(table, alert) for table in named)
+                told, known = told + new, known + len(named) - new
         return Taken(told=told, resolved=resolved, known=known, passed_over=tuple(passed_over))
 
     def tell(self, table: TableName, alert: Alert) -> bool:
@@ -118,8 +120,12 @@ class AlertDesk:
         jobs = (setup for setup in can_be_told if setup.job is not None and _names(texts, setup.job))
         return tuple(found) or tuple(setup.name for setup in jobs)
 
-    def _resolve(self, table: TableName, alert: Alert) -> int:
-        over = [each for each in self._sightings.memory(table).lasting if _ends(alert, each.sign)]
+    def _lasting(self) -> list[Sighted]:
+        """Of every table: what a resolved alert names may have changed since it was told. Cost: one query a table."""
+        return [each for table in self._sightings.tables for each in self._sightings.memory(table).lasting]
+
+    def _resolve(self, alert: Alert, lasting: Iterable[Sighted]) -> int:
+        over = [each for each in lasting if _ends(alert, each.sign)]
         for sighted in over:
             self._sightings.end(sighted, f"{alert.source} says that it is resolved.")
         return len(over)

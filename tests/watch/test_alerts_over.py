@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 
 from bot.domain.watch import Sign
 from bot.service.sightings import Sightings
@@ -69,3 +70,27 @@ def test_what_an_earlier_version_kept_is_ended_by_any_resolved(web: httpx.Client
 
     assert pages(web, page("resolved", "08:20")).json()["resolved"] == 1
     assert sightings.memory(ORDERS).lasting == ()
+
+
+@pytest.mark.parametrize("way", ["pagerduty", "alertmanager"])
+def test_a_resolved_that_names_no_table_ends_what_was_told(web: httpx.Client, sightings: Sightings, way: str) -> None:
+    """The title was changed meanwhile, or an annotation is gone."""
+    if way == "pagerduty":
+        pages(web, page("triggered", "08:07"))
+        over = pages(web, page("resolved", "08:20", title="Lag is high"))
+    else:
+        fires(web, one("firing", "08:00"))
+        over = fires(web, one("resolved", "08:00", alertname="Lag"))
+
+    assert over.json() == {"told": 0, "resolved": 1, "known": 0, "passed_over": []}
+    assert sightings.memory(ORDERS).lasting == ()
+
+
+def test_a_resolved_that_nothing_was_told_of_is_passed_over(web: httpx.Client, sightings: Sightings) -> None:
+    """Without a table it may be about anything; another's is not ended by it."""
+    fires(web, one("firing", "08:00"))
+
+    over = pages(web, page("resolved", "08:20", title="Lag is high")).json()
+
+    assert (over["resolved"], len(over["passed_over"])) == (0, 1)
+    assert len(sightings.memory(ORDERS).lasting) == 1
