@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.setup import TableSetup
+from bot.slack.unreachable import UNREACHABLE
 
 SCOPES = (
     "commands",
@@ -39,7 +40,7 @@ def slack_findings(
             "Set SLACK_BOT_TOKEN to the app's bot token.",
         )
         return
-    except (SlackClientError, OSError) as error:
+    except UNREACHABLE as error:
         yield "Slack", False, str(error), "Check slack.base_url and the network."
         return
     yield "bot token", True, f"@{answer['user']} in {answer['team']}", ""

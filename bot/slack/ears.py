@@ -5,7 +5,6 @@ from typing import Any
 
 import structlog
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot.domain.errors import CouldNotLook
 from bot.service.hearing import Said
@@ -13,6 +12,7 @@ from bot.service.services import Services
 from bot.slack.heard import EVENTS, Heard, heard_in
 from bot.slack.names import NamesInSlack
 from bot.slack.rooms import SlackRooms
+from bot.slack.unreachable import UNREACHABLE
 
 log = structlog.get_logger(__name__)
 _NOT_WATCHED = (
@@ -86,7 +86,7 @@ class _Asked:
         heard = self._heard
         try:
             found = self._client.chat_getPermalink(channel=heard.channel, message_ts=heard.ts).get("permalink")
-        except (SlackApiError, SlackClientError, OSError) as error:
+        except UNREACHABLE as error:
             log.info("no link to a message", channel=heard.channel, problem=str(error))
             return None
         return str(found) if found else None

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import BadConfiguration
+from bot.slack.unreachable import UNREACHABLE
 
 
 def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:
@@ -18,7 +19,7 @@ def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:
             f"auth.test answered: {error.response.get('error')}.",
             explain("SLACK_BOT_TOKEN"),
         ) from error
-    except (SlackClientError, OSError) as error:
+    except UNREACHABLE as error:
         raise BadConfiguration(
             "Slack cannot be reached.", f"auth.test failed: {error}.", explain("slack.base_url")
         ) from error

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.slack.unreachable import UNREACHABLE
 
 
 class NamesInSlack:
@@ -29,7 +30,7 @@ def names_of(client: WebClient, users: Iterable[str]) -> dict[str, str]:
     for user in users:
         try:
             answer = client.users_info(user=user)
-        except (SlackApiError, SlackClientError, OSError):
+        except UNREACHABLE:
             continue
         profile = (answer.get("user") or {}).get("profile") or {}
         name = profile.get("display_name") or profile.get("real_name")

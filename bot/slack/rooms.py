@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import UserId
+from bot.slack.unreachable import UNREACHABLE
 
 _PAGE = 500
 
@@ -24,7 +25,7 @@ class SlackRooms:
         """Whether only invited people can read it."""
         try:
             found: Mapping[str, object] = self._client.conversations_info(channel=channel)["channel"]
-        except (SlackApiError, SlackClientError, OSError) as error:
+        except UNREACHABLE as error:
             raise _unreadable(channel, error) from error
         return bool(found.get("is_private") or found.get("is_im") or found.get("is_mpim"))
 
@@ -35,7 +36,7 @@ class SlackRooms:
         while True:
             try:
                 page = self._client.conversations_members(channel=channel, limit=_PAGE, cursor=cursor)
-            except (SlackApiError, SlackClientError, OSError) as error:
+            except UNREACHABLE as error:
                 raise _unreadable(channel, error) from error
             found |= {UserId(user) for user in page.get("members") or []}
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
 
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.domain.posted_seals import Posted, PostedSeal
 from bot.domain.seal import seals_in
+from bot.slack.unreachable import UNREACHABLE
 
 _PAGE = 200
 _KINDS = "public_channel,private_channel"
@@ -34,7 +35,7 @@ def posted_seals(client: WebClient) -> Posted:
     try:
         bot = str(client.auth_test()["user_id"])
         channels = tuple(_channels(client))
-    except (SlackApiError, SlackClientError, OSError) as error:
+    except UNREACHABLE as error:
         raise CouldNotLook(
             "The posted seals could not be read.",
             f"Expected the bot's channels from Slack; found: {_reason(error)}.",
@@ -45,7 +46,7 @@ def posted_seals(client: WebClient) -> Posted:
     for channel in channels:
         try:
             seals += _seals(client, channel, bot)
-        except (SlackApiError, SlackClientError, OSError) as error:
+        except UNREACHABLE as error:
             unread[channel] = _reason(error)
     return Posted(seals=tuple(seals), channels=frozenset(channels) - frozenset(unread), unread=unread)
 

@@ -50,9 +50,12 @@ class InboxWorker:
         on_answer: Callable[[], None],
         may_be_lost: Callable[[Delivery], bool],
         is_lost: Callable[[str], bool],
-        threads: int = 3,
+        threads: int = 6,
     ) -> None:
-        """`is_lost`: whether nothing can be written into a channel now, so that who asks there is answered directly."""
+        """`is_lost`: whether nothing can be written into a channel now, so that who asks there is answered directly.
+
+        `threads`: a proposal that looks at evidence takes one for as long as Spark does, and beside some of these a
+        veto must still be heard."""
         self._inbox = inbox
         self._outbox = outbox
         self._clock = clock
