@@ -8,13 +8,15 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Mapping
 
 import httpx
 from pydantic import Field
 
 from bot.adapters.webhook_answers import said_in
+from bot.domain.contract import HIDDEN
 from bot.domain.errors import BadConfiguration, NotDelivered
-from bot.domain.notice import Answer, NoticeData
+from bot.domain.notice import Address, Answer, NoticeData, hook_host
 from bot.domain.record import Record, Utc
 from bot.notices.forms import as_markdown, headline
 from bot.ports.carriers import Parcel, Receipt
@@ -48,10 +50,14 @@ class NoticePayload(Record):
 
 
 class Webhook:
-    """Sends to any address with the same secrets."""
+    """Sends to any address with the same secrets. What it tells of one has no more than its host."""
 
-    def __init__(self, secrets: tuple[bytes, ...], *, limit_s: float = 15.0) -> None:
+    def __init__(
+        self, secrets: tuple[bytes, ...], addresses: Mapping[str, str] | None = None, *, limit_s: float = 15.0
+    ) -> None:
+        """`addresses`: name of a webhook, as the record has it -> URL. In old records stands the URL itself."""
         self._secrets = secrets
+        self._addresses = addresses or {}
         self._http = httpx.Client(timeout=httpx.Timeout(limit_s, connect=5.0), follow_redirects=False, trust_env=False)
 
     def close(self) -> None:
@@ -60,7 +66,7 @@ class Webhook:
 
     def carry(self, parcel: Parcel) -> Receipt:
         """See the port. Anything but 2xx did not arrive; most 4xx never will."""
-        url = parcel.address.to
+        url, host = self._url(parcel.address), parcel.address.shown
         body = payload_of(parcel).model_dump_json().encode()
         stamp = str(int(parcel.at.timestamp()))
         headers = {
@@ -73,17 +79,37 @@ class Webhook:
         }
         try:
             answer = self._http.post(url, content=body, headers=headers)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            raise NotDelivered(f"{url} cannot be reached: {type(error).__name__}: {error}.") from error
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise NotDelivered(f"The address at {host} is none: {type(error).__name__}.") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NotDelivered(f"{host} cannot be reached: {type(error).__name__}: {error}.") from error
         except httpx.HTTPError as error:
-            raise NotDelivered(f"{url} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
+            raise NotDelivered(f"{host} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
         if not answer.is_success:
             is_final = 400 <= answer.status_code < 500 and answer.status_code not in _AGAIN
-            told = answer.text.strip()[:200]
-            raise NotDelivered(f"{url} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
+            told = _without(url, answer.text).strip()[:200]
+            raise NotDelivered(f"{host} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
         said = said_in(answer)
-        detail = f"{url} answered HTTP {answer.status_code}."
+        detail = f"{host} answered HTTP {answer.status_code}."
         return Receipt(detail=detail, answer=said.answer, words=said.text, unread=said.unread)
+
+    def _url(self, address: Address) -> str:
+        known = self._addresses.get(address.to)
+        if known is None and " " in address.to:
+            raise NotDelivered(
+                f"The settings have no such address any more at {address.shown}. It was changed since this notice was "
+                "made: preview the notice again, or call them.",
+                is_final=True,
+            )
+        return known or address.to
+
+
+def _without(url: str, told: str) -> str:
+    """What a receiver answered, without path and query of the address that it was called by."""
+    path, _, query = url.removeprefix(hook_host(url)).partition("?")
+    for part in (query, path):
+        told = told.replace(part, HIDDEN) if part.strip("/") else told
+    return told
 
 
 def payload_of(parcel: Parcel) -> NoticePayload:

@@ -9,6 +9,7 @@ from bot.adapters.webhook import Webhook, secrets_in
 from bot.bootstrap import Built
 from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration
+from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.notices.answer_link import AnswerLinks, link_secrets
 from bot.ports.carriers import Carrier
@@ -31,7 +32,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
     courier = Courier(
         services.store,
         services.answering,
-        carriers(settings, stack),
+        carriers(settings, stack, (each for table in services.observer.tables.values() for each in table.consumers)),
         services.clock,
         built.store.presence.alone_with,
         others,
@@ -64,8 +65,8 @@ def answer_links(settings: Settings) -> AnswerLinks | None:
     return AnswerLinks(link_secrets(secret.get_secret_value()), settings.web.public_url, settings.notices.answer_within)
 
 
-def carriers(settings: Settings, stack: ExitStack) -> dict[str, Carrier]:
-    """Each way that is set up; closed with the stack. Raises BadConfiguration."""
+def carriers(settings: Settings, stack: ExitStack, consumers: Iterable[Consumer]) -> dict[str, Carrier]:
+    """Each way that is set up, to these; closed with the stack. Raises BadConfiguration."""
     secrets = NoticeSecrets()
     found: dict[str, Carrier] = {"file": NoticeFiles()}
     smtp = settings.notices.smtp
@@ -79,7 +80,8 @@ def carriers(settings: Settings, stack: ExitStack) -> dict[str, Carrier]:
             limit_s=smtp.within.total_seconds(),
         )
     if secrets.waterline_webhook_secret is not None:
-        webhook = Webhook(secrets_in(secrets.waterline_webhook_secret.get_secret_value()))
+        keys = secrets_in(secrets.waterline_webhook_secret.get_secret_value())
+        webhook = Webhook(keys, Consumer.hooks_of(consumers))
         stack.callback(webhook.close)
         found["webhook"] = webhook
     return found

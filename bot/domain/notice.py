@@ -1,6 +1,7 @@
 """A notice: what one consumer is told, exactly as it was previewed, and by which ways."""
 
 import hashlib
+import re
 from typing import Literal
 
 from bot.domain.ids import Severity
@@ -10,6 +11,7 @@ from bot.domain.trust import ExactId
 Answer = Literal["acknowledged", "re-ran", "needs-help"]
 """What a consumer can say to a notice."""
 WAYS = {"slack": "in Slack", "email": "by e-mail", "webhook": "by webhook", "file": "as a file"}
+_HOST = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s]*)")
 HOW_TO_CORRECT = "/waterline tell correction WORDS"
 """What a responder types to set right what consumers were told, after the incident's end too."""
 
@@ -19,16 +21,37 @@ class Address(Record):
 
     by: Literal["slack", "email", "webhook", "file"]
     to: str
-    """Slack channel id, e-mail address, URL or folder."""
+    """Slack channel id, e-mail address, folder, or a webhook as `hook_name` calls it; its URL in old records."""
 
     @property
     def key(self) -> str:
         """Unique among the addresses of a notice."""
         return f"{self.by}:{self.to}"
 
+    @property
+    def shown(self) -> str:
+        """What people read of it."""
+        return shown_of(self.by, self.to)
+
     def __str__(self) -> str:
-        shown = f"<#{self.to}>" if self.by == "slack" else self.to
+        shown = f"<#{self.to}>" if self.by == "slack" else self.shown
         return f"{WAYS[self.by]} ({shown})"
+
+
+def hook_name(url: str) -> str:
+    """Scheme, host and a digest: what is kept of a webhook, whose path or query may be all that a sender needs."""
+    return f"{hook_host(url)} #{hashlib.sha256(url.encode()).hexdigest()[:12]}"
+
+
+def hook_host(to: str) -> str:
+    """Scheme, host and port of a webhook's URL or name."""
+    found = _HOST.match(to)
+    return found[1] + found[2] if found is not None else "an address that cannot be read"
+
+
+def shown_of(by: str, to: str) -> str:
+    """What people read of an address of this way."""
+    return hook_host(to) if by == "webhook" else to
 
 
 BackfillProgress = Literal["waits", "approved", "running", "beside", "publication-waits", "done", "seen"]

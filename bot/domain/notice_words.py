@@ -4,7 +4,7 @@ from typing import assert_never
 
 from bot.domain import notice_entries as n
 from bot.domain.approval_count import missing
-from bot.domain.notice import WAYS
+from bot.domain.notice import WAYS, shown_of
 from bot.domain.rerun_words import rerun_words
 from bot.domain.sentences import counted, full_stop
 
@@ -97,7 +97,7 @@ def _consumer(key: str) -> str:
 
 def _way(to: str) -> str:
     by, _, address = to.partition(":")
-    return f"{WAYS[by]} ({address})" if by in WAYS else "in Slack"
+    return f"{WAYS[by]} ({shown_of(by, address)})" if by in WAYS else "in Slack"
 
 
 def _words(kind: str) -> str:

@@ -1,12 +1,14 @@
 """Who reads a table: observed runs of consumers, near and far, and those who declared to read it."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from bot.domain.ids import SnapshotId
-from bot.domain.notice import Address
+from bot.domain.notice import Address, hook_name
 from bot.domain.record import Record, Utc
 
 Kind = Literal["job", "agent", "dashboard", "person", "channel"]
@@ -83,6 +85,11 @@ class Consumer(Record):
         bad = next((each for each in self.email if not _is_mail_address(each)), None)
         if bad is not None:
             raise ValueError(f"e-mail addresses like revenue@acme.example, and {bad!r} is none")
+        if self.webhook is not None and "@" in re.split("[/?#]", self.webhook.partition("://")[2])[0]:
+            raise ValueError(
+                "a webhook without user and password before its host; every notice is signed by "
+                "WATERLINE_WEBHOOK_SECRET, which the receiver, or a proxy before it, can ask for instead"
+            )
         return self
 
     def beside(self, folder: Path) -> "Consumer":
@@ -94,9 +101,14 @@ class Consumer(Record):
     def ways(self) -> tuple[Address, ...]:
         """Every way but Slack."""
         mails = tuple(Address(by="email", to=each) for each in self.email)
-        hooks = (Address(by="webhook", to=self.webhook),) if self.webhook else ()
+        hooks = (Address(by="webhook", to=hook_name(self.webhook)),) if self.webhook else ()
         files = (Address(by="file", to=self.folder),) if self.folder else ()
         return (*mails, *hooks, *files)
+
+    @staticmethod
+    def hooks_of(consumers: Iterable["Consumer"]) -> dict[str, str]:
+        """Name of each of their webhooks, as `ways` calls it -> its URL."""
+        return {hook_name(each.webhook): each.webhook for each in consumers if each.webhook}
 
 
 class Untold(Record):

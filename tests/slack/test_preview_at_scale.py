@@ -60,7 +60,7 @@ def unread(notices: tuple[Notice, ...], lines: set[str]) -> list[str]:
     def is_there(notice: Notice) -> bool:
         own = mrkdwn(notice.consumer)
         texts = (notice.text.replace(own, name) for name in [own, *names])
-        addressed = any(f"*To {own}*" in line and notice.ways[0].to in line for line in lines)
+        addressed = any(f"*To {own}*" in line and notice.ways[0].shown in line for line in lines)
         return addressed and any(all(line.strip() in lines for line in text.splitlines() if line) for text in texts)
 
     return [notice.consumer for notice in notices if not is_there(notice)]

@@ -127,7 +127,7 @@ def audience(notices: Sequence[Notice]) -> str:
 
 def place(address: Address) -> str:
     """Where somebody is told, escaped."""
-    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.to)})"
+    return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.shown)})"
 
 
 def _page(ids: Ids, notices: Sequence[Notice], page: int, form: str) -> list[Block]:
