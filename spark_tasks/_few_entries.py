@@ -91,7 +91,7 @@ def few_entries(
 def _edge(edge: str, column: TableColumn | None) -> Column:
     if column is None:
         return F.lit(None).cast("binary")
-    return F.get(F.filter(F.col("data_file")[edge], lambda each: each["key"] == column.field_id), F.lit(0))["value"]
+    return F.try_element_at(F.map_from_entries(F.col("data_file")[edge]), F.lit(column.field_id))
 
 
 def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:

@@ -34,6 +34,8 @@ _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.fact
 """Of a session for small questions. Spark writes Java for each query and compiles it, which for a few thousand entries
 costs more than going through them: measured on two cores, the ledger of 500 commits took 5.2 s (14 s the first time)
 and takes 1.7 s, that of 20 commits half as long when it is asked for the first time. Rows are read by compiled code."""
+_SAID_TWICE = "LAST_WIN"
+"""Of a map that names a key twice, as a bad writer's bounds may: by itself Spark fails the whole question."""
 _TIME_ZONE = "spark.sql.session.timeZone"
 _OPENED: list[SparkSession] = []
 """Sessions that were opened, so that none is ever collected. A session that is (pyspark 4.1) waits, in whichever thread
@@ -154,6 +156,7 @@ def open_session(
         session.conf.set(_TIME_ZONE, "UTC")
         session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))
         session.conf.set("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", _GROUPS_IN_MEMORY)
+        session.conf.set("spark.sql.mapKeyDedupPolicy", _SAID_TWICE)
         with contextlib.suppress(PySparkException):
             for name, value in _INTERPRETED.items() if is_interpreted else ():
                 session.conf.set(name, value)
