@@ -35,6 +35,8 @@ class _Followed:
     last: dict[str, datetime] = field(default_factory=dict)
     """Sighting -> when it was last seen."""
     looked_at: datetime | None = None
+    unseen: frozenset[str] = frozenset()
+    """What the newest look that judged could not see."""
     incident: IncidentId | None = None
     """The one that is open on it."""
     failing_since: datetime | None = None
@@ -102,6 +104,11 @@ class Watch:
         followed = self._followed.get(table)
         return followed.looked_at if followed is not None else None
 
+    def unseen(self, table: TableName) -> frozenset[str]:
+        """The sources that its newest look could not see."""
+        followed = self._followed.get(table)
+        return followed.unseen if followed is not None else frozenset()
+
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""
         if self.follows(table):
@@ -140,6 +147,7 @@ class Watch:
         if incident is not None and looks_away:
             self._follow_freshness(table, followed, incident)
         elif (look := self._eye.look(table, followed.seen)) is not None:
+            followed.unseen = look.unseen
             self._judge(table, followed, look)
             self._put_beside(table, look)
         followed.looked_at, followed.failing_since = self._clock.now(), None

@@ -1,5 +1,6 @@
 """The form of one term of a review -> one call of the service, and the sentence that answers."""
 
+from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.review_items import ReviewItem
 from bot.domain.said_moment import end_of_day
@@ -15,6 +16,13 @@ def answer_term(reviews: Reviews, form: Submitted) -> str:
             item = reviews.settle(incident, number, "mended", form.values.get("reason", ""), by=form.user)
         case "accepted":
             item = reviews.settle(incident, number, "accepted", form.values.get("reason", ""), by=form.user)
+        case _ if words := form.values.get("reason", "").strip():
+            raise Refused(
+                "Nothing was saved: the form says to hand the term on, and also what was done.",
+                f"You wrote: “{words}”.",
+                "Open the form again, and choose that it is mended or accepted to keep these words; to hand it on, "
+                "leave them out.",
+            )
         case _:
             due = end_of_day(form.values["due"])
             item = reviews.assign(incident, number, owner=UserId(form.values["owner"]), due=due, by=form.user)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
 from bot.domain.mute_lengths import LONGEST
@@ -21,6 +22,8 @@ from bot.slack.requests import Clicked, Command
 
 _SPAN = re.compile(r"(\d{1,4})(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_LATE = 3
+"""Times the pace of the watch after which a look is missed."""
 
 
 def watched(services: Services, _command: Command) -> str:
@@ -29,7 +32,7 @@ def watched(services: Services, _command: Command) -> str:
     lines = []
     for table in sightings.tables:
         memory = sightings.memory(table)
-        lines.append(f"{table}: {_looked_at(services.watch, table)}.")
+        lines.append(f"{table}: {_looked_at(services.watch, table, now)}.")
         lines += [
             f"• {_muted(mute) or 'everything'} is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>."
             for mute in memory.muted_at(now)
@@ -42,11 +45,20 @@ def watched(services: Services, _command: Command) -> str:
     return "\n".join(lines)
 
 
-def _looked_at(watch: Watch | None, table: TableName) -> str:
+def _looked_at(watch: Watch | None, table: TableName, now: datetime) -> str:
     if watch is None or not watch.follows(table):
         return "not watched (`watch: false`); what alerts and messages tell of it is told"
     at = watch.looked_at(table)
-    return f"looked at {at:%H:%M:%S} UTC" if at is not None else "not looked at by this process yet"
+    if at is None:
+        return "not looked at by this process yet"
+    hidden = ", ".join(sorted(watch.unseen(table)))
+    could_not = f", without {hidden}, which could not be seen" if hidden else ""
+    late = (
+        ", and no look has come to its end since: the bot's log has more"
+        if now - at > _LATE * watch.terms.every
+        else ""
+    )
+    return f"looked at {clock_time(at, now, seconds=True)}{could_not}{late}"
 
 
 def mute(services: Services, command: Command) -> str:

@@ -1,6 +1,9 @@
 """Where storage cannot be read the watch gives no all-clear, says what it does not see, and goes on with the rest."""
 
+import re
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from bot.domain.setup import TableSetup
 from bot.service.alerts import Alert, AlertDesk
 from bot.service.watch_look import Look
 from bot.service.watch_unseen import hidden_aside
+from bot.slack.watch_commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
@@ -99,3 +103,20 @@ def test_other_jobs_count_and_a_table_without_a_job_has_no_checkpoints(over_reco
     assert of(None, everywhere) == {"the table's other jobs"}
     asked = Seen[JobRun](source="Flink, job blue", values=())
     assert of(None, everywhere.model_copy(update={"others": asked})) == set()
+
+
+def test_the_list_says_what_the_newest_look_could_not_see_and_of_what_day_it_is(over_recorded: OverRecorded) -> None:
+    """“Looked at” alone is an all-clear, and yesterday's time passes for today's."""
+    watched = over_recorded(hidden(Recorded("planned-restart-v2"), "checkpoints"))
+    services: Any = SimpleNamespace(sightings=watched.sightings, clock=watched.clock, watch=watched.watch)
+    nothing_typed: Any = None
+    watched.looks(2)
+
+    now = listed(services, nothing_typed)
+    watched.clock.at += timedelta(days=1)
+    then = listed(services, nothing_typed)
+
+    assert "without the checkpoint storage, which could not be seen" in now
+    assert "no look has come to its end" not in now
+    assert "no look has come to its end since" in then
+    assert re.search(r"looked at \d{1,2} [A-Z][a-z]{2}, \d\d:\d\d:\d\d UTC", then)
