@@ -91,7 +91,8 @@ class Webhook:
             raise NotDelivered(f"{host} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
         said = said_in(answer)
         detail = f"{host} answered HTTP {answer.status_code}."
-        return Receipt(detail=detail, answer=said.answer, words=said.text, unread=said.unread)
+        words, unread = (_without(url, each) if each else each for each in (said.text, said.unread))
+        return Receipt(detail=detail, answer=said.answer, words=words, unread=unread)
 
     def _url(self, address: Address) -> str:
         known = self._addresses.get(address.to)
