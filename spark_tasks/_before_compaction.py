@@ -50,7 +50,9 @@ def with_writers(
 
 
 def _newest_compaction(table: TableState, placed: DataFrame, done: set[SnapshotId]) -> Snapshot | None:
-    """The newest that wrote one of the rows and was not looked behind yet. Reads now."""
+    """The newest that wrote one of the rows and was not looked behind yet. Reads now if any is left."""
+    if all(s.operation != "replace" or s.snapshot_id in done for s in table.snapshots):
+        return None
     named = placed.where(F.col(WRITER).isNotNull()).select(WRITER).distinct().limit(MAX_FILES).collect()
     commits = (table.by_id.get(SnapshotId(row[WRITER])) for row in named)
     left = [s for s in commits if s is not None and s.operation == "replace" and s.snapshot_id not in done]

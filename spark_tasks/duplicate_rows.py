@@ -12,7 +12,7 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
-from spark_tasks._commits_of_copies import commits_of_copies, pairs_of, shares_of
+from spark_tasks._commits_of_copies import copies_in_order, most_copied, pairs_of, shares_of
 from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
 from spark_tasks._data_files import added_since
 from spark_tasks._reading import entries, local_ids
@@ -31,6 +31,8 @@ TASK = Task(
     "where a compaction rewrote copies, their keys once more as they lived before it",
 )
 MAX_PAIRS = 500
+MAX_COMMITS = 8
+"""So many are named in a row of the sample, the oldest copies first."""
 _OLDER = "No key lives more than once with a copy from the window: compactions only rewrote copies that are older."
 
 
@@ -99,13 +101,13 @@ def _some(
             written = written.union(writers_of(spark, table.by_id[reach.since], older))
         placed = with_writers(spark, table, found, copies.keys, written, lambda at: keys_at(spark, ask, repeated, at))
         order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-        commits = commits_of_copies(placed, order, copies.keys, table.place_of(reach.since)).persist()
+        ordered = copies_in_order(placed, order, copies.keys, table.place_of(reach.since)).persist()
         try:
-            pairs = pairs_of(commits).limit(MAX_PAIRS).collect()
-            shares = shares_of(commits).first()
-            sample = commits.orderBy(F.desc(F.size("commits")), *copies.keys).limit(MAX_ROWS).collect()
+            pairs = pairs_of(ordered).limit(MAX_PAIRS).collect()
+            shares = shares_of(ordered).first()
+            sample = most_copied(ordered, copies.keys, MAX_ROWS, MAX_COMMITS).collect()
         finally:
-            commits.unpersist()
+            ordered.unpersist()
             placed.unpersist()
     finally:
         found.unpersist()
@@ -186,7 +188,9 @@ def _headline(finding: DuplicatesFinding) -> str:
 def _row(ask: Ask, keys: tuple[str, ...], row: Row) -> tuple[str, ...]:
     names = zip(ask.contract.key, keys, strict=True)
     values = (shown(name, row[key], ask.contract) for name, key in names)
-    return (*values, str(len(row["commits"])), " → ".join(_named(commit) for commit in row["commits"]))
+    left = row["copies"] - len(row["commits"])
+    named = " → ".join(_named(commit) for commit in row["commits"])
+    return (*values, f"{row['copies']:,}", f"{named} → {left:,} more" if left else named)
 
 
 def _named(commit: int) -> str:

@@ -81,8 +81,9 @@ def _rest(spark: SparkSession, url: str, sizes: Sequence[Size], rows: Sequence[i
 
 @contextmanager
 def _spark() -> Iterator[tuple[SparkSession, str]]:
-    """The embedded server as Waterline starts it, and its address."""
-    server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars())))
+    """The embedded server as Waterline starts it, and its address. Its heap is larger than Waterline's 1 GB, in which
+    the commits that share a path cannot be counted over a million of Spark's own entries; ours can."""
+    server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars()), memory="3g"))
     try:
         session = open_session(server.url, listing_tasks=EmbeddedSpark().cores)
         yield session, server.url

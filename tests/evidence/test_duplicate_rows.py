@@ -8,6 +8,7 @@ import pytest
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicatesFinding
+from bot.domain.ids import short
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, rows
 
@@ -48,6 +49,22 @@ def test_a_copy_below_the_window_is_found_with_its_commit(orders: OrdersTable, a
 
     assert duplicates_of(answer).keys == 20
     assert pairs_of(answer) == {(old, again, 10), (before, again, 10)}
+
+
+def test_of_a_key_that_lives_often_the_oldest_copies_are_named(orders: OrdersTable, asks: Asks) -> None:
+    """One empty key can have a million copies: a row names the first commits, and says how many more there are."""
+    before = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, [7] * 3)
+    orders.commits("a", 3, [7] * 10_000)
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert duplicates_of(answer).extra_rows == 10_003
+    assert (duplicates_of(answer).keys, duplicates_of(answer).within_commit) == (1, 1)
+    key, copies, commits = answer.rows[0]
+    assert (key, copies) == ("7", "10,004")
+    assert commits.startswith(f"{short(before)} → {short(first)} → {short(first)} → {short(first)} → ")
+    assert commits.endswith(" → 9,996 more")
 
 
 def test_copies_that_lie_wholly_below_the_window_are_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
