@@ -3,8 +3,8 @@
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import structlog
 
@@ -50,12 +50,13 @@ class InboxWorker:
         on_answer: Callable[[], None],
         may_be_lost: Callable[[Delivery], bool],
         is_lost: Callable[[str], bool],
-        threads: int = 6,
+        threads: int = 3,
+        most_threads: int = 24,
     ) -> None:
         """`is_lost`: whether nothing can be written into a channel now, so that who asks there is answered directly.
 
-        `threads`: a proposal that looks at evidence takes one for as long as Spark does, and beside some of these a
-        veto must still be heard."""
+        `threads` stay, and up to `most_threads` come and go so that one is always free: a proposal that looks at
+        evidence takes one for as long as Spark does, and beside these a veto must still be heard."""
         self._inbox = inbox
         self._outbox = outbox
         self._clock = clock
@@ -72,12 +73,21 @@ class InboxWorker:
         """What is to be given back, and whether what stopped it was no fault of the record's."""
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
-        self._threads = [threading.Thread(target=self._loop, name=f"inbox-{n}") for n in range(threads)]
+        self._least, self._most = threads, most_threads
+        self._threads: set[threading.Thread] = set()
+        self._busy = 0
+        """How many of them work on a delivery now."""
 
     def start(self) -> None:
         """Work."""
-        for thread in self._threads:
-            thread.start()
+        with self._wake:
+            for _ in range(self._least):
+                self._begin_thread()
+
+    def _begin_thread(self) -> None:
+        thread = threading.Thread(target=self._loop, name=f"inbox-{len(self._threads)}")
+        self._threads.add(thread)
+        thread.start()
 
     def wake(self) -> None:
         """Something was stored."""
@@ -91,8 +101,29 @@ class InboxWorker:
         with self._wake:
             self._stopped = True
             self._wake.notify_all()
-        for thread in self._threads:
+            threads = list(self._threads)
+        for thread in threads:
             thread.join()
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
+        """While this thread works on a delivery: the last free one is followed by another."""
+        with self._wake:
+            self._busy += 1
+            if self._busy == len(self._threads) < self._most and not self._stopped:
+                self._begin_thread()
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._busy -= 1
+
+    def _is_one_too_many(self) -> bool:
+        """Whether this thread, which is free, is not needed, since others are free too. Then it counts no more."""
+        if len(self._threads) <= self._least or len(self._threads) - self._busy < 2:
+            return False
+        self._threads.discard(threading.current_thread())
+        return True
 
     def _loop(self) -> None:
         while not self._stopped:
@@ -101,7 +132,8 @@ class InboxWorker:
                 self._give_back()
                 delivery = self._inbox.claim(self._clock.now())
                 if delivery is not None:
-                    self.work(delivery)
+                    with self._taken():
+                        self.work(delivery)
                     continue
                 self._is_away = False
             except CouldNotKeep as away:
@@ -112,6 +144,8 @@ class InboxWorker:
             except Exception:
                 log.exception("inbox cannot be worked on")  # the database is away: a dead thread would be silence
             with self._wake:
+                if not self._stopped and self._is_one_too_many():
+                    return
                 if not self._stopped and self._waiting == 0:
                     self._wake.wait(timeout=1.0)
                 self._waiting = 0
