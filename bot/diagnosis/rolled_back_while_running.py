@@ -1,5 +1,7 @@
 """F6: main was rolled back under a running job, which then went on on top: a silent, lasting hole (facts 0.2)."""
 
+from collections.abc import Sequence
+
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._unbroken import looked_since, rows_were_put_back
@@ -7,6 +9,7 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matc
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.sentences import counted
 
 MODE = Mode(
     code="F6",
@@ -42,15 +45,16 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     table, jobs = case.observation.table, case.observation.jobs
     inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
-    went_on = next((r for r in inside if r.sequel is Sequel.WENT_ON), None)
-    if went_on is not None:
+    holes = [r for r in inside if r.sequel is Sequel.WENT_ON]
+    if holes:
+        went_on = holes[0]
         if case.gaps is not None and rows_were_put_back(case, went_on):
             return Excluded(
                 reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
                 f"missing between {at_position(case, case.gaps.lowest)} and "
                 f"{at_position(case, case.gaps.highest)}: the rows were put back."
             )
-        return _matches(case, went_on)
+        return _matches(case, went_on, holes[1:])
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
     if open_ends and isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
@@ -68,7 +72,8 @@ def _living_writer(case: Case, found: Rollback) -> JobId | None:
     return next((run.job_id for run in living(case) if run.job_id == found.goes_on), None)
 
 
-def _matches(case: Case, found: Rollback) -> Matches:
+def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Matches:
+    """`found` is the one below all others: what main lost later lies above its target, too."""
     table = case.observation.table
     lost = [table.by_id[s] for s in found.left]
     ids = [s.checkpoint_id for s in lost if s.checkpoint_id is not None]
@@ -99,6 +104,11 @@ def _matches(case: Case, found: Rollback) -> Matches:
             + _restored_at(case, writer)
             + ("" if is_forward else f" Until then, setting main back to {undone} would undo the rollback.")
         )
+    reasons += [
+        f"Main was rolled back once more, to {short(each.target)}, and lost {counted(len(each.left), 'commit')} there "
+        f"({short(each.left[0])} to {short(each.left[-1])}); the job went on above that hole, too."
+        for each in later
+    ]
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
     reasons.append(_rows_said(case, found))
@@ -111,7 +121,8 @@ def _matches(case: Case, found: Rollback) -> Matches:
     return Matches(
         headline=f"Main was rolled back to {short(found.target)}{how}.",
         reasons=tuple(reasons),
-        rows=tuple(s for s in lost_rows if s in found.left) + _after(case, found, writer),
+        rows=tuple(s for each in (*reversed(later), found) for s in lost_rows if s in each.left)
+        + _after(case, found, writer),
         last_good=found.target,
         wrong_run=writer
         if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}

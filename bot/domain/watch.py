@@ -154,8 +154,8 @@ class Memory:
         return tuple(each for each in self.sighted.values() if each.id not in self.ended)
 
     def known(self, sign: Sign) -> Sighted | None:
-        """The sighting of this very thing that goes on."""
-        return next((s for s in self.lasting if _same(s.sign, sign)), None)
+        """The newest sighting of this very thing that goes on."""
+        return next((s for s in reversed(self.lasting) if _same(s.sign, sign)), None)
 
     def occasions(self, sign: Sign) -> int:
         """How often this very thing has been seen before."""

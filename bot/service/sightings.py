@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 from ulid import ULID
 
 from bot.domain.approval import People
+from bot.domain.came_again import came_again
 from bot.domain.clock_time import clock_time
 from bot.domain.errors import UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
@@ -15,29 +15,15 @@ from bot.domain.incident import Incident
 from bot.domain.mute_lengths import refuse_length
 from bot.domain.open_findings import taken_over_by
 from bot.domain.quiet import QuietHours
+from bot.domain.table import TableState
 from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
+from bot.service.sight import Sight
 
 _HOLDS = timedelta(days=1)
-"""So long what somebody else told is taken to hold: few say that it is over."""
+"""So long what somebody else told is taken to hold, as few say that it is over; and so long a thread is read."""
 _NOBODY = People()
-
-
-@dataclass(frozen=True)
-class Sight:
-    """One sighting as it stands now."""
-
-    sighted: Sighted
-    ended: Ended | None
-    mute: Muted | None
-    """What silences it now."""
-    incident: Incident | None
-    """The first one since on its table that looks into it: one that put the table in doubt at that time or later."""
-    looked: Looked | None = None
-    """What the watch saw then, of what somebody else told."""
-    beside: Incident | None = None
-    """One that is open on its table and has not looked into it: planned work, or one whose table is proven."""
 
 
 class Sightings:
@@ -94,16 +80,21 @@ class Sightings:
             beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
         )
 
-    def see(self, table: TableName, sign: Sign, *, occasion: str | None = None) -> bool:
+    def has_come_again(self, known: Sighted, sign: Sign, table: TableState) -> bool:
+        """Whether the same was done once more since an incident about it was closed."""
+        return came_again(sign, known, self._incident_of(known), table)
+
+    def see(self, table: TableName, sign: Sign, *, occasion: str | None = None, is_again: bool = False) -> bool:
         """Keep a sign and tell it when its time has come; False if this very thing is known and goes on.
 
         `occasion`: what sets it apart from earlier ones, where somebody else counts them (an alert its start).
+        `is_again`: it is known, and has come again.
         """
         memory = self.memory(table)
-        if occasion is None and memory.known(sign) is not None:
+        if occasion is None and not is_again and memory.known(sign) is not None:
             return False
         same = (s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None)
-        earlier = next((s for s in same if s.sign.is_of_watch or not self.is_past(s)), None)
+        earlier = next((s for s in same if not self.is_past(s) and s.sign.is_urgent >= sign.is_urgent), None)
         return self._notes.add(
             Sighted(
                 id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
@@ -205,7 +196,8 @@ class Sightings:
                 self._outbox.touch(post_key(sighted.id))
 
     def is_past(self, sighted: Sighted) -> bool:
-        """Of what others told and is not said to be over: whether it is a day old, or an incident took it over."""
+        """Of what is not said to be over: whether it is a day old, or an incident took it over. Nobody reads its thread
+        any more."""
         return self._clock.now() - sighted.at >= _HOLDS or self._incident_of(sighted) is not None
 
     def _let_go(self, sighted: Sighted) -> None:

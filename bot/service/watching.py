@@ -14,6 +14,7 @@ from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
+from bot.domain.watch import Memory, Sign
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
@@ -149,7 +150,7 @@ class Watch:
         elif (look := self._eye.look(table, followed.seen)) is not None:
             followed.unseen = look.unseen
             self._judge(table, followed, look)
-            self._put_beside(table, look)
+            self._put_beside(table, followed, look)
         followed.looked_at, followed.failing_since = self._clock.now(), None
 
     def _tell_of_failure(self, table: TableName, followed: _Followed, error: Exception) -> None:
@@ -177,10 +178,10 @@ class Watch:
         memory, now = self._sightings.memory(table), self._clock.now()
         found = {(sign.code, sign.subject): sign for sign in look.signs}
         for identity, sign in found.items():
-            if memory.known(sign) is not None:
+            if self._goes_on(followed, sign, memory):
                 continue
             if identity in followed.candidates:
-                self._sightings.see(table, sign)
+                self._sightings.see(table, sign, is_again=memory.known(sign) is not None)
             else:
                 self._look_again(table)
         followed.candidates = frozenset(found)
@@ -195,11 +196,16 @@ class Watch:
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
                 self._sightings.end(sighted, "it is seen no more.")
 
-    def _put_beside(self, table: TableName, look: Look) -> None:
+    def _goes_on(self, followed: _Followed, sign: Sign, memory: Memory) -> bool:
+        """Whether this very thing is known, and has not come again since."""
+        known, state = memory.known(sign), followed.seen.state
+        return known is not None and (state is None or not self._sightings.has_come_again(known, sign, state))
+
+    def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
         """Beside what others told of the table, once: what a look has seen since. One that shows something new waits
         for the next, and one that could not see everything for a while."""
         memory, now = self._sightings.memory(table), self._clock.now()
-        if any(memory.known(sign) is None for sign in look.signs):
+        if not all(self._goes_on(followed, sign, memory) for sign in look.signs):
             return
         seen = tuple(sign.headline for sign in look.signs)
         facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)

@@ -4,7 +4,7 @@ import json
 
 from bot.domain.approval import People
 from bot.domain.watch import Ended
-from bot.service.sightings import Sight
+from bot.service.sight import Sight
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
 from tests.watch.signs import NINE, ORDERS, sighted, sign
