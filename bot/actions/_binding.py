@@ -5,12 +5,13 @@ As `commits_that_bind` has it of a case, with the stopped run among the job's al
 kin, which read what the job reads, never among the guests.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import takewhile
 
 from bot.actions._world import World
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
+from bot.domain.errors import CouldNotLook
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_that_bind
@@ -28,10 +29,41 @@ def binding_now(world: World, job: str, run: JobId, runs: Sequence[JobRun]) -> S
     where somebody else's commit lies above the job's newest. Raises CouldNotLook."""
     own = {run, *(each.job_id for each in runs)}
     above = {s.job_id for s in takewhile(lambda s: s.job_id not in own, reversed(flink_commits(world.table)))}
-    if not above:
+    return binding_of(world, job, run, runs, {each for each in above if each is not None})
+
+
+def binding_of(world: World, job: str, run: JobId, runs: Sequence[JobRun], asked: Set[JobId]) -> Sequence[Snapshot]:
+    """As `binding_now`, where only of the runs `asked` it matters whose they are.
+
+    The table's `other_jobs` are asked first, and no further cluster once each of these runs is found. One that is not
+    found is told by its sink. Raises CouldNotLook where a cluster is silent that might tell otherwise: one of the
+    `other_jobs` may hold kin of the job, and any other one a guest.
+    """
+    if not asked:
         return flink_commits(world.table)
-    told = (each for name, ports in world.jobs.items() if name != job for each in ports.flink.runs(name))
-    return binding(world.table, job, run, runs, [each for each in told if each.job_id in above])
+    found, silent = _told(world, job, asked)
+    bound = binding(world.table, job, run, runs, found)
+    untold = asked - {each.job_id for each in found}
+    declared = [error for name, error in silent.items() if name in world.other_jobs]
+    if untold and silent:
+        guests = [guest for each in untold for guest in _by_its_commits(world.table, "", each)]
+        if declared or len(binding(world.table, job, run, runs, [*found, *guests])) < len(bound):
+            raise (*declared, *silent.values())[0]
+    return bound
+
+
+def _told(world: World, job: str, asked: Set[JobId]) -> tuple[list[JobRun], Mapping[str, CouldNotLook]]:
+    """(those of the runs `asked` that a cluster lists under another job, job -> why its cluster told nothing)."""
+    found: list[JobRun] = []
+    silent: dict[str, CouldNotLook] = {}
+    for name in dict.fromkeys((*world.other_jobs, *world.jobs)):
+        if name == job or asked <= {each.job_id for each in found}:
+            continue
+        try:
+            found += [each for each in world.jobs[name].flink.runs(name) if each.job_id in asked]
+        except CouldNotLook as error:
+            silent[name] = error
+    return found, silent
 
 
 def binding(

@@ -1,6 +1,6 @@
 """What requirements are checked against, and what effects are prepared from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.errors import CouldNotLook
@@ -26,6 +26,8 @@ class World:
     jobs: Mapping[str, JobPorts]
     load: Callable[[TableName], TableState] = _nobody_loads
     """Another table, read when it is needed. Raises CouldNotLook."""
+    other_jobs: Sequence[str] = ()
+    """Further configured jobs that are declared to write the table."""
 
     def live(self, job: str) -> list[JobId]:
         """The ids of the runs of a job that are not at their end. Raises CouldNotLook."""

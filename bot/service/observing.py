@@ -49,7 +49,7 @@ class Observer:
         self.jobs = jobs
         self._reads = reads
         self.files = files
-        self.hands = Hands(catalog, jobs, files, replays or NO_REPLAYS, schedulers)
+        self.hands = Hands(catalog, jobs, files, replays or NO_REPLAYS, schedulers, tables)
         """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:

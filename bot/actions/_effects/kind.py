@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, Literal, TypeVar
 
@@ -13,6 +13,7 @@ from bot.domain.ids import TableName
 from bot.domain.record import Record
 from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
+from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
 from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog, TableFiles
 
@@ -96,10 +97,13 @@ class Hands:
     files: TableFiles
     replays: SourceReplays = NO_REPLAYS
     schedulers: Schedulers = NO_SCHEDULERS
+    tables: Mapping[TableName, TableSetup] = field(default_factory=dict)
+    """What the configuration says of the tables, as far as it is known."""
 
     def world(self, table: TableName) -> World:
         """The table, read now, and other tables and the jobs, asked when they are needed. Raises CouldNotLook."""
-        return World(table=self.catalog.load(table), jobs=self.jobs, load=self.catalog.load)
+        other_jobs = self.tables[table].other_jobs if table in self.tables else ()
+        return World(table=self.catalog.load(table), jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
 
 
 class Kind(ABC, Generic[E]):
