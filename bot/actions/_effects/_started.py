@@ -1,5 +1,6 @@
 """What is looked at of a run that was started: that it came up, and that it goes on committing where it should."""
 
+from bot.actions._effects._between import came_between
 from bot.actions._requirements import World
 from bot.domain.effects import StartJob
 from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
@@ -100,8 +101,9 @@ def goes_on_check(effect: StartJob, job_id: JobId, world: World) -> Check:
 
 
 def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World) -> Check:
-    """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Ids in between
-    are those of checkpoints that failed, or had no files: the sink leaves these out for a while."""
+    """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two
+    may lie what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
+    that failed, or had no files: the sink leaves these out for a while."""
     name = f"The first commit comes after checkpoint {effect.checkpoint_id}, on top of {short(base)}"
     commits = commits_after(world.table, base, job_id)
     if not commits:
@@ -109,7 +111,14 @@ def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World
     first = commits[0]
     ids = ", ".join(str(s.checkpoint_id) for s in commits[:6])
     said = f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}."
-    if first.parent_id != base or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
+    if base not in world.table.chain_ids or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
+        return Check(name=name, passed=False, sentence=said)
+    try:
+        between = came_between(effect.job, job_id, base, first, world)
+    except CouldNotLook as error:
+        return Check(name=name, passed=None, sentence=str(error))
+    said = f"{said} {between.sentence}".rstrip()
+    if between.is_bound:
         return Check(name=name, passed=False, sentence=said)
     skipped = range(effect.checkpoint_id + 1, first.checkpoint_id)
     if not skipped:
