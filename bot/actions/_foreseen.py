@@ -1,34 +1,67 @@
-"""Whether the head of main is the one that was approved, or came of it only by what the approved run may do."""
+"""Whether the head of main is the one that was approved, or came of it only by what may follow it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
+from bot.actions._binding import binding_of
+from bot.actions._world import World
 from bot.domain.clock_time import clock_time
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.other_writers import keeps_its_rows
+from bot.domain.requirements import HeadDescends
 from bot.domain.table import Snapshot, TableState
 
 
-def unforeseen(table: TableState, head: SnapshotId, job_id: JobId | None) -> str | None:
-    """Why the head is neither `head` nor descends from it only by commits of run `job_id` with rising ids."""
-    newer: list[Snapshot] = []
-    for snapshot in table.chain:
-        if snapshot.snapshot_id == head:
-            break
-        newer.append(snapshot)
-    else:
+def unforeseen(requirement: HeadDescends, world: World) -> str | None:
+    """Why the head is neither the one that was approved nor descends from it only by what may follow it. Flink is asked
+    only where somebody else has committed. Raises CouldNotLook."""
+    table, head = world.table, requirement.head
+    if head not in table.chain_ids:
         return (
             f"Approved for head {short(head)}; now the head is {short(table.head)}, which does not descend from it: "
             "the table was rolled back or its snapshots expired."
         )
-    reached = _reached(table, head, job_id)
-    for snapshot in reversed(newer):
+    if requirement.by_anybody:
+        return None
+    newer = list(takewhile(lambda s: s.snapshot_id != head, table.chain))[::-1]
+    others = _not_of_run(table, head, requirement.job_id, newer)
+    found = next(iter(_that_matter(others, requirement, world) if requirement.starts and others else others), None)
+    if found is None:
+        return None
+    return (
+        f"Approved for head {short(head)} ({_allowed(requirement)}); now {short(found.snapshot_id)} was committed by "
+        f"{committer(found)} at {clock_time(found.committed_at, table.read_at, seconds=True)}."
+    )
+
+
+def _allowed(requirement: HeadDescends) -> str:
+    run = [f"commits of run {short_job(requirement.job_id)}"] if requirement.job_id else []
+    guests = [f"what other Flink jobs that wrote beside {requirement.starts} commit"] if requirement.starts else []
+    return " and ".join(("the head itself", *run, *guests)) if run or guests else "exactly this head"
+
+
+def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: World) -> Sequence[Snapshot]:
+    """Of `others` those that are no compaction and no guest's. Raises CouldNotLook."""
+    job, run = requirement.starts, requirement.goes_on_from or requirement.job_id
+    changing = [s for s in others if s.job_id is not None or not keeps_its_rows(world.table, s)]
+    by_flink = frozenset(s.job_id for s in changing if s.job_id is not None)
+    if job is None or run is None or not by_flink:
+        return changing
+    bound = {s.snapshot_id for s in binding_of(world, job, run, world.jobs[job].flink.runs(job), by_flink)}
+    return [s for s in changing if s.job_id is None or s.snapshot_id in bound]
+
+
+def _not_of_run(
+    table: TableState, head: SnapshotId, job_id: JobId | None, newer: Sequence[Snapshot]
+) -> Sequence[Snapshot]:
+    """Those that are not the run's, or repeat what it had committed. All are oldest first."""
+    reached, found = _reached(table, head, job_id), []
+    for snapshot in newer:
         if job_id is None or snapshot.job_id != job_id or not _rises(snapshot, reached):
-            allowed = f"the head itself and commits of run {short_job(job_id)}" if job_id else "exactly this head"
-            return (
-                f"Approved for head {short(head)} ({allowed}); now {short(snapshot.snapshot_id)} was committed by "
-                f"{committer(snapshot)} at {clock_time(snapshot.committed_at, table.read_at, seconds=True)}."
-            )
-        reached[snapshot.operator_id] = snapshot.checkpoint_id or 0
-    return None
+            found.append(snapshot)
+        else:
+            reached[snapshot.operator_id] = snapshot.checkpoint_id or 0
+    return found
 
 
 def _reached(table: TableState, head: SnapshotId, job_id: JobId | None) -> dict[OperatorId | None, int]:

@@ -77,7 +77,7 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
         case RefIs():
             return _other_ref(requirement, table)
         case HeadDescends():
-            return unforeseen(table, requirement.head, requirement.job_id)
+            return unforeseen(requirement, world)
         case RunIsCurrent():
             live = world.live_runs(requirement.job)
             return _other_run(requirement, [run.job_id for run in live]) or _rescaled(requirement, live[0])

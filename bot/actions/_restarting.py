@@ -15,14 +15,20 @@ from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+
+ENDED_BY = (
+    "Anything that is committed before the start ends this proposal, but for compactions and for other Flink jobs that "
+    "wrote beside this one."
+)
 
 
 def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRun | None) -> Proposal:
     """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
-    commits first. A run that commits until it stands still supersedes it: the point would no longer fit. Raises Refused
-    where no job is configured."""
+    commits first. A run that commits until it stands still supersedes it: the point would no longer fit. A compaction
+    or a guest's commit does not. Raises Refused where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     keeps, owned = point.goes_with_savepoint, None if point.goes_with_savepoint else may_go(live, point.path)
@@ -40,7 +46,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
         alone(job, live),
-        HeadDescends(head=head, job_id=None),
+        kept_for_start(plan, job, head, point),
         SnapshotPresent(snapshot_id=point.snapshot_id),
         RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
     ]
@@ -48,8 +54,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
         *(said_of(live, owned) if owned is not None else ()),
         *nearer_unread(plan.case, point),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
-        f"Leave the table as it is: {short(head)} stays the head, and anything that is committed before the start "
-        "ends this proposal.",
+        f"Leave the table as it is, with head {short(head)}. {ENDED_BY}",
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. " + _fits(point),
         f"Verify: {_next_commit(point, head)}no row is there twice, no row is missing.",
     )
@@ -67,6 +72,13 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
         ),
         undo=_undo(live, keeps_checkpoints=keeps),
     )
+
+
+def kept_for_start(plan: Plan, job: str, head: SnapshotId, point: RestorePoint) -> HeadDescends:
+    """That nobody commits on `head` before the start from `point` but those whose commits do not matter to it."""
+    stored = plan.case.observation.checkpoints.values
+    wrote = next((each.job_id for each in stored if may_be_same(each.path, point.path)), None)
+    return HeadDescends(head=head, job_id=None, starts=job if wrote else None, goes_on_from=wrote)
 
 
 def _fits(point: RestorePoint) -> str:
@@ -108,7 +120,11 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
             StopJob(job=job, job_id=live.job_id, needs_state=True),
             StartFromStop(job=job, job_id=live.job_id),
         ),
-        requirements=(TableIs(uuid=table.uuid), alone(job, live), HeadDescends(head=head, job_id=live.job_id)),
+        requirements=(
+            TableIs(uuid=table.uuid),
+            alone(job, live),
+            HeadDescends(head=head, job_id=live.job_id, starts=job),
+        ),
         preview=untouched(sentences, sure=f"Run {run} is stopped and goes on from its own last state; no row leaves."),
         undo=_undo(live),
     )

@@ -8,6 +8,15 @@ from bot.domain.flink import names_run, with_kinds
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairings
+from bot.domain.requirements import HeadDescends, Requirement
+
+
+def asked_before(requirement: Requirement) -> Requirement:
+    """As an effect relies on it that asks `newest_that_pairs`: who has committed since the stop is no matter then, as
+    long as nobody has rolled the table back. What binds is found by that look."""
+    if isinstance(requirement, HeadDescends):
+        return requirement.model_copy(update={"by_anybody": True})
+    return requirement
 
 
 def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:

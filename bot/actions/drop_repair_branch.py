@@ -6,6 +6,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._rehearsed import Rehearsed, rehearsed
+from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
@@ -15,7 +16,7 @@ from bot.domain.ids import short
 from bot.domain.pairing import pairings
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
 
 ACTION = Action(
     name="drop_repair_branch",
@@ -59,7 +60,7 @@ def propose(plan: Plan) -> Proposal:
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
             requirements += [
                 NobodyWrites(job=job),
-                HeadDescends(head=head, job_id=None),
+                kept_for_start(plan, job, head, point),
                 RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest),
             ]
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]

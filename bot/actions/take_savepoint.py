@@ -50,7 +50,7 @@ def propose(plan: Plan) -> Proposal:
         requirements=(
             TableIs(uuid=table.uuid),
             this_run(job, live),
-            HeadDescends(head=head, job_id=live.job_id),
+            HeadDescends(head=head, job_id=live.job_id, starts=job),
             SavepointNameFree(tagged=tagged),
             *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),

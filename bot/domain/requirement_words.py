@@ -25,13 +25,8 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
     match requirement:
         case TableIs():
             return f"The table is still the one that was looked at (uuid {requirement.uuid})."
-        case HeadDescends(job_id=None):
-            return f"The head is exactly {short(requirement.head)}."
         case HeadDescends():
-            return (
-                f"The head is {short(requirement.head)}, or follows it only by commits of run "
-                f"{short_job(requirement.job_id)} with rising checkpoints."
-            )
+            return _head(requirement)
         case SnapshotPresent():
             return f"Snapshot {short(requirement.snapshot_id)} is still listed by the table."
         case RefIs(snapshot_id=None):
@@ -65,3 +60,12 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             return f"No tag is named savepoint-<checkpoint>-{requirement.tagged} yet."
         case _:
             assert_never(requirement)
+
+
+def _head(requirement: HeadDescends) -> str:
+    run = f"commits of run {short_job(requirement.job_id)} with rising checkpoints"
+    others = f"compactions and commits of other Flink jobs that wrote beside {requirement.starts}"
+    may = [*([run] if requirement.job_id else []), *([others] if requirement.starts else [])]
+    if not may:
+        return f"The head is exactly {short(requirement.head)}."
+    return f"The head is {short(requirement.head)}, or follows it only by {' and by '.join(may)}."

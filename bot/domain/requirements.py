@@ -19,12 +19,20 @@ class TableIs(Record):
 
 
 class HeadDescends(Record):
-    """The head is `head`, or descends from it only by commits of run `job_id` with rising checkpoint ids."""
+    """The head is `head`, or descends from it only by commits of run `job_id` with rising checkpoint ids, and by what
+    does not matter to a start of `starts`."""
 
     kind: Literal["head-descends"] = "head-descends"
     head: SnapshotId
     job_id: JobId | None
-    """None when nothing is stopped: then the head must be exactly `head`."""
+    """None when nothing is stopped: then no commit of the job may follow `head`."""
+    starts: str | None = Field(default=None, exclude_if=lambda job: job is None)
+    """The job that is started without a move of main: compactions may follow, and guests that surely wrote beside it.
+    None: nobody else may commit."""
+    goes_on_from: JobId | None = Field(default=None, exclude_if=lambda run: run is None)
+    """The run from whose state `starts` is started; None: `job_id`."""
+    by_anybody: bool = Field(default=False, exclude_if=lambda anybody: not anybody)
+    """Whether commits of whoever may follow: the effect itself looks for those that bind what it starts from."""
 
 
 class SnapshotPresent(Record):

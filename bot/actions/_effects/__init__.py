@@ -80,14 +80,14 @@ def describe(effect: Effect) -> str:
 
 
 def standing(proposal: Proposal, index: int) -> tuple[Requirement, ...]:
-    """What must hold right before effect `index`: the proposal's requirements, without those that the effects before
-    it have used up, and with what those leave behind."""
+    """What must hold right before effect `index`, as it relies on it: the proposal's requirements, without those that
+    the effects before it have used up, and with what those leave behind."""
     held = list(proposal.requirements)
     for effect in proposal.effects[:index]:
         kind = kind_of(effect)
         held = [each for each in held if each.kind not in kind.uses_up]
         held += kind.leaves(effect)
-    return tuple(held)
+    return tuple(kind_of(proposal.effects[index]).asks(each) for each in held)
 
 
 def prepare(hands: Hands, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:

@@ -3,7 +3,7 @@
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._marking import commit_marks
 from bot.actions._requirements import World
-from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._stopped_state import asked_before, newest_that_pairs
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook, Superseded
@@ -11,6 +11,7 @@ from bot.domain.findings import PairVerdict
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairing
+from bot.domain.requirements import Requirement
 from bot.domain.table import TableState
 from bot.ports import TableChange
 
@@ -19,6 +20,10 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
     """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
 
     uses_up = frozenset({"savepoint-name-free"})
+
+    def asks(self, requirement: Requirement) -> Requirement:
+        """See Kind: a commit that does not bind matters to no start."""
+        return asked_before(requirement)
 
     def describe(self, effect: KeepSavepoint) -> str:  # noqa: ARG002 - the savepoint is not known before
         """See Kind."""

@@ -112,6 +112,10 @@ class Kind(ABC, Generic[E]):
     uses_up: frozenset[str] = frozenset()
     """Kinds of requirement that the effect makes untrue on purpose: not asked of the effects after it."""
 
+    def asks(self, requirement: Requirement) -> Requirement:
+        """A requirement as this very effect relies on it; as it is, unless `prepare` looks for more."""
+        return requirement
+
     def leaves(self, effect: E) -> tuple[Requirement, ...]:  # noqa: ARG002 - most leave nothing
         """What must hold from then on, because of it."""
         return ()

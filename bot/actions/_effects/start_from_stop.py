@@ -3,10 +3,11 @@
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._effects.start_job import StartingJob
 from bot.actions._requirements import World
-from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._stopped_state import asked_before, newest_that_pairs
 from bot.domain.effects import StartFromStop, StartJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.ids import short_job
+from bot.domain.requirements import Requirement
 
 _STARTING = StartingJob()
 
@@ -15,6 +16,10 @@ class StartingFromStop(Kind[StartFromStop]):
     """The restore point is looked for on storage, after the stop: what Flink said of it may have been lost."""
 
     uses_up = _STARTING.uses_up
+
+    def asks(self, requirement: Requirement) -> Requirement:
+        """See Kind: a commit that does not bind matters to no start."""
+        return asked_before(requirement)
 
     def describe(self, effect: StartFromStop) -> str:
         """See Kind."""

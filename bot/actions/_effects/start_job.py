@@ -34,12 +34,13 @@ class StartingJob(Kind[StartJob]):
         self,
         effect: StartJob,  # noqa: ARG002 - the restore point was checked with the requirements
         intent: EffectStarted,
-        world: World,  # noqa: ARG002
+        world: World,
         earlier: EffectStarted | None,
     ) -> EffectStarted:
-        """An earlier intent's id is used again: should that request still arrive, Flink takes only one of the two."""
-        job_id = earlier.job_id if earlier else None
-        return intent.model_copy(update={"job_id": job_id or JobId(uuid.uuid4().hex)})
+        """Fixes job id and head. An earlier intent's id is used again: should that request still arrive, Flink takes
+        only one of the two."""
+        job_id = (earlier.job_id if earlier else None) or JobId(uuid.uuid4().hex)
+        return intent.model_copy(update={"job_id": job_id, "expected_head": world.table.head})
 
     def perform(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Did:
         """`result`: `job_id`."""
