@@ -85,6 +85,15 @@ def not_read(name: TableName, catalog: str, error: Exception) -> CommitRefused |
     )
 
 
+def not_written(name: TableName, error: Exception) -> CouldNotLook:
+    """Nothing was sent to the catalog yet, and what storage had taken was deleted again."""
+    return CouldNotLook(
+        f"Table {name} was not changed: its storage did not take the files of the commit.",
+        f"Expected to read the manifests that stay and to write new ones; found {_in_words(error)}.",
+        "Check that the table's storage can be reached from here, and that the bot may write below its location.",
+    )
+
+
 def overtaken(name: TableName, error: Exception) -> CouldNotLook:
     """Somebody's commit came between our look and ours, and has changed nothing that ours compares with."""
     return CouldNotLook(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
+from pyiceberg.table.update import TableRequirement, TableUpdate
 
 from bot.adapters.iceberg.deletion_vectors import Blob, places_in, puffin_of
 from bot.adapters.iceberg.file_changes import FileCommit
@@ -43,14 +44,20 @@ class RowCommit(FileCommit):
         same = dict(change)
         rows: tuple[RowsOfFile, ...] = same.pop("rows")
         super().__init__(name, table, FileChange(**same, add=None, remove=None))
-        targets = self._targets(name, rows)
-        places = {each.path: _places_of(each) for each in rows}
-        if self._metadata.format_version >= 3:
-            self._brought = self._vectors(name, targets, places)
-        else:
-            self._brought = [self._written_for(targets[path], path, places[path]) for path in places]
+        self._name = name
+        self._targets = self._live_once(rows)
+        self._places = {each.path: _places_of(each) for each in rows}
 
-    def _targets(self, name: TableName, rows: Iterable[RowsOfFile]) -> Targets:
+    def parts(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
+        """Writes the deletes first. Raises CommitRefused, before anything is written, where a reader would pass over
+        deletes that are there."""
+        if self._metadata.format_version >= 3:
+            self._brought = self._vectors()
+        else:
+            self._brought = [self._written_for(self._targets[path], path, self._places[path]) for path in self._places]
+        return super().parts()
+
+    def _live_once(self, rows: Iterable[RowsOfFile]) -> Targets:
         wanted = {each.path: each.spans[-1][1] for each in rows}
         live = self._files.live_among(wanted)
         times = Counter(found.path for found in live)
@@ -58,7 +65,7 @@ class RowCommit(FileCommit):
         unfit = [path for path in wanted if times[path] != 1 or files[path].record_count <= wanted[path]]
         if unfit:
             raise CommitRefused(
-                f"Table {name} was not changed: files whose rows are to be deleted are not as they were.",
+                f"Table {self._name} was not changed: files whose rows are to be deleted are not as they were.",
                 f"Expected each of {len(wanted)} files to be live once, and whole; {len(unfit)} are not, the first is "
                 f"{unfit[0]}. A compaction or a delete has taken them, or the table names them twice.",
                 "Collect the evidence on extra copies again and propose anew.",
@@ -86,12 +93,13 @@ class RowCommit(FileCommit):
             ),
         )
 
-    def _vectors(self, name: TableName, targets: Targets, places: Mapping[str, list[int]]) -> list[DataFile]:
+    def _vectors(self) -> list[DataFile]:
         """Also says which vectors go, because a data file may have one only."""
+        targets, places = self._targets, self._places
         self._going = self._files.vectors_of(targets)
         if any(each.is_position_delete_file for each in self._files.deletes()):
             raise CommitRefused(
-                f"Table {name} was not changed: it still has delete files from before format 3.",
+                f"Table {self._name} was not changed: it still has delete files from before format 3.",
                 "Expected deletion vectors only; where a data file has a vector, readers pass over such files.",
                 "Rewrite them with the engine that writes the table (`rewrite_position_delete_files`), then propose "
                 "again.",
