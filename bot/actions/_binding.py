@@ -1,8 +1,7 @@
 """Which commits on main bind a start from what a stopped run left: all of Flink's but those of guests that surely wrote
 beside the job.
 
-As `commits_that_bind` has it of a case, with the stopped run among the job's also where Flink has forgotten it, and
-kin, which read what the job reads, never among the guests.
+As `commits_that_bind` has it of a case, with the stopped run among the job's also where Flink has forgotten it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -16,7 +15,6 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId
-from bot.domain.kin import kin
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
@@ -75,9 +73,7 @@ def binding(
     beside = Seen[JobRun](source="Flink", values=tuple(others))
     seen = Observation(table=table, jobs=jobs, checkpoints=_UNASKED, reads=_UNASKED, others=beside)
     window = Window(since=None, until=table.head)
-    bound = commits_that_bind(Case(observation=seen, window=window, contract=TableContract(), job_name=job))
-    family, ids = {each.job_id for each in kin(jobs, beside)}, {s.snapshot_id for s in bound}
-    return tuple(s for s in flink_commits(table) if s.snapshot_id in ids or s.job_id in family)
+    return commits_that_bind(Case(observation=seen, window=window, contract=TableContract(), job_name=job))
 
 
 def _by_its_commits(table: TableState, job: str, run: JobId) -> tuple[JobRun, ...]:

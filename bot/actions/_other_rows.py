@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bot.domain.action import Plan
 from bot.domain.errors import Refused
+from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.other_writers import changes_rows_without_flink, keeps_its_rows, name_of
 from bot.domain.proposal import OtherRows
@@ -12,12 +13,13 @@ from bot.domain.table import Snapshot
 
 
 def rows_of_others(plan: Plan, left: Sequence[Snapshot], to: SnapshotId) -> tuple[OtherRows, ...]:
-    """Of the commits that leave main those of each other writer, oldest first. A run is the job's own where Flink or a
-    restore point names it, where it wrote `to` or is the wrong one, and where its sink is the same operator."""
-    table, observation = plan.case.observation.table, plan.case.observation
-    own = {run.job_id for run in observation.jobs.values} if observation.jobs.state == "seen" else set()
-    if observation.checkpoints.state == "seen":
-        own |= {each.job_id for each in observation.checkpoints.values if each.job_id is not None}
+    """Of the commits that leave main those of each other writer, oldest first. A run is the job's own where Flink names
+    it, where it is kin, wrote `to` or is the wrong one, and where its sink is the same operator; one that only a
+    restore point names, as a folder of savepoints may be others' too, where its commit tells no sink. None that is
+    known as a guest's."""
+    table, observation, guests = plan.case.observation.table, plan.case.observation, Guests(plan.case)
+    own = {run.job_id for run in observation.jobs.values} | guests.kin
+    stored = {each.job_id for each in observation.checkpoints.values}
     base = [table.by_id[to]] if to in table.by_id else []
     own |= {each for each in (plan.match.wrong_run, *(s.job_id for s in base)) if each is not None}
     sinks = {s.operator_id for s in (*base, *left) if s.job_id in own and s.operator_id is not None}
@@ -26,7 +28,8 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], to: SnapshotId) -> tupl
         if each.job_id is None:
             is_other = changes_rows_without_flink(table, each)
         else:
-            is_own = each.job_id in own or each.operator_id in sinks
+            is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
+            is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
             is_other = not is_own and not each.is_repair and not keeps_its_rows(table, each)
         if is_other:
             writer = f"Flink run {short_job(each.job_id)}" if each.job_id else name_of(each)

@@ -1,5 +1,6 @@
 """Which of Flink's commits on main are the job's own, and which a guest's: another Flink job's on the same table."""
 
+from collections import Counter
 from functools import cached_property
 
 from bot.domain.diagnosis import Case
@@ -23,14 +24,19 @@ class Guests:
 
     def has(self, snapshot: Snapshot) -> bool:
         """Whether the commit is known to be another job's: Flink lists its run under another name, or lists it nowhere
-        and it committed by another sink while a run of the job was there already."""
-        if snapshot.job_id is None or snapshot.job_id in self.own:
+        and it committed by another sink while a run of the job was there already. Kin's is not."""
+        if snapshot.job_id is None or snapshot.job_id in self.own or snapshot.job_id in self.kin:
             return False
         if snapshot.job_id in self.of_other_jobs:
             return True
         if not self._sinks or None in (snapshot.operator_id, *self._sinks) or snapshot.operator_id in self._sinks:
             return False
         return any(run.started_at <= snapshot.committed_at for run in self._case.runs)
+
+    def has_run(self, run: JobId | None) -> bool:
+        """Whether nothing may be started from what the run has left: one of its commits is known to be another job's,
+        or lies between two of one run by the job's sink, or its job is declared to be another. Kin's may."""
+        return run in self._runs
 
     @cached_property
     def of_other_jobs(self) -> frozenset[JobId]:
@@ -41,7 +47,7 @@ class Guests:
         if others is None:
             return listed
         apart = {run.job_id for run in others.values} & self.beside
-        return (listed | apart) - self.own - {run.job_id for run in kin(jobs, others)}
+        return (listed | apart) - self.own - self.kin
 
     @cached_property
     def beside(self) -> frozenset[JobId]:
@@ -52,6 +58,37 @@ class Guests:
                 mine += 1
             elif snapshot.job_id is not None and mine >= BESIDE:
                 found.add(snapshot.job_id)
+        return frozenset(found)
+
+    @cached_property
+    def kin(self) -> frozenset[JobId]:
+        """The runs of declared jobs that began from the job's state, or the job from theirs: no guests."""
+        observation = self._case.observation
+        return frozenset(run.job_id for run in kin(observation.jobs, observation.others))
+
+    @cached_property
+    def _runs(self) -> frozenset[JobId]:
+        others = self._case.observation.others
+        declared = {run.job_id for run in others.values} if others is not None else set[JobId]()
+        told = {s.job_id for s in self._case.observation.table.snapshots if s.job_id is not None and self.has(s)}
+        return frozenset(declared | self.of_other_jobs | told | self._surrounded_by(self._sinks)) - self.own - self.kin
+
+    def _surrounded_by(self, sinks: frozenset[OperatorId | None]) -> frozenset[JobId]:
+        """The runs by other sinks with a commit between two of one run by these, which Flink may have forgotten: no
+        hand-over looks like that, also not one to another sink and back."""
+        if None in sinks:
+            return frozenset()
+        commits, spans = flink_commits(self._case.observation.table), dict[JobId | None, tuple[int, int]]()
+        for place, s in enumerate(commits):
+            if s.operator_id in sinks:
+                spans[s.job_id] = (spans.get(s.job_id, (place, place))[0], place)
+        opens, ends = (Counter(told) for told in zip(*spans.values(), strict=True)) if spans else (Counter(), Counter())
+        found, around = set[JobId](), 0
+        for place, s in enumerate(commits):
+            around -= ends[place]
+            if around and s.job_id is not None and s.operator_id is not None and s.job_id not in spans:
+                found.add(s.job_id)
+            around += opens[place]
         return frozenset(found)
 
     @cached_property

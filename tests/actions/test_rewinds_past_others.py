@@ -11,7 +11,9 @@ from bot.domain.execution import ProposalState
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.table import Snapshot
 from bot.service.verifying import Verifier
+from tests.actions.guests import declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene
+from tests.actions.test_guests_above_a_stop import commits
 from tests.little_flink import JOB
 from tests.tables import job
 
@@ -112,3 +114,50 @@ def test_another_job_is_another_writer(scene: Scene) -> None:
 
     with pytest.raises(Refused, match=f"Flink run {'e' * 6}"):
         rewind_table_and_job.propose(seen_as(plan, head.model_copy(update={"summary": summary})))
+
+
+@pytest.mark.parametrize("has_savepoint", [False, True], ids=["nothing on storage", "its savepoint beside the job's"])
+@pytest.mark.parametrize("is_forgotten", [False, True], ids=["listed", "forgotten"])
+def test_a_guest_is_another_writer_also_with_a_savepoint(
+    scene: Scene, *, has_savepoint: bool, is_forgotten: bool
+) -> None:
+    """A restore point that is found names a run, not whose it is."""
+    damaged(scene)
+    if has_savepoint:
+        guest_commits(scene, 8, 900)
+    else:
+        commits(scene, "e", 8, range(900, 903), operator="ee" * 16)
+    if is_forgotten:
+        forgotten(scene, "a")
+
+    with pytest.raises(Refused, match=r"3 rows in 1 commit of Flink run eeeeee .*drop_others=yes"):
+        rewind_table_and_job.propose(rewinding(scene))
+
+
+def test_a_declared_job_of_the_same_sink_is_another_writer(scene: Scene) -> None:
+    """Two jobs made of one program name their sinks alike; the configuration tells them apart."""
+    damaged(scene)
+    other = guest(scene, 90)
+    other.checkpoints(job("e"))
+    other.savepoint(job("e"))
+    declared(scene)
+
+    with pytest.raises(Refused, match=r"10 rows in 1 commit of Flink run eeeeee .*drop_others=yes"):
+        rewind_table_and_job.propose(rewinding(scene))
+
+
+@pytest.mark.parametrize("suffix", ["", "-green"], ids=["by the same sink", "by another"])
+def test_kin_that_wrote_on_is_no_other_writer(scene: Scene, suffix: str) -> None:
+    """It reads what the job reads: the job makes its rows again."""
+    older = scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.stop(JOB, job("a"))
+    other = guest(scene, 3)
+    other.submit(job("e"), at_checkpoint=3, restored=older, suffix=suffix)
+    other.checkpoints(job("e"), 2)
+    declared(scene)
+    plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=None)
+
+    proposal = completed(rewind_table_and_job.propose(plan), plan)
+
+    assert proposal.preview.others == ()
