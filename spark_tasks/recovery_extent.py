@@ -9,7 +9,7 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import judged
+from bot.domain.own_points import points_told_apart
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -50,7 +50,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
-    known = judged(world.checkpoints.values, world.table, world.jobs)
+    known = points_told_apart(ask)
     readable = [(stored, pair) for stored, pair in known if pair.verdict is not PairVerdict.UNREADABLE]
     positions, brought = _positions(spark, ask, [pair for _, pair in readable])
     points = sorted((reach_of_point(ask, stored, pair, positions, brought) for stored, pair in readable), key=_rank)

@@ -68,12 +68,26 @@ def binding(
     table: TableState, job: str, run: JobId, runs: Sequence[JobRun], others: Iterable[JobRun]
 ) -> Sequence[Snapshot]:
     """Those on main of `table`, oldest first. `others`: runs of other jobs that may have written it."""
-    known = any(each.job_id == run for each in runs)
-    jobs = Seen[JobRun](source="Flink", values=tuple(runs) if known else (*runs, *_by_its_commits(table, job, run)))
+    jobs = Seen[JobRun](source="Flink", values=_with(table, job, run, runs))
     beside = Seen[JobRun](source="Flink", values=tuple(others))
     seen = Observation(table=table, jobs=jobs, checkpoints=_UNASKED, reads=_UNASKED, others=beside)
     window = Window(since=None, until=table.head)
     return commits_that_bind(Case(observation=seen, window=window, contract=TableContract(), job_name=job))
+
+
+def knowing(case: Case, run: JobId) -> Case:
+    """The case with `run` among the job's also where Flink, which was seen, has forgotten it."""
+    seen = case.observation
+    if case.job_name is None or isinstance(seen.jobs, NotSeen):
+        return case
+    runs = _with(seen.table, case.job_name, run, seen.jobs.values)
+    jobs = seen.jobs.model_copy(update={"values": runs})
+    return case.model_copy(update={"observation": seen.model_copy(update={"jobs": jobs})})
+
+
+def _with(table: TableState, job: str, run: JobId, runs: Sequence[JobRun]) -> tuple[JobRun, ...]:
+    known = any(each.job_id == run for each in runs)
+    return tuple(runs) if known else (*runs, *_by_its_commits(table, job, run))
 
 
 def _by_its_commits(table: TableState, job: str, run: JobId) -> tuple[JobRun, ...]:

@@ -1,4 +1,4 @@
-"""Which restore point a rewind or a restart begins from."""
+"""Which restore point a rewind or a restart begins from. None of a guest's: its state is another job's."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,9 +6,9 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun
-from bot.domain.guests import commits_that_bind
+from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
-from bot.domain.pairing import pairings
+from bot.domain.own_points import pairings_of, points_told_apart
 from bot.domain.record import Record
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -36,8 +36,9 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     """The durable restore point that pairs with the newest snapshot at or below `last_good`.
 
     Retained checkpoints of a run that goes on are passed over: Flink deletes them while people decide.
-    Raises Refused with what was looked at when there is none.
+    Raises Refused with what was looked at when there is none, and where nobody knows whose they are.
     """
+    _must_know_whose(case)
     by_snapshot = {point.snapshot_id: point for each, point in reversed(list(_paired(case))) if each.is_durable}
     for snapshot in case.observation.table.ancestors(last_good):
         point = by_snapshot.get(snapshot.snapshot_id)
@@ -56,8 +57,10 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     above it only those do not matter that surely wrote beside the job.
 
     A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled; then it says so.
-    Raises Refused with what was looked at when there is none.
+    Raises Refused with what was looked at when there is none, and where that newest commit is a guest's
+    or nobody knows whose it is.
     """
+    _must_know_whose(case)
     commits = commits_that_bind(case)
     newest = commits[-1].snapshot_id if commits else None
     found = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
@@ -75,6 +78,8 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
             "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION, or copy that "
             "folder away, stop the run by hand and start it from the copy.",
         )
+    if commits and Guests(case).has_run(commits[-1].job_id):
+        raise _ends_with_a_guest(case, commits)
     raise Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
@@ -85,6 +90,33 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     )
 
 
+def _must_know_whose(case: Case) -> None:
+    if Guests(case).is_untold:
+        raise Refused(
+            "Which restore points are the job's own is not known.",
+            "Two Flink jobs have written the table beside each other, and Flink lists no run of this one by which they "
+            f"could be told apart; found {looked_at(case)}.",
+            "Set the job's `history_server`, or name the other job in the table's `other_jobs`, and propose again; "
+            "else start it by hand from a point that is surely its own.",
+        )
+
+
+def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot]) -> Refused:
+    guests, newest = Guests(case), commits[-1]
+    own = next((s for s in reversed(commits) if not guests.has_run(s.job_id)), None)
+    pair = next((p for _, p in _paired(case) if own is not None and p.snapshot_id == own.snapshot_id), None)
+    by_hand = f"by hand from {pair.path}, which pairs with its own newest commit" if pair is not None else "by hand"
+    return Refused(
+        "The job cannot be restarted on the table as it is.",
+        f"Expected a restore point of the job that pairs with the newest commit by Flink, {short(newest.snapshot_id)}. "
+        f"That is of run {short_job(newest.job_id)}, another job's by what Flink, its sink and the settings tell; the "
+        "job has not committed enough since to prove it, so that run may have gone on where the job had stopped. Found "
+        f"{looked_at(case)}.",
+        f"Ask who runs it what it reads. If it reads another source, start the job {by_hand}. If it went on for this "
+        "job, start the job from nothing but what that run has left, once it has ended.",
+    )
+
+
 def goes_on_from(case: Case) -> RestorePoint | None:
     """The newest durable restore point, of whatever run, from which the job goes on where main ends; None: there is
     none. Read from what storage shows now, so it needs no evidence.
@@ -92,7 +124,7 @@ def goes_on_from(case: Case) -> RestorePoint | None:
     After the commit with which it pairs, main has no commit by Flink but further copies of that one (F1).
     Raises CouldNotLook where the restore points could not be listed.
     """
-    table, stored = case.observation.table, case.observation.checkpoints
+    stored = case.observation.checkpoints
     if stored.state == "not-seen":
         raise CouldNotLook(
             "From where the job can go on is not known: the restore points could not be listed.",
@@ -100,8 +132,8 @@ def goes_on_from(case: Case) -> RestorePoint | None:
             stored.remedy,
         )
     commits = commits_that_bind(case)
-    told = pairings(stored.values, table, case.observation.jobs)
-    return next((p for each in told if each.is_durable and (p := pair_of(each)) and ends_main(p, commits)), None)
+    told = points_told_apart(case)
+    return next((p for _, each in told if each.is_durable and (p := pair_of(each)) and ends_main(p, commits)), None)
 
 
 def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
@@ -112,8 +144,7 @@ def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
 
 def looked_at(case: Case) -> str:
     """The first restore points with their verdicts, those that could not be read before all others, a clause."""
-    pairings = case.pairing.pairings if case.pairing else ()
-    first = sorted(pairings, key=lambda p: p.verdict is not PairVerdict.UNREADABLE)[:_NAMED]
+    first = sorted(pairings_of(case), key=lambda p: p.verdict is not PairVerdict.UNREADABLE)[:_NAMED]
     return "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in first) or "none at all"
 
 
@@ -125,7 +156,7 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
 
 def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
     """Newest first."""
-    for each in case.pairing.pairings if case.pairing else ():
+    for each in pairings_of(case):
         point = pair_of(each)
         if point is not None:
             yield each, point

@@ -4,8 +4,10 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, short_job
 from bot.domain.owed import owed_to
+from bot.domain.own_points import pairings_of
 from bot.domain.rewinds import flink_commits
 
 HOW = (
@@ -38,10 +40,10 @@ def _another() -> str:
 
 
 def _point(case: Case) -> StoredCheckpoint | None:
-    """The one that belongs to the newest commit by Flink, else the newest that can be read."""
+    """The one that belongs to the newest commit by Flink, else the newest that can be read; none of a guest's."""
     stored = {each.path: each for each in case.observation.checkpoints.values}
-    known = [each for each in (case.pairing.pairings if case.pairing else ()) if each.path in stored]
-    commits = flink_commits(case.observation.table)
+    known = [p for p in pairings_of(case) if p.path in stored and p.verdict is not PairVerdict.FOREIGN]
+    commits = commits_of_job(case)
     newest = commits[-1] if commits else None
     for each in known:
         is_end = newest is not None and newest.checkpoint_id == DRAINED and each.job_id == newest.job_id

@@ -4,16 +4,18 @@ Main may have moved since: people start the job by hand, an undo has it go on, s
 from what pairs with main as it is now, which need not be the savepoint that the rehearsal's stop took (facts 0.1).
 """
 
+from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._rehearsed import Rehearsed, rehearsed
 from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
 from bot.domain.action import Action, Plan
+from bot.domain.diagnosis import Case
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.errors import Refused
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import short
-from bot.domain.pairing import pairings
+from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
@@ -54,7 +56,8 @@ def propose(plan: Plan) -> Proposal:
     sure = f"Branch {done.branch} is removed"
     point = None
     if done.stopped is not None and live_run(plan) is None:
-        point = goes_on_from(plan.case)
+        case = knowing(plan.case, done.stopped)
+        point = goes_on_from(case)
         if point is not None:
             checkpoint = point.checkpoint_id
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
@@ -66,7 +69,7 @@ def propose(plan: Plan) -> Proposal:
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]
             sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
-            sentences += _stays_down(plan)
+            sentences += _stays_down(case)
             sure += "; the job stays down, as no state of it pairs with main"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
     sentences.append(
@@ -99,16 +102,15 @@ def _start(point: RestorePoint, done: Rehearsed) -> str:
     )
 
 
-def _stays_down(plan: Plan) -> tuple[str, str]:
-    seen = plan.case.observation
-    commits = commits_that_bind(plan.case)
+def _stays_down(case: Case) -> tuple[str, str]:
+    commits = commits_that_bind(case)
     newest = (
         f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
         if commits
         else "main, which has no commit by Flink"
     )
-    told = pairings(seen.checkpoints.values, seen.table, seen.jobs)
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"
+    told = points_told_apart(case)
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
     return (
         f"Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with {newest}; "
         f"found {found}. From any of these the job would lose or repeat rows.",

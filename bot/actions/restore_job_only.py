@@ -7,6 +7,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.errors import CouldNotLook
 from bot.domain.findings import PairVerdict
 from bot.domain.ids import CheckpointId
+from bot.domain.own_points import pairings_of
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.proposal import Proposal
 
@@ -38,8 +39,7 @@ def propose(plan: Plan) -> Proposal:
 def _ahead(plan: Plan) -> RestorePoint | None:
     """The newest restore point whose files have not reached the table, if all of them are there; None without any."""
     _job, head = job_and_head(plan, ACTION)
-    pairings = plan.case.pairing.pairings if plan.case.pairing else ()
-    newer = [p for p in pairings if p.verdict is PairVerdict.AHEAD and p.is_durable]
+    newer = [p for p in pairings_of(plan.case) if p.verdict is PairVerdict.AHEAD and p.is_durable]
     if not newer:
         return None
     if plan.case.recovery_extent is None:

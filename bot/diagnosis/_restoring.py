@@ -1,10 +1,12 @@
-"""Which restore points pair with the table as it is: what decides between restoring the job and rewinding both."""
+"""Which restore points pair with the table as it is: what decides between restoring the job and rewinding both.
+Guests' points do not: no job but theirs goes on from them."""
 
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
+from bot.domain.own_points import pairings_of
 from bot.domain.unread_points import unread_points
 
 
@@ -34,7 +36,7 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
     """How the job alone is restored, one clause, where it is not known to have a restore point that fits; None: the
     remedy's own words are true, because one pairs with the head or is newer than it. `is_owed`: files wait for the
     sink's commit, which a start without state would never make."""
-    ahead = any(p.verdict is PairVerdict.AHEAD for p in (case.pairing.pairings if case.pairing else ()))
+    ahead = any(p.verdict is PairVerdict.AHEAD for p in pairings_of(case))
     if ahead or pair_with_head(case) is not None:
         return None
     run = next(reversed(living(case)), None)
@@ -56,5 +58,4 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
 
 
 def _paired(case: Case) -> tuple[Pairing, ...]:
-    pairings = case.pairing.pairings if case.pairing else ()
-    return tuple(p for p in pairings if p.verdict is PairVerdict.PAIRED)
+    return tuple(p for p in pairings_of(case) if p.verdict is PairVerdict.PAIRED)

@@ -16,6 +16,7 @@ from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import keeps_its_rows
+from bot.domain.own_points import pairings_of
 from bot.domain.sentences import counted
 from bot.domain.unread_points import beside, unread_points
 
@@ -135,7 +136,7 @@ def _matches(case: Case, why: str) -> Matches:
 
 def _ahead(case: Case) -> list[Pairing]:
     """Restore points that are newer than the head: the sink commits what they owe when it is restored."""
-    return [p for p in (case.pairing.pairings if case.pairing else ()) if p.verdict is PairVerdict.AHEAD]
+    return [p for p in pairings_of(case) if p.verdict is PairVerdict.AHEAD]
 
 
 def _needs_both(case: Case) -> bool:
@@ -168,7 +169,7 @@ def _whence(case: Case) -> str:
         )
     if not _is_nothing_left(case):
         return "Nobody has looked yet which restore point pairs with it: look before the job is started."
-    held = case.pairing.pairings if case.pairing is not None else ()
+    held = pairings_of(case)
     seen = (
         f"None of {counted(len(held), 'restore point')} on storage" if held else "Storage holds no restore point that"
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 from bot.domain.diagnosis import Case
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
+from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -32,6 +33,16 @@ class Guests:
         if not self._sinks or None in (snapshot.operator_id, *self._sinks) or snapshot.operator_id in self._sinks:
             return False
         return any(run.started_at <= snapshot.committed_at for run in self._case.runs)
+
+    @cached_property
+    def is_untold(self) -> bool:
+        """Whether two jobs write the table, and which of them is this one is not known: Flink was asked, and lists no
+        run of it."""
+        if self.own or isinstance(self._case.observation.jobs, NotSeen):
+            return False
+        commits = flink_commits(self._case.observation.table)
+        sinks = {s.operator_id for s in commits if s.operator_id is not None and not self.has_run(s.job_id)}
+        return any(self._surrounded_by(frozenset({each})) - self._runs for each in sinks)
 
     def has_run(self, run: JobId | None) -> bool:
         """Whether nothing may be started from what the run has left: one of its commits is known to be another job's,

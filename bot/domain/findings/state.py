@@ -21,6 +21,9 @@ class PairVerdict(StrEnum):
     """Its own commit was merged into a later one (V1) or is gone: no table state matches it."""
     UNPAIRABLE = "unpairable"
     """Nothing in the metadata names its run."""
+    FOREIGN = "foreign"
+    """A run of another job has written it, by what Flink, its sink and the settings tell: this job does not start from
+    it."""
     UNREADABLE = "unreadable"
     """Its `_metadata` could not be read."""
 
