@@ -7,6 +7,7 @@ from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork,
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
+from bot.domain.guests import guests_in
 from bot.domain.ids import JobId, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
@@ -84,6 +85,7 @@ def _must_be_spared(plan: Plan, stored: StoredCheckpoint, table: TableState) -> 
 
 
 def known_runs(observation: Observation) -> frozenset[JobId]:
-    """The runs of the job that Flink or a restore point names."""
-    stored = {each.job_id for each in observation.checkpoints.values if each.job_id is not None}
+    """The runs of the job that Flink or a restore point names; no guest's."""
+    named, guests = {each.job_id for each in observation.checkpoints.values}, guests_in(observation)
+    stored = {run for run in named if run is not None and not guests.has_run(run)}
     return frozenset({run.job_id for run in observation.jobs.values} | stored)

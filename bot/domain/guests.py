@@ -3,12 +3,15 @@
 from collections import Counter
 from functools import cached_property
 
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
+from bot.domain.evidence import Observation
+from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, Window
 
 BESIDE = 3
 """So many commits of the job after a run's first one show that they ran beside each other: in a hand-over that went
@@ -47,7 +50,7 @@ class Guests:
     def has_run(self, run: JobId | None) -> bool:
         """Whether nothing may be started from what the run has left: one of its commits is known to be another job's,
         or lies between two of one run by the job's sink, or its job is declared to be another. Kin's may."""
-        return run in self._runs
+        return run not in self.own and run in self._runs
 
     @cached_property
     def of_other_jobs(self) -> frozenset[JobId]:
@@ -81,7 +84,8 @@ class Guests:
     def _runs(self) -> frozenset[JobId]:
         others = self._case.observation.others
         declared = {run.job_id for run in others.values} if others is not None else set[JobId]()
-        told = {s.job_id for s in self._case.observation.table.snapshots if s.job_id is not None and self.has(s)}
+        listed = self._case.observation.table.snapshots if self._sinks else ()
+        told = {s.job_id for s in listed if s.job_id is not None and self.has(s)}
         return frozenset(declared | self.of_other_jobs | told | self._surrounded_by(self._sinks)) - self.own - self.kin
 
     def _surrounded_by(self, sinks: frozenset[OperatorId | None]) -> frozenset[JobId]:
@@ -107,6 +111,23 @@ class Guests:
         """Under which operator ids the job's runs have committed."""
         commits = flink_commits(self._case.observation.table)
         return frozenset(s.operator_id for s in commits if s.job_id in self.own)
+
+
+def guests_in(seen: Observation) -> Guests:
+    """By what was observed alone. Nothing is read before a run is asked for that Flink does not list as the job's."""
+    return Guests(case_of(seen))
+
+
+def own_points(seen: Observation) -> tuple[StoredCheckpoint, ...]:
+    """The restore points without those of guests, in their order. Empty also where they were not seen."""
+    guests = guests_in(seen)
+    return tuple(each for each in seen.checkpoints.values if not guests.has_run(each.job_id))
+
+
+def case_of(seen: Observation) -> Case:
+    """One in which nothing but this is known."""
+    window = Window(since=None, until=seen.table.head)
+    return Case(observation=seen, window=window, contract=TableContract(), job_name=None)
 
 
 def commits_of_job(case: Case) -> tuple[Snapshot, ...]:

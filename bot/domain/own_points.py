@@ -9,7 +9,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.guests import Guests
+from bot.domain.guests import Guests, case_of
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
@@ -19,7 +19,7 @@ def points_told_apart(seen: Case | Ask) -> tuple[tuple[StoredCheckpoint, Pairing
     """(Restore point, what a restore from it would meet), newest first, as storage shows them now; guests' are foreign.
     Nothing where storage was not seen."""
     world = seen.observation
-    case = seen if isinstance(seen, Case) else _case(seen)
+    case = seen if isinstance(seen, Case) else case_of(world)
     told = judged(world.checkpoints.values, world.table, world.jobs)
     apart = told_apart((pair for _, pair in told), case)
     return tuple((stored, pair) for (stored, _), pair in zip(told, apart, strict=True))
@@ -56,7 +56,3 @@ def _foreign(each: Pairing) -> Pairing:
             "is_durable": False,
         }
     )
-
-
-def _case(ask: Ask) -> Case:
-    return Case(observation=ask.observation, window=ask.window, contract=ask.contract, job_name=None)

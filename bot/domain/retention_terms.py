@@ -8,6 +8,7 @@ from bot.domain.contract import TableContract
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
+from bot.domain.guests import own_points
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.snapshots_kept import MAX_AGE, kept_for, says_itself
@@ -38,7 +39,9 @@ def _beside_restore_points(observation: Observation) -> Finding:
     stored, table = observation.checkpoints, observation.table
     if isinstance(stored, NotSeen):
         return _finding("state", term, f"Could not look: {stored.reason}", None, stored.remedy)
-    points = [p for p in stored.values if p.problem is None and p.checkpoint_id is not None and p.job_id is not None]
+    points = [
+        p for p in own_points(observation) if p.problem is None and p.checkpoint_id is not None and p.job_id is not None
+    ]
     oldest = table.chain[-1] if table.chain else None
     if not points or oldest is None:
         found = "Storage has no readable restore point." if oldest is not None else "The table has no snapshot."

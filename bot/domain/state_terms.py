@@ -3,6 +3,7 @@
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.guests import own_points
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
@@ -105,7 +106,7 @@ def _savepoints_made_by_stop(observation: Observation) -> Finding:
     stored = observation.checkpoints
     if isinstance(stored, NotSeen):
         return _finding(term, f"Could not look: {stored.reason}", None, stored.remedy)
-    kinds = [point.kind for point in stored.values]
+    kinds = [point.kind for point in own_points(observation)]
     stop = kinds.count(CheckpointKind.STOP_SAVEPOINT)
     between, unclear = kinds.count(CheckpointKind.SAVEPOINT), kinds.count(CheckpointKind.UNKNOWN)
     observed = f"On storage: {stop} made by a stop, {between} made while the job ran, {unclear} of unknown kind."

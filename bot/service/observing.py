@@ -11,6 +11,7 @@ from bot.actions._effects.kind import NO_REPLAYS, NO_SCHEDULERS
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
+from bot.domain.guests import guests_in
 from bot.domain.ids import TableName, short_job
 from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
@@ -98,26 +99,25 @@ class Observer:
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
             manifests = _typed(leaks.result(), FlinkManifest)
-            return Observation(
+            seen = Observation(
                 table=state,
                 jobs=runs,
                 checkpoints=checkpoints,
                 reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=manifests,
-                written=self._written(state, checkpoints, manifests),
                 others=others.result(),
             )
+        return seen.model_copy(update={"written": self._written(seen)})
 
-    def _written(
-        self, state: TableState, checkpoints: Seen[StoredCheckpoint] | NotSeen, manifests: Seen[FlinkManifest] | NotSeen
-    ) -> Seen[WrittenSchema] | NotSeen:
+    def _written(self, seen: Observation) -> Seen[WrittenSchema] | NotSeen:
         """The first source that tells it; else why none does."""
-        sources = writer_sources(state, checkpoints, manifests)
+        is_guest = guests_in(seen).has_run
+        sources = writer_sources(seen.table, seen.checkpoints, seen.flink_manifests, is_guest)
         if isinstance(sources, NotSeen):
             return sources
         looked: Seen[WrittenSchema] | NotSeen = Seen[WrittenSchema](source=OF_STATE, values=())
         for source in sources:
-            looked = _typed(_look(OF_STATE, partial(self._told_by, state, source)), WrittenSchema)
+            looked = _typed(_look(OF_STATE, partial(self._told_by, seen.table, source)), WrittenSchema)
             if isinstance(looked, Seen):
                 break
         return looked

@@ -14,11 +14,13 @@ from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import pairings_of, points_told_apart
+from bot.domain.retention_terms import retention_terms
+from bot.domain.state_terms import state_terms
 from tests.actions.guests import declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene
 from tests.actions.test_guests_above_a_stop import commits
 from tests.little_flink import JOB
-from tests.tables import job
+from tests.tables import CONTRACT, job
 
 
 def rewound_below_a_guest(scene: Scene) -> None:
@@ -193,3 +195,36 @@ def test_a_retained_checkpoint_of_a_living_kin_does_not_stay(scene: Scene, *, is
     told = points_told_apart(seen.model_copy(update={"observation": observed}))
 
     assert {short_job(each.job_id): each.is_durable for _, each in told} == {"aaaaaa": True, "eeeeee": False}
+
+
+def test_the_terms_of_the_jobs_savepoints_are_not_told_by_a_guests(scene: Scene) -> None:
+    """It was made while that job ran; the job's own were made by a stop."""
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.stop(JOB, job("a"))
+    guest_commits(scene, 8, 900)
+    world = scene.plan().case.observation
+    points = tuple(
+        each.model_copy(
+            update={"kind": CheckpointKind.STOP_SAVEPOINT if each.job_id == job("a") else CheckpointKind.SAVEPOINT}
+        )
+        for each in world.checkpoints.values
+    )
+    world = world.model_copy(update={"checkpoints": world.checkpoints.model_copy(update={"values": points})})
+
+    told = [each.observed for each in (*state_terms(None, world), *retention_terms(world, CONTRACT))]
+
+    assert len(points) == 2
+    assert "On storage: 1 made by a stop, 0 made while the job ran, 0 of unknown kind." in told
+    assert "None of 1 restore points outlived its snapshot." in told
+
+
+def test_the_jobs_columns_are_not_told_by_a_guests_savepoint(scene: Scene) -> None:
+    """The newest that is the job's own is asked."""
+    own = scene.flink.savepoint(job("a"))
+    guest_commits(scene, 8, 900)
+
+    [written] = scene.plan().case.observation.written.values
+
+    assert written.job_id == job("a")
+    assert written.restore_point is not None
+    assert written.restore_point.endswith(own.name)

@@ -1,5 +1,7 @@
 """A job that writes several tables: what moves the job names the others, and doubles none of them."""
 
+from contextlib import closing
+
 import pytest
 
 from bot.actions import restart_from_stop_savepoint, restore_job_only, rewind_table_and_job, take_savepoint
@@ -14,11 +16,12 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
 from bot.service.proposing import Proposals
+from tests.actions.guests import guest_commits
 from tests.actions.scene import Scene
 from tests.actions.siblings import ITEMS, items, items_commit, items_move, knowing_items, makes_items
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
-from tests.tables import job
+from tests.tables import job, of_flink, rows
 
 
 def damaged(scene: Scene) -> None:
@@ -167,6 +170,30 @@ def test_a_table_without_a_job_is_the_jobs_where_its_run_wrote_it_last(scene: Sc
     proposal = completed(take_savepoint.propose(plan), plan)
 
     assert any(ITEMS in each for each in proposal.preview.sentences) is named
+
+
+def guest_commits_to_both(scene: Scene, checkpoint: int, first: int) -> None:
+    """Another job writes both tables, and keeps its savepoint beside the job's."""
+    guest_commits(scene, checkpoint, first)
+    with closing(open_catalog(scene.folder)) as catalog:
+        told = of_flink("e", checkpoint, {"flink.operator-id": "ee" * 16})
+        catalog.load_table(ITEMS).append(rows(range(first, first + 3)), snapshot_properties=told)
+
+
+def test_what_a_guest_of_both_tables_wrote_is_in_nobodys_way(scene: Scene) -> None:
+    """A restore of the job makes none of its commits again."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3)
+    guest_commits_to_both(scene, 8, 900)
+    scene.flink.checkpoints(job("a"), 3)
+    items_commit(scene, "a", 4, 5, 6)
+    scene.flink.stop(JOB, job("a"))
+    guest_commits_to_both(scene, 9, 903)
+    plan = knowing_items(scene, scene.plan())
+
+    proposal = completed(restore_job_only.propose(plan), plan)
+
+    assert any(ITEMS in each for each in proposal.preview.sentences)
 
 
 def test_the_service_looks_for_them(scene: Scene) -> None:

@@ -33,11 +33,12 @@ def point(
     )
 
 
-def looked(tale: Tale, *points: StoredCheckpoint) -> tuple[WriterSource, ...] | NotSeen:
+def looked(tale: Tale, *points: StoredCheckpoint, guest: str | None = None) -> tuple[WriterSource, ...] | NotSeen:
     """Where to look in this world."""
     stored = Seen[StoredCheckpoint](source="s3://chk", values=points)
     listed: Seen[FlinkManifest] | NotSeen = tale.flink_manifests
-    return writer_sources(tale.table, stored, listed)
+    guests = {job_id(guest)} if guest is not None else set()
+    return writer_sources(tale.table, stored, listed, lambda run: run in guests)
 
 
 def told(sources: tuple[WriterSource, ...] | NotSeen) -> list[tuple[int, tuple[str, ...], bool]]:
@@ -69,6 +70,14 @@ def test_without_a_restore_point_it_is_what_the_job_wrote_last() -> None:
     """And nothing at all where no job has written."""
     assert told(looked(Tale().commits("a", 1, 2).commits(None))) == [(2, (), True)]
     assert told(looked(Tale().commits(None))) == []
+
+
+def test_nothing_of_a_guest_is_asked() -> None:
+    """Another job's newer savepoint in the same folder, or its newer commit, says nothing of this job's columns."""
+    tale = Tale().commits("a", 1, 2).commits("b", 8)
+
+    assert told(looked(tale, point("a", 2), point("b", 8), guest="b")) == [(2, (), True)]
+    assert told(looked(tale, point("b", 8), guest="b")) == [(2, (), True)]
 
 
 def test_a_point_whose_run_left_nothing_is_not_known() -> None:
