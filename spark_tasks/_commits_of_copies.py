@@ -86,7 +86,7 @@ def pairs_of(copies: DataFrame) -> DataFrame:
 
 def most_copied(copies: DataFrame, keys: tuple[str, ...], most: int, most_commits: int) -> DataFrame:
     """Shape: the key columns, copies (bigint), commits (array, at most `most_commits`, oldest copy first; 0: not
-    known); at most `most` rows, the keys with the most copies first."""
+    known); one row for each of the `most` keys with the most copies, these first."""
     by_copies = [F.desc("copies"), *map(F.col, keys)]
     largest = copies.where("turn = 1").orderBy(*by_copies).limit(most)
     shown = with_key_in(copies.where(F.col("turn") <= most_commits), largest, keys)

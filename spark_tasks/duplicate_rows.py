@@ -105,7 +105,7 @@ def _some(
         try:
             pairs = pairs_of(ordered).limit(MAX_PAIRS).collect()
             shares = shares_of(ordered).first()
-            sample = most_copied(ordered, copies.keys, MAX_ROWS, MAX_COMMITS).collect()
+            sample = most_copied(ordered, copies.keys, MAX_ROWS, MAX_COMMITS).limit(MAX_ROWS).collect()
         finally:
             ordered.unpersist()
             placed.unpersist()

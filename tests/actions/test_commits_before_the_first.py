@@ -54,7 +54,7 @@ def test_what_does_not_bind_the_job_is_named_and_passes(scene: Scene, who: Calla
     check = first_check(scene, lambda: who(scene))
 
     assert check.passed is True, check
-    assert re.search(rf"Before that came \d{{6}} {said}, from which the job reads nothing\.", check.sentence)
+    assert re.search(rf"Before that came …\d{{6}} {said}: not the job's\.", check.sentence)
 
 
 def test_a_second_run_of_the_job_in_between_fails_it(scene: Scene) -> None:

@@ -21,7 +21,6 @@ from bot.adapters.iceberg.errors import (
     could_not_look,
     metadata_lost,
     not_read,
-    not_written,
     refused_and_there,
     unknown_table,
 )
@@ -164,14 +163,12 @@ class PyIcebergCatalog:
             raise could_not_look(f"The files of {table}", self.name, error) from error
 
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
-        """See the port. What was written is deleted again where storage does not take all of it, and where the table,
-        read after a refusal, does not name it."""
+        """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
         refuse_nothing(table, change)
         return self._put(table, lambda loaded: FileCommit(table, loaded, change))
 
     def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
-        """See the port. What was written is deleted again where storage does not take all of it, and where the table,
-        read after a refusal, does not name it."""
+        """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
         return self._put(table, lambda loaded: RowCommit(table, loaded, change))
 
     def _put(self, table: TableName, commit: Callable[[Table], FileCommit]) -> SnapshotId:
@@ -181,11 +178,7 @@ class PyIcebergCatalog:
             prepared = commit(loaded)
         except UNREAD_OR_UNOPENED as error:
             raise not_read(table, self.name, error) from error
-        try:
-            requirements, updates = prepared.parts()
-        except UNREAD_OR_UNOPENED as error:
-            prepared.take_back()
-            raise not_written(table, error) from error
+        requirements, updates = prepared.written()
         try:
             self._catalog("commit").commit_table(loaded, requirements, updates)
         except CouldNotLook:

@@ -26,6 +26,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
+from bot.adapters.iceberg.errors import UNREAD_OR_UNOPENED, not_written
 from bot.adapters.iceberg.file_refusals import must_be, must_be_there, must_be_writable, must_fit
 from bot.adapters.iceberg.file_sources import FilesOfTable, Live
 from bot.adapters.iceberg.file_survey import resolved
@@ -43,7 +44,7 @@ class FileCommit:
     def __init__(self, name: TableName, table: Table, change: FileChange) -> None:
         """Raises CommitRefused where the metadata already shows that the change cannot hold."""
         must_be_writable(name, table.metadata, change)
-        self._table, self._change = table, change
+        self._name, self._table, self._change = name, table, change
         self._metadata: TableMetadata = table.metadata
         self._io: FileIO = table.io
         self._files = FilesOfTable(table.io, table.metadata, change.ref)
@@ -61,6 +62,14 @@ class FileCommit:
         self._brought: list[DataFile] = [as_new(file) for file in self._found.add]
         self._going: list[Live] = [*self._found.remove, *self._left_without_a_file()]
         self.snapshot_id = self._metadata.new_snapshot_id()
+
+    def written(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
+        """What `parts` answers. Takes everything back and raises CouldNotLook where storage does not take all of it."""
+        try:
+            return self.parts()
+        except UNREAD_OR_UNOPENED as error:
+            self.take_back()
+            raise not_written(self._name, error) from error
 
     def parts(self) -> tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]:
         """Writes the manifests and their list; what the catalog then decides about. `main` is compared with as well:

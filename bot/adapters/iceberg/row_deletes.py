@@ -44,7 +44,6 @@ class RowCommit(FileCommit):
         same = dict(change)
         rows: tuple[RowsOfFile, ...] = same.pop("rows")
         super().__init__(name, table, FileChange(**same, add=None, remove=None))
-        self._name = name
         self._targets = self._live_once(rows)
         self._places = {each.path: _places_of(each) for each in rows}
 
