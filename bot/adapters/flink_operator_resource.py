@@ -1,10 +1,11 @@
 """A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure."""
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from bot.adapters.flink_operator_settings import flattened
 from bot.adapters.flink_operator_status import Status
 from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
@@ -50,7 +51,9 @@ class _Job(BaseModel, extra="allow"):
 
 class _Spec(BaseModel, extra="allow"):
     job: _Job | None = None
-    settings: dict[str, object] | None = Field(default=None, alias="flinkConfiguration")
+    settings: Annotated[dict[str, object] | None, BeforeValidator(flattened)] = Field(
+        default=None, alias="flinkConfiguration"
+    )
 
 
 class FlinkResource(BaseModel):

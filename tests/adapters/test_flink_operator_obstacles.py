@@ -69,10 +69,18 @@ def test_a_pinned_job_id_refuses_the_start(cluster: Kubernetes, wire: Wire) -> N
     assert before == hand.resource
 
 
-def test_a_stop_that_would_drain_is_refused(cluster: Kubernetes, wire: Wire) -> None:
-    """No job goes on from a drained savepoint (F5)."""
+@pytest.mark.parametrize(
+    "drains",
+    [
+        {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"},
+        {"kubernetes": {"operator": {"job": {"drain-on-savepoint-deletion": True}}}},
+    ],
+    ids=["flat", "nested"],
+)
+def test_a_stop_that_would_drain_is_refused(cluster: Kubernetes, wire: Wire, drains: dict[str, object]) -> None:
+    """No job goes on from a drained savepoint (F5). The operator's schema takes settings both ways."""
     hand = OperatorHand(cluster, "FlinkDeployment", f"orders-{next(NUMBERS)}")
-    hand.is_asked({"upgradeMode": "savepoint"}, **{"kubernetes.operator.job.drain-on-savepoint-deletion": "true"})
+    hand.is_asked({"upgradeMode": "savepoint"}, **drains)
     hand.runs(RUN_21)
     before = hand.resource
 
