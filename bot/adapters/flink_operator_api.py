@@ -9,11 +9,10 @@ from pydantic import BaseModel, ValidationError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
 from bot.adapters.flink_operator_login import Login
+from bot.adapters.flink_operator_writers import US
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 
 _WHOLE_OBJECT = 'Invalid value: "{'
-_WRITER = "waterline"
-"""Under this name Kubernetes remembers which fields are ours."""
 
 
 class _Status(BaseModel):
@@ -67,7 +66,7 @@ class KubernetesResource:
         Raises Conflict, CommitRefused and CouldNotLook (surely not changed), OutcomeUnknown.
         """
         headers = {**self._headers(), "content-type": "application/merge-patch+json"}
-        asked = {"fieldManager": _WRITER, "fieldValidation": "Strict"}
+        asked = {"fieldManager": US, "fieldValidation": "Strict"}
         try:
             answer = self._http.patch(self._path, params=asked, content=json.dumps(body), headers=headers)
         except NOT_SENT as error:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bot.adapters.flink_operator_settings import flattened
 from bot.adapters.flink_operator_status import Status
+from bot.adapters.flink_operator_writers import US, Writer, holders_of, newest_of
 from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
@@ -14,7 +15,8 @@ from bot.domain.ids import JobId
 
 Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
 KEPT_MODE = "waterline/upgrade-mode"
-"""Annotation: the upgrade mode that the people set, while a stop of ours needs another."""
+"""Annotation: the upgrade mode that the people set, while a stop of ours needs another. It counts no longer than that
+stop stands."""
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 _SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
@@ -29,18 +31,12 @@ _OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRed
 """Of `spec.job`: what `to_suspend` and `to_restore` change."""
 
 
-class _Writer(BaseModel):
-    manager: str = "somebody"
-    time: datetime | None = None
-    subresource: str | None = None
-
-
 class _Metadata(BaseModel):
     uid: str
     generation: int
     version: str = Field(alias="resourceVersion")
     annotations: dict[str, str] = {}
-    writers: tuple[_Writer, ...] = Field(default=(), alias="managedFields")
+    writers: tuple[Writer, ...] = Field(default=(), alias="managedFields")
 
 
 class _Job(BaseModel, extra="allow"):
@@ -137,9 +133,7 @@ class FlinkResource(BaseModel):
     @property
     def last_writer(self) -> str:
         """Who changed it last, as Kubernetes remembers; the operator's status does not count."""
-        people = {each.time: each.manager for each in self.metadata.writers if each.subresource is None and each.time}
-        newest = max(people, default=None)
-        return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
+        return newest_of(self.metadata.writers)
 
     @property
     def leaves_savepoint(self) -> bool:
@@ -208,7 +202,11 @@ class FlinkResource(BaseModel):
 
     @property
     def _mode_of_people(self) -> str:
-        return self.metadata.annotations.get(KEPT_MODE, self.job.mode)
+        """In a suspension of ours the annotation tells it. That stays behind where people go on by themselves: then
+        what they have set counts, also once they have suspended it again."""
+        state, mode = (holders_of(self.metadata.writers, "spec", "job", each) for each in ("state", "upgradeMode"))
+        is_ours = self.job.state == "suspended" and state == {US} and mode <= {US}
+        return self.metadata.annotations.get(KEPT_MODE, self.job.mode) if is_ours else self.job.mode
 
     def _changed(self, job: dict[str, object], annotations: dict[str, str | None]) -> dict[str, object]:
         held = {"uid": self.metadata.uid, "resourceVersion": self.metadata.version}

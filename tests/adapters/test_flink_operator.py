@@ -70,6 +70,43 @@ def test_a_start_restores_from_exactly_the_point_that_was_approved(
     assert RUN_21 == run.job_id
 
 
+def test_the_mode_that_people_set_since_a_stop_of_ours_is_theirs(hand: OperatorHand, operator: FlinkOperator) -> None:
+    """They had `stateless`, went on by hand with another mode, and left our annotation where it was."""
+    hand.is_edited({"upgradeMode": "stateless"})
+    hand.runs(RUN_21)
+    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
+        operator.stop(JOB, RUN_21)
+    hand.is_edited({"state": "running", "upgradeMode": "last-state"})
+    hand.runs(RUN_21)
+
+    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
+        operator.stop(JOB, RUN_21)
+    kept = hand.resource["metadata"]["annotations"]
+    with meanwhile(is_asked_to_be(hand, "running"), lambda: hand.runs(RUN_21)):
+        operator.start(JOB, PATH, OURS)
+
+    assert {KEPT_MODE: "last-state"} == kept
+    assert "last-state" == hand.resource["spec"]["job"]["upgradeMode"]
+
+
+def test_the_mode_of_a_suspension_by_people_is_theirs(hand: OperatorHand, operator: FlinkOperator) -> None:
+    """What an earlier stop of ours has left beside it would put `stateless` back."""
+    hand.is_edited({"upgradeMode": "stateless"})
+    hand.runs(RUN_21)
+    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
+        operator.stop(JOB, RUN_21)
+    hand.is_edited({"state": "running", "upgradeMode": "last-state"})
+    hand.runs(RUN_21)
+    hand.is_edited({"state": "suspended"})
+    hand.suspends(RUN_21, PATH)
+
+    with meanwhile(is_asked_to_be(hand, "running"), lambda: hand.runs(RUN_21)):
+        operator.start(JOB, PATH, OURS)
+
+    assert "last-state" == hand.resource["spec"]["job"]["upgradeMode"]
+    assert KEPT_MODE not in hand.resource["metadata"].get("annotations", {})
+
+
 def test_a_start_that_is_repeated_is_one_deployment(hand: OperatorHand, operator: FlinkOperator) -> None:
     """The nonce follows from our id: the second request finds it there and changes nothing."""
     hand.runs(RUN_21, "FAILED")
