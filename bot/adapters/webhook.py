@@ -14,9 +14,9 @@ import httpx
 from pydantic import Field
 
 from bot.adapters.webhook_answers import said_in
-from bot.domain.contract import HIDDEN
+from bot.adapters.webhook_quotes import hiding
 from bot.domain.errors import BadConfiguration, NotDelivered
-from bot.domain.notice import Address, Answer, NoticeData, hook_host
+from bot.domain.notice import Address, Answer, NoticeData
 from bot.domain.record import Record, Utc
 from bot.notices.forms import as_markdown, headline
 from bot.ports.carriers import Parcel, Receipt
@@ -87,12 +87,11 @@ class Webhook:
             raise NotDelivered(f"{host} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
         if not answer.is_success:
             is_final = 400 <= answer.status_code < 500 and answer.status_code not in _AGAIN
-            told = _without(url, answer.text).strip()[:200]
+            told = hiding(url)(answer.text).strip()[:200]
             raise NotDelivered(f"{host} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
-        said = said_in(answer)
+        said = said_in(answer, hiding(url))
         detail = f"{host} answered HTTP {answer.status_code}."
-        words, unread = (_without(url, each) if each else each for each in (said.text, said.unread))
-        return Receipt(detail=detail, answer=said.answer, words=words, unread=unread)
+        return Receipt(detail=detail, answer=said.answer, words=said.text, unread=said.unread)
 
     def _url(self, address: Address) -> str:
         known = self._addresses.get(address.to)
@@ -103,14 +102,6 @@ class Webhook:
                 is_final=True,
             )
         return known or address.to
-
-
-def _without(url: str, told: str) -> str:
-    """What a receiver answered, without path and query of the address that it was called by."""
-    path, _, query = url.removeprefix(hook_host(url)).partition("?")
-    for part in (query, path):
-        told = told.replace(part, HIDDEN) if part.strip("/") else told
-    return told
 
 
 def payload_of(parcel: Parcel) -> NoticePayload:

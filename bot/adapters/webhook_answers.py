@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Final
 
 import httpx
@@ -27,9 +28,9 @@ class Said(Record):
     """A sentence, where the body has an `answer` that is none: for the record, and whoever reads it there."""
 
 
-def said_in(response: httpx.Response) -> Said:
-    """What the body says. A body that is no JSON object, or has no `answer`, says nothing; an answer is known in any
-    case, and with `_` or spaces for `-`."""
+def said_in(response: httpx.Response, hidden: Callable[[str], str]) -> Said:
+    """What the body says; `hidden` takes out of its words what is not to be told, before they are cut. A body that is
+    no JSON object, or has no `answer`, says nothing; an answer is known in any case, and with `_` or spaces for `-`."""
     if len(response.content) > _MOST_BYTES:
         return Said(unread=f"Its body has {len(response.content):,} bytes and was not read; up to {_MOST_BYTES:,} are.")
     try:
@@ -38,14 +39,13 @@ def said_in(response: httpx.Response) -> Said:
         return Said()
     if not isinstance(body, dict) or body.get("answer") is None:
         return Said()
-    text = _text(body.get("text"))
-    word = body["answer"]
+    text, word = hidden(_text(body.get("text"))), _text(body["answer"])
     try:
-        answer = _KNOWN.validate_python(_text(word).lower().replace("_", "-").replace(" ", "-"))
+        answer = _KNOWN.validate_python(word.lower().replace("_", "-").replace(" ", "-"))
     except ValidationError:
         words = f", with the words “{_cut(text, _QUOTED)}”" if text else ""
         return Said(
-            unread=f"It answered “{_cut(_text(word), _QUOTED)}”{words}, which is none of acknowledged, re-ran and "
+            unread=f"It answered “{_cut(hidden(word), _QUOTED)}”{words}, which is none of acknowledged, re-ran and "
             "needs-help: ask whoever runs it what it means."
         )
     return Said(answer=answer, text=_cut(text, _MOST_TEXT))

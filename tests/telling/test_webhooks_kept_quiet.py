@@ -16,14 +16,14 @@ RECORDS = Records(CONTENT / "messages" / "record")
 PATH = "services/T0/B0/S3CRET?token=AL5O"
 
 
-def consumer(scene: Scene) -> Consumer:
+def consumer(scene: Scene, path: str = PATH) -> Consumer:
     """Its receiver takes whoever knows the path."""
-    return Consumer(name="fraud_agent", webhook=scene.hook.url.replace("hook", PATH))
+    return Consumer(name="fraud_agent", webhook=scene.hook.url.replace("hook", path))
 
 
-def told(scene: Scene, *configured: Consumer) -> str:
+def told(scene: Scene, *configured: Consumer, path: str = PATH) -> str:
     """One notice for the consumer, brought by a bot with these settings; everything that is shown and kept of it."""
-    key = scene.queues(*consumer(scene).ways, consumer="fraud_agent")
+    key = scene.queues(*consumer(scene, path).ways, consumer="fraud_agent")
     scene.webhook.close()
     scene.webhook = Webhook(SECRETS, Consumer.hooks_of(configured))
     scene.delivers()
