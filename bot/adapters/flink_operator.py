@@ -122,7 +122,7 @@ class FlinkOperator:
             return f"{self._resource.name} may be started by the operator at any time: {why}; suspend it there first"
         claims = seen.claims
         return (
-            f"`{claims}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
+            f"`{claims}: CLAIM` in {seen.place_of(claims)}, by which Flink deletes what it starts from"
             if claims
             else None
         )

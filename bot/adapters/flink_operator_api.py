@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from copy import copy
+from urllib.parse import quote
 
 import httpx
 import stamina
@@ -42,6 +44,13 @@ class KubernetesResource:
     def close(self) -> None:
         """Gives the connections back."""
         self._http.close()
+
+    def beside(self, kind: str, name: str) -> "KubernetesResource":
+        """Another one of its namespace, over the same connections: close this one alone."""
+        other = copy(self)
+        other._path = f"{self._path.rsplit('/', 2)[0]}/{kind.lower()}s/{quote(name, safe='')}"
+        other.name = f"{kind} {self.name.partition(' ')[2].partition('/')[0]}/{name}"
+        return other
 
     def read(self) -> bytes:
         """The whole object. Tried up to three times. Raises CouldNotLook, also when there is none."""

@@ -1,6 +1,7 @@
 """What is asked of the operator, or why it is not, and what has come of it; pure."""
 
-from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource
+from bot.adapters.flink_operator_resource import FlinkResource
+from bot.adapters.flink_operator_settings import DRAIN, SAVEPOINT_DIR, is_on
 from bot.adapters.flink_operator_steps import OperatedResource
 from bot.adapters.flink_starting import JOB_ID
 from bot.domain.errors import CommitRefused, Superseded
@@ -20,7 +21,7 @@ def suspension_of(
             f"Expected run {short_job(job_id)}; found {short_job(JobId(current)) if current else 'none'}.",
             "Nothing was changed. Collect evidence again and propose anew.",
         )
-    if str((seen.spec.settings or {}).get(DRAIN)).lower() == "true":
+    if is_on(seen.settings, DRAIN):
         raise CommitRefused(
             f"{name} was not suspended: it would be drained, and no job goes on from that (F5).",
             f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
@@ -54,10 +55,10 @@ def restoration_of(
             f"Expected it suspended or ended; found {resource.told(seen)}, changed last by {seen.last_writer}.",
             "It was not started. Collect evidence again and propose anew.",
         )
-    if JOB_ID in (seen.spec.settings or {}):
+    if JOB_ID in seen.settings:
         raise CommitRefused(
             f"{resource.name} was not started: its job id is pinned.",
-            f"Expected a new id for a run from {path}; `{JOB_ID}` in its flinkConfiguration keeps the old one, "
+            f"Expected a new id for a run from {path}; `{JOB_ID}` in {seen.place_of(JOB_ID)} keeps the old one, "
             "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
             "Remove that setting, then propose anew.",
         )

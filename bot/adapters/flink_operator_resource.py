@@ -3,12 +3,11 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError
 
-from bot.adapters.flink_operator_settings import flattened
+from bot.adapters.flink_operator_settings import RESTART_FAILED, claim_in, flattened, has_folder, is_on, why_taken
 from bot.adapters.flink_operator_status import Status
 from bot.adapters.flink_operator_writers import US, Writer, holders_of, newest_of
-from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId
@@ -17,13 +16,6 @@ Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
 KEPT_MODE = "waterline/upgrade-mode"
 """Annotation: the upgrade mode that the people set, while a stop of ours needs another. It counts no longer than that
 stop stands."""
-DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
-SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
-_SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
-_HIGH_AVAILABILITY = ("high-availability.type", "high-availability")
-_CHECKPOINT_AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
-_CLAIM_MODES = (CLAIM_MODE, "execution.savepoint-restore-mode")
-_RESTART_FAILED = "kubernetes.operator.job.restart.failed"
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _MOVING = frozenset({"UPGRADING", "ROLLING_BACK"})
 """Of `lifecycleState`: the job is deployed next, whatever became of its last run."""
@@ -58,6 +50,34 @@ class FlinkResource(BaseModel):
     metadata: _Metadata
     spec: _Spec
     status: Status = Status()
+    _inherited: dict[str, object] | CouldNotLook = PrivateAttr(default_factory=dict)
+
+    @property
+    def session_cluster(self) -> str | None:
+        """The FlinkDeployment on which a FlinkSessionJob runs, in its namespace; None for a FlinkDeployment."""
+        name = (self.spec.model_extra or {}).get("deploymentName")
+        return None if name is None else str(name)
+
+    def over(self, inherited: dict[str, object] | CouldNotLook) -> "FlinkResource":
+        """The same on a session cluster with these settings, or with some that could not be seen."""
+        made = self.model_copy()
+        made._inherited = inherited
+        return made
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What the operator goes by: its own settings over those of its session cluster, as the operator merges them
+        (`FlinkConfigManager.getSessionJobConfig`). Raises CouldNotLook where these could not be seen."""
+        if isinstance(self._inherited, CouldNotLook):
+            raise self._inherited
+        return {**self._inherited, **(self.spec.settings or {})}
+
+    def place_of(self, key: str) -> str:
+        """Where that setting stands, for people who look for it."""
+        is_own = self.session_cluster is None or key in (self.spec.settings or {})
+        return (
+            "its flinkConfiguration" if is_own else f"the flinkConfiguration of FlinkDeployment {self.session_cluster}"
+        )
 
     @property
     def job(self) -> _Job:
@@ -109,13 +129,15 @@ class FlinkResource(BaseModel):
         if not self.is_reconciled:
             return "its newest spec is not carried out yet"
         if self._is_restarted:
-            return f"`{_RESTART_FAILED}: true` in its flinkConfiguration, by which a failed job is started again"
+            return (
+                f"`{RESTART_FAILED}: true` in {self.place_of(RESTART_FAILED)}, by which a failed job is started again"
+            )
         return None
 
     @property
     def _is_restarted(self) -> bool:
-        is_set = str((self.spec.settings or {}).get(_RESTART_FAILED)).lower() == "true"
-        return is_set and self.status.job.state == "FAILED" and self.job.state != "suspended"
+        has_failed = self.status.job.state == "FAILED" and self.job.state != "suspended"
+        return has_failed and is_on(self.settings, RESTART_FAILED)
 
     @property
     def deployed_nonce(self) -> int | None:
@@ -138,30 +160,18 @@ class FlinkResource(BaseModel):
     @property
     def leaves_savepoint(self) -> bool:
         """Whether a stop takes a savepoint: the job runs and has a place for one."""
-        has_place = self.job.mode == "savepoint" or any(each in (self.spec.settings or {}) for each in _SAVEPOINT_DIRS)
-        return self.status.job.state == "RUNNING" and has_place
+        runs = self.status.job.state == "RUNNING"
+        return runs and (self.job.mode == "savepoint" or has_folder(self.settings))
 
     @property
     def why_savepoint(self) -> str | None:
-        """Why the operator may take a savepoint although `last-state` is asked for; None where it takes none.
-
-        By its own rules it does so while the job runs without high availability, and once the newest checkpoint is
-        older than a bound that is set.
-        """
-        settings = self.spec.settings or {}
-        if self.status.job.state != "RUNNING":
-            return None
-        if not any(str(settings.get(key, "NONE")).upper() != "NONE" for key in _HIGH_AVAILABILITY):
-            return f"no `{_HIGH_AVAILABILITY[0]}` in its flinkConfiguration, without which a savepoint is taken"
-        if _CHECKPOINT_AGE in settings:
-            return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
-        return None
+        """Why the operator may take a savepoint although `last-state` is asked for; None where it takes none."""
+        return why_taken(self.settings) if self.status.job.state == "RUNNING" else None
 
     @property
     def claims(self) -> str | None:
         """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
-        settings = self.spec.settings or {}
-        return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
+        return claim_in(self.settings)
 
     def ended(self, job_id: JobId) -> JobRun:
         """A run whose cluster is gone, as far as the operator remembers it."""

@@ -27,8 +27,22 @@ class OperatedResource:
         self._kubernetes.close()
 
     def read(self) -> FlinkResource:
-        """As it is now. Raises CouldNotLook."""
-        return resource_of(self._kubernetes.read(), self.name)
+        """As it is now, a session job with the settings of its cluster. Raises CouldNotLook; where only these cannot
+        be seen, whoever asks for a setting hears it."""
+        seen = resource_of(self._kubernetes.read(), self.name)
+        return seen if seen.session_cluster is None else seen.over(self._settings_of(seen.session_cluster))
+
+    def _settings_of(self, cluster: str) -> dict[str, object] | CouldNotLook:
+        kubernetes = self._kubernetes.beside("FlinkDeployment", cluster)
+        try:
+            return resource_of(kubernetes.read(), kubernetes.name).settings
+        except CouldNotLook as error:
+            return CouldNotLook(
+                f"Which settings {self.name} has from its session cluster cannot be seen.",
+                f"Expected to read {kubernetes.name}; {error.happened} {error.found}",
+                f"Check that {kubernetes.name} is there, and give Waterline's service account the right to get it "
+                "(deploy/kubernetes/flink-operator-rights.yaml), then try again.",
+            )
 
     def change(
         self,

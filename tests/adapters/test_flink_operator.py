@@ -156,6 +156,7 @@ def test_a_suspended_application_whose_cluster_is_gone_has_no_runs(cluster: Kube
 
 def test_a_session_job_is_stopped_by_flink_and_redeployed_by_its_nonce(cluster: Kubernetes, wire: Wire) -> None:
     """Operators before FLINK-40374 cannot redeploy a session job that they suspended; one that ended they can."""
+    OperatorHand(cluster, "FlinkDeployment", "session").is_asked({})
     hand = OperatorHand(cluster, "FlinkSessionJob", f"session-{next(NUMBERS)}")
     hand.is_asked({"upgradeMode": "savepoint"})
     hand.runs(RUN_21)
