@@ -13,13 +13,15 @@ from urllib.parse import quote
 MASK = "•••"
 _SHORTEST = 6
 """A shorter secret is found in ordinary words, and masking those would tell it."""
+_LIKE_OURS = re.compile("[\u0130\u0131\u017f\u212a]")
+"""Letters of other alphabets that count as i, s or k where case does not matter: cues would not see them."""
 
 
 class _Shape(NamedTuple):
     """What a secret looks like, and what stands instead."""
 
     cue: re.Pattern[str]
-    """Found in the small letters of an ASCII text wherever the pattern is found in it; many times as fast."""
+    """Found in the small letters of a text wherever the pattern is found in it; many times as fast."""
     pattern: re.Pattern[str]
     instead: str | Callable[[re.Match[str]], str] = MASK
 
@@ -80,7 +82,7 @@ class Masking:
     def text(self, value: str) -> str:
         """The same without secrets."""
         told = self._known.sub(MASK, value) if self._known else value
-        small = told.lower() if told.isascii() else None  # other alphabets have letters that count as ours
+        small = None if _LIKE_OURS.search(told) else told.lower()
         for shape in _SHAPES:
             if small is None or shape.cue.search(small):
                 told = shape.pattern.sub(shape.instead, told)

@@ -1,8 +1,14 @@
 """What one person alone is told, where they asked."""
 
+import re
+
+from bot.domain.ids import UserId
 from bot.ports import Delivery, Post
 from bot.slack.heard import Heard
 from bot.slack.requests import Clicked, Command, Request, Submitted
+
+_WHO = re.compile(r'"user(?:_id": ?|": ?\{"id": ?)"([UW][A-Z0-9]+)"')
+"""Who asked, also in a body that is cut off or of no known shape. What people type has its quotes escaped."""
 
 
 def answer_post(delivery: Delivery, request: Request, text: str) -> Post | None:
@@ -11,6 +17,12 @@ def answer_post(delivery: Delivery, request: Request, text: str) -> Post | None:
     if not channel:
         return None
     return Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
+
+
+def answer_unread(delivery: Delivery, text: str) -> Post | None:
+    """The answer, by direct message, to what could not be read; None where not even who asked can be."""
+    found = _WHO.search(delivery.payload)
+    return Post(key=f"answer/{delivery.key}", incident=None, channel=UserId(found[1]), text=text) if found else None
 
 
 def answer_channel(request: Request) -> str:

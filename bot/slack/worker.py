@@ -10,7 +10,7 @@ import structlog
 
 from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox
-from bot.slack.answers import answer_post
+from bot.slack.answers import answer_post, answer_unread
 from bot.slack.arrivals import Arrivals
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
@@ -176,10 +176,11 @@ class InboxWorker:
 
     def _work(self, delivery: Delivery) -> None:
         request: Request | None = None
+        is_read = False
         answer: str | None = None
         problem: str | None = None
         try:
-            request = parse(delivery)
+            request, is_read = parse(delivery), True
             is_done = delivery.written > 0 and not goes_on(request)
             if delivery.attempts > _MOST_ATTEMPTS and not is_done:
                 problem = answer = _STOPPED.format(times=delivery.attempts - 1)
@@ -196,7 +197,7 @@ class InboxWorker:
             log.exception("request failed", reference=reference, key=delivery.key)
             problem = f"{reference}: {error!r}"
             answer = f"Something went wrong on our side (reference {reference}). Nothing more was done; try again."
-        if answer is not None and request is not None:
+        if answer is not None and (request is not None or not is_read):
             self._answer(delivery, request, answer)
         self._inbox.done(delivery, problem)
 
@@ -204,8 +205,8 @@ class InboxWorker:
         with self._inbox.tied(delivery):
             return None if request is None else self._handle(request)
 
-    def _answer(self, delivery: Delivery, request: Request, text: str) -> None:
-        post = answer_post(delivery, request, text)
+    def _answer(self, delivery: Delivery, request: Request | None, text: str) -> None:
+        post = answer_unread(delivery, text) if request is None else answer_post(delivery, request, text)
         if post is not None:
             self._outbox.put(directly(post) if self._is_lost(post.channel) else post)
             self._on_answer()
