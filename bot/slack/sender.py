@@ -25,7 +25,6 @@ from bot.slack.sent_before import (
     directly,
     not_asked,
     noted,
-    refused_before,
 )
 from bot.slack.unreachable import UNREACHABLE
 from bot.slack.uploads import MOST_TRIES, instead_of, is_upload
@@ -159,8 +158,8 @@ class Sender:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
             self._on_end(post, None, False)
-        if refused_before(post) in MAY_MEND and (room := self._own_room(post)) is not None:
-            self._rooms.returned(room, post.channel)
+        if post.ts is None and (room := self._own_room(post)) is not None:
+            self._rooms.returned(room, post.channel)  # an update proves nothing: Slack takes it of who was removed, too
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
 
     def _refused(self, post: Post, error: SlackApiError) -> None:

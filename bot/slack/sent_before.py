@@ -42,11 +42,6 @@ def not_asked(post: Post, why: str) -> str:
     return noted(post, f"{_NOT_ASKED}{why}")
 
 
-def refused_before(post: Post) -> str | None:
-    """With which code Slack refused the last try; None: it did not."""
-    return post.problem.removeprefix(_LOST_BEFORE) if post.problem else None
-
-
 def find_sent(client: WebClient, post: Post, thread_ts: str | None) -> tuple[str | None, bool]:
     """(ts of the message that carries this post's key, whether it may be there unseen).
 

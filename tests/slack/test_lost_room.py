@@ -125,3 +125,38 @@ def test_the_channel_of_a_closed_incident_may_be_archived(
 
     assert noted(bot) == []
     assert direct(ana, TO_ANA) == []
+
+
+@pytest.mark.parametrize("between", ["ratelimited", "internal_error", "invalid_auth"])
+def test_the_channel_is_back_whatever_came_between(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, between: str
+) -> None:
+    """Some other obstacle delays the first message after it: that the channel was lost is not forgotten over it, and
+    who types a command there is answered there."""
+    shut(slack, "removed")
+    bot.services.desk.run_now(WL, "duplicate_rows")
+    is_told(ana, TO_ANA)
+
+    opened_again(slack, "removed")
+    slack.faults.fails("chat.postMessage", between)
+    eventually(as_time_goes_on(bot, lambda: any(e.error == between for e in slack.wire("api"))))
+    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
+
+    assert noted(bot) == ["room-lost", "room-returned"]
+    assert "wl-1 sales.orders" in ana.asks("status")
+
+
+def test_an_update_of_an_old_message_is_no_sign_that_the_channel_is_back(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Slack lets a bot that was removed change what it wrote before."""
+    shut(slack, "removed")
+    bot.services.desk.run_now(WL, "duplicate_rows")
+    is_told(ana, TO_ANA)
+
+    updates = len(slack.wire("api", "chat.update"))
+    bot.services.desk.run_now(WL, "missing_positions")
+    eventually(as_time_goes_on(bot, lambda: len(slack.wire("api", "chat.update")) > updates))
+
+    assert noted(bot) == ["room-lost"]
+    assert len(direct(ana, TO_ANA)) == 1
