@@ -1,10 +1,11 @@
 """Private incidents on Slack: each request, list and message passes here, so that only invited people see them."""
 
 import time
+from typing import NamedTuple
 
 import structlog
 
-from bot.domain.errors import CouldNotLook, Refused, UnknownIncident
+from bot.domain.errors import CouldNotLook, NotThere, Refused, UnknownIncident
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.privacy import may_see, unknown
@@ -13,13 +14,21 @@ from bot.service.incident_store import IncidentStore
 from bot.slack.heard import Heard
 from bot.slack.ids import Click, Form
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
-from bot.slack.rooms import SlackRooms
+from bot.slack.rooms import NO_SUCH_CHANNEL, SlackRooms
 
 log = structlog.get_logger(__name__)
 _ASKED_FOR = ("/notice/", "/page/", "/room-lost/")
 """Messages that go elsewhere because a responder sends them there, or to the responder alone."""
 _REMEMBERED_S = 20.0
 """How long a channel's being private is believed before it is asked again; membership is always asked."""
+
+
+class Withheld(NamedTuple):
+    """A message that may not be sent now."""
+
+    why: str
+    refusal: str | None = None
+    """Slack's word, where it says that the bot has no such channel; None: it is public, or Slack did not say."""
 
 
 class Privacy:
@@ -60,23 +69,28 @@ class Privacy:
                 "Nothing was opened. Make a private channel, invite the bot and whom you need, and open it there.",
             )
 
-    def withheld(self, post: Post) -> str | None:
-        """Why a message may not be sent now: its incident is private and its channel is not, or cannot be asked."""
+    def withheld(self, post: Post) -> Withheld | None:
+        """Of a private incident's message: that its channel is not private, cannot be asked about, or is not there."""
         if post.incident is None or any(kind in post.key for kind in _ASKED_FOR):
             return None
         incident = self._store.get(post.incident)
-        if not incident.is_private or self._is_private(post.channel):
+        if not incident.is_private:
             return None
+        refusal = None
+        try:
+            if self._is_private(post.channel):
+                return None
+        except NotThere:
+            refusal = NO_SUCH_CHANNEL
+        except CouldNotLook:
+            pass
         log.error("private incident withheld", incident=incident.id, channel=post.channel, key=post.key)
-        return f"{incident.id} is private, and its channel is not known to be private any more"
+        return Withheld(f"{incident.id} is private, and its channel is not known to be private any more", refusal)
 
     def _is_private(self, channel: str) -> bool:
         asked_at, found = self._seen.get(channel, (float("-inf"), False))
         if time.monotonic() - asked_at > _REMEMBERED_S:
-            try:
-                found = self._rooms.is_private(channel)
-            except CouldNotLook:
-                return False
+            found = self._rooms.is_private(channel)
             self._seen[channel] = (time.monotonic(), found)
         return found
 

@@ -17,6 +17,7 @@ from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.away_record import AwayRecord
 from bot.slack.messages import Messages
+from bot.slack.privacy import Withheld
 from bot.slack.sent_before import (
     MAY_MEND,
     PASSING,
@@ -47,7 +48,7 @@ class Sender:
         *,
         pace: timedelta,
         on_end: Callable[[Post, str | None, bool], None],
-        withheld: Callable[[Post], str | None],
+        withheld: Callable[[Post], Withheld | None],
         overtaken: Callable[[Post], str | None],
         rooms: Rooms,
     ) -> None:
@@ -141,8 +142,8 @@ class Sender:
 
     def _kept_back(self, post: Post) -> Callable[[], None] | None:
         """What is to be written down of a post for which Slack is not asked now; None: ask."""
-        if (why := self._withheld(post)) is not None:
-            return partial(self._postpone, post, _LATER, not_asked(post, why))
+        if (withheld := self._withheld(post)) is not None:
+            return partial(self._withhold, post, withheld)
         if post.ts is not None or answer_was_lost(post):
             return None
         try:
@@ -150,6 +151,11 @@ class Sender:
         except (CouldNotKeep, CouldNotLook) as away:
             return partial(self._postpone, post, _AGAIN, not_asked(post, str(away)))
         return partial(self._outbox.failed, post.key, post.wanted, late) if late is not None else None
+
+    def _withhold(self, post: Post, withheld: Withheld) -> None:
+        if withheld.refusal is not None and (room := self._own_room(post)) is not None:
+            self._rooms.lost(room, post.channel, withheld.refusal)
+        self._postpone(post, _LATER, not_asked(post, withheld.why))
 
     def _postpone(self, post: Post, wait: timedelta, why: str) -> None:
         self._outbox.postpone(post.key, self._clock.now() + wait, why, whole_channel=False)
