@@ -106,13 +106,17 @@ class Sender:
             self._noted(partial(self._postpone, post, _AGAIN, "what became of it could not be noted"))
 
     def _noted(self, write: Callable[[], None]) -> None:
-        while not self._stopped:
+        """At least one try, also after `close`: Slack has the message by then. A record that is away is not waited for
+        after that."""
+        while True:
             try:
                 write()
             except CouldNotKeep as away:
+                if self._stopped:
+                    return
                 self._away.wait(away)
-                continue
-            return
+            else:
+                return
 
     def _asked(self, post: Post) -> Callable[[], None]:
         """What is to be written down after this try."""

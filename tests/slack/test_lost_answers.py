@@ -22,6 +22,7 @@ from bot.slack.directory import SlackDirectory
 from bot.slack.sender import Sender
 from bot.slack.sent_before import answer_was_lost, file_is_there, find_sent
 from tests.orders_table import NINE
+from tests.slack.people import eventually
 
 CUT = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"ok":true,'
 
@@ -76,15 +77,19 @@ class Scene:
     clock: Now = field(default_factory=Now)
     ended: list[str | None] = field(default_factory=list)
 
-    def sends(self, client: WebClient) -> Post:
-        """One try, and what the record says afterwards."""
+    def sender(self, client: WebClient) -> Sender:
+        """What sends its message."""
         nothing = SimpleNamespace(store=None, records=SimpleNamespace(html=None, markdown=None, json=None))
-        sender = Sender(
+        return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
             pace=timedelta(seconds=1), withheld=lambda _post: None, overtaken=lambda _post: None,
             on_end=lambda _post, problem, _may_mend: self.ended.append(problem),
             rooms=SimpleNamespace(returned=lambda *_: None, is_owed=lambda *_: False),  # type: ignore[arg-type]
         )  # fmt: skip
+
+    def sends(self, client: WebClient) -> Post:
+        """One try, and what the record says afterwards."""
+        sender = self.sender(client)
         post = self.store.outbox.claim(self.clock.now())
         assert post is not None
         sender._send(post)
@@ -183,3 +188,26 @@ def test_slacks_client_hands_on_what_urllib_raises() -> None:
 
     assert isinstance(raised.value, IncompleteRead)
     assert not isinstance(raised.value, OSError)
+
+
+def test_a_stop_while_a_message_is_sent_still_writes_down_that_it_was_sent(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next start would send it again, where it cannot look for it."""
+    client, stopping = WebClient(token="xoxb-1"), list[threading.Thread]()
+    sender = scene.sender(client)
+
+    def stopped_meanwhile(**_: object) -> dict[str, str]:
+        stopping.append(threading.Thread(target=sender.close))
+        stopping[-1].start()
+        eventually(lambda: sender._stopped)
+        return {"ts": "1.1"}
+
+    monkeypatch.setattr(client, "chat_postMessage", stopped_meanwhile)
+    sender.start()
+    eventually(lambda: len(stopping) == 1)
+    stopping[0].join()
+
+    post = scene.store.outbox.find("x/y")
+    assert post is not None
+    assert (post.state, post.ts, len(stopping)) == ("sent", "1.1", 1)
