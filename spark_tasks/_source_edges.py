@@ -71,7 +71,7 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
         each=tuple(sorted(each, key=lambda edge: edge.lowest)),
         rows=sum(int(row["rows"]) for row in told),
         without=sum(int(row["rows"]) - int(row["placed"]) for row in told),
-        begins_with_table=bool(reach.main) and reach.main[0].parent_id is None,
+        begins_with_table=bool(reach.main) and not reach.main[0].has_commit_below,
     )
 
 

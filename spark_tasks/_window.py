@@ -89,14 +89,17 @@ def begin_of(reach: Reach) -> SnapshotId | None:
 
 
 def is_cut(ask: Ask, reach: Reach) -> bool:
-    """Whether the snapshot where the window begins is no longer listed."""
-    return ask.window.since is not None and reach.since is None
+    """Whether what lay where the window begins is no longer listed: the snapshot that was asked for or, from the first
+    listed commit on, what that one was built on."""
+    return reach.since is None and (ask.window.since is not None or any(c.has_commit_below for c in reach.main[:1]))
 
 
-def begin_expired(ask: Ask) -> NotSeen:
+def begin_expired(ask: Ask, reach: Reach) -> NotSeen:
     """What is said of a window whose beginning is gone."""
+    since = ask.window.since
+    at = f"snapshot {since}" if since is not None else f"what lay below snapshot {reach.main[0].snapshot_id}"
     return NotSeen(
-        source=f"snapshot {ask.window.since} of {ask.observation.table.name}",
+        source=f"{at} of {ask.observation.table.name}",
         reason="The snapshot where the window begins is no longer listed (expired), so what lay below is not known.",
         remedy="Ask again with a window that begins at a listed snapshot.",
     )

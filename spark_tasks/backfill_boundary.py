@@ -63,7 +63,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     start = highest(file for file in files if file.snapshot_id not in inside)
     grouped = by_commit(file for file in files if file.snapshot_id in inside)
     old = old_commits(commits, grouped, start, _far(ask))
-    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    cut = (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
     unseen = (*mixes(reach.main), *cut, *of_the_future(ask, files))
     if not old:
         return _none(ask, len(commits), unseen)
@@ -95,7 +95,7 @@ def _overlapping(spark: SparkSession, ask: Ask, first: Snapshot, files: Sequence
     """
     table, key = ask.observation.table, list(ask.contract.key)
     if first.parent_id is None or first.parent_id not in table.by_id:
-        return 0 if first.parent_id is None else None
+        return None if first.has_commit_below else 0
     if without_key(ask, "Overlap") is not None or renamed(table, key):
         return None
     keys = [f"key_{place}" for place in range(len(key))]

@@ -39,7 +39,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if isinstance(reach, NotSeen):
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if is_cut(ask, reach):
-        gone = begin_expired(ask)
+        gone = begin_expired(ask, reach)
         return could_not(f"Corrected rows cannot be told. {gone.reason}", gone)
     key = ask.contract.key
     if unreadable := renamed(ask.observation.table, key):

@@ -71,7 +71,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         allowed_s=_allowed(ask) / MICROS,
         commits=tuple(late[:MAX_ROWS]),
     )
-    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    cut = (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
     unseen = (*mixes(reach.main), *cut, *of_the_future(ask, files))
     return _told(ask, finding, len(late), unseen, commits)
 

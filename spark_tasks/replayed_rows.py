@@ -46,7 +46,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_rows(commit)]
     files = data_added(files_of(spark, commits))
     added = added_since(ask.observation.table, begin_of(reach), identity)
-    unseen = (*mixes(reach.main), *((begin_expired(ask),) if is_cut(ask, reach) else ()), *added)
+    unseen = (*mixes(reach.main), *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()), *added)
     if not files:
         return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
     rows = brought_rows(spark, ask, reach, files, identity).persist()

@@ -78,7 +78,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         not_in_table=tuple(name for each in written.values for name in dropped_since(each, table)),
     )
     unseen = (written,) if isinstance(written, NotSeen) else ()
-    cut = (begin_expired(ask),) if is_cut(ask, reach) else ()
+    cut = (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
     return _told(ask, finding, (*map(_no_counts, untold), *map(_not_counted, uncounted), *cut, *unseen))
 
 

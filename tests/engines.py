@@ -86,6 +86,11 @@ class WrittenTable(AlteredTable):
         )
         self._table.refresh()
 
+    def expires(self, *snapshots: SnapshotId) -> None:
+        """The metadata no longer lists these; commits above them keep naming them as parents."""
+        self._table.refresh()
+        self._table.maintenance.expire_snapshots().by_ids(list(snapshots)).commit()
+
     def manifests_of(self, snapshot: SnapshotId) -> list[Path]:
         """Files of the manifests that this commit wrote."""
         self._table.refresh()

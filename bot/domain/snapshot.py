@@ -47,6 +47,13 @@ class Snapshot(Record):
         return int(value) if value.isdigit() else 0
 
     @property
+    def has_commit_below(self) -> bool:
+        """Whether another commit lies or lay below it. PyIceberg takes the parent's id away where it expires the
+        parent (`RemoveSnapshotsUpdate`, 0.12); rows that the commit counts and did not bring tell it still."""
+        before = self.counted("total-records") + self.counted("deleted-records") - self.counted("added-records")
+        return self.parent_id is not None or before > 0
+
+    @property
     def engine(self) -> str:
         """Who wrote it, as far as the summary tells: `flink`, `spark`, … or `unknown`."""
         if self.job_id:

@@ -1,7 +1,11 @@
 """The window holds the commits under review, and not the rollbacks of an earlier incident."""
 
+import pytest
+
+from bot.domain.evidence import Verdict
 from bot.domain.table import Window
-from tests.tables import OrdersTable
+from tests.evidence.conftest import Asks
+from tests.tables import OrdersTable, with_fields
 
 
 def test_commits_that_were_rolled_back_to_the_beginning_are_of_the_window(orders: OrdersTable) -> None:
@@ -56,3 +60,47 @@ def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_mai
     inside = Window(since=since, until=kept).of(orders.state())
 
     assert [s.snapshot_id for s in inside] == [since, kept]
+
+
+TASKS = ("replayed_rows", "corrected_rows", "late_rows", "backfill_boundary", "schema_drift")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_from_the_first_listed_commit_nothing_is_ruled_out_against_what_has_expired(
+    orders: OrdersTable, asks: Asks, task: str
+) -> None:
+    """What the expired commit brought could have come again, been changed, or been newer; PyIceberg takes its id out
+    of the commit above."""
+    gone = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 200))
+    orders.commits("a", 3, range(200, 300))
+    orders.expires(gone)
+
+    answer = asks(task, orders.ask(None))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == f"what lay below snapshot {first} of sales.orders"
+
+
+def test_a_commit_that_names_an_expired_parent_is_not_the_first(orders: OrdersTable, asks: Asks) -> None:
+    """Iceberg's own expiry leaves the parent's id, also above a commit without rows."""
+    orders.commits("a", 1, range(100))
+    table = orders.state()
+    parented = with_fields(table, snapshots=[s.model_copy(update={"parent_id": 12345}) for s in table.snapshots])
+    ask = orders.ask(None)
+    above = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": parented})})
+
+    answer = asks("replayed_rows", above)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("task", ["replayed_rows", "corrected_rows"])
+def test_below_the_very_first_commit_lies_nothing(orders: OrdersTable, asks: Asks, task: str) -> None:
+    """It has no parent and counts no older row, so the window begins with the table."""
+    orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = asks(task, orders.ask(None))
+
+    assert answer.verdict is Verdict.RULED_OUT
