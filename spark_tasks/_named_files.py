@@ -135,7 +135,7 @@ def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -
         what, snapshot, rows = _KINDS.get(file["content"], "deletes"), file["snapshot_id"], _rows(file)
         if there.lacks(path):
             bad[path] = _missing(path, what, snapshot, rows)
-        elif size is not None and file["file_format"].upper() != "PUFFIN" and size != file["file_size_in_bytes"]:
+        elif size is not None and size != file["file_size_in_bytes"]:
             bad[path] = _cut(path, what, snapshot, rows, size, file["file_size_in_bytes"])
     parquet = [f for f in files if f["file_path"] in there.sizes and f["file_path"] not in bad and _is_parquet(f)]
     if not parquet:

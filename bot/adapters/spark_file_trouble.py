@@ -12,7 +12,10 @@ _DAMAGED = re.compile(
     rf"|{_PATH} is not a Parquet file"
 )
 """Avro and ORC files, short Parquet files, and Parquet files without their end."""
-_READERS = re.compile(r"\tat org\.apache\.iceberg\.(?:parquet|orc|avro|arrow|shaded\.org\.apache\.(?:parquet|orc))\.")
+_READERS = re.compile(
+    r"\tat org\.apache\.iceberg\.(?:parquet|orc|avro|arrow|deletes|shaded\.org\.apache\.(?:parquet|orc)|"
+    r"data\.BaseDeleteLoader)\."
+)
 _ELSEWHERE = re.compile(
     r"java\.net\.|javax\.net\.|Timeout|Denied|AccessControl|Forbidden|\b(?:401|403|429|5\d\d)\b[^\n]*(?:Status|status)|"
     r"(?:Status|status)[^\n]*\b(?:401|403|429|5\d\d)\b|SlowDown|OutOfMemory|Interrupted|Killed|cancel"
