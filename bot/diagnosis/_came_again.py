@@ -11,7 +11,8 @@ def came_again(leak: LeakedManifest, case: Case) -> bool | None:
     """None: no position is known to be missing, and nobody knows whether that covers those of the manifest. Where a
     position is missing, or none was looked for, its rows count as lost.
 
-    Bounds of files with several source partitions are of all of them together; the search judges the end of each.
+    Bounds of a manifest with several source partitions are of all of them together, and so are those of the search:
+    one partition's rows lie between them where another's were read further.
     """
     gaps, low, high = case.gaps, leak.position_from, leak.position_until
     if leak.rows == 0:
@@ -20,7 +21,8 @@ def came_again(leak: LeakedManifest, case: Case) -> bool | None:
         return False
     if low is None or high is None or not answers(case, "missing_positions"):
         return None
-    return gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
+    is_inside = gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
+    return None if is_inside and case.contract.position_partition is not None else is_inside
 
 
 def in_doubt(leaks: tuple[LeakedManifest, ...]) -> str:

@@ -195,6 +195,19 @@ def test_no_gap_says_nothing_of_rows_that_lie_beyond_what_was_looked_at(
     assert isinstance(commits_withheld.examine(case), expected)
 
 
+def test_positions_of_all_source_partitions_together_say_nothing_of_rows_of_one() -> None:
+    """Another partition was read further: between its positions lie also those that were lost; F3 goes by the same
+    rule."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
+    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=1, positions=(40, 69))
+    case = tale.looked_at(leaked=dropped, gaps=hole(0))
+    parted = case.contract.model_copy(update={"position_partition": "source_partition"})
+    several = case.model_copy(update={"contract": parted})
+
+    assert isinstance(f9.examine(several), CannotTell)
+    assert isinstance(commits_withheld.examine(several), CannotTell)
+
+
 def test_files_are_not_excluded_before_they_were_looked_for() -> None:
     """Neither without the evidence nor without Flink, which alone tells of a failing restart."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)
