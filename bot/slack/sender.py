@@ -20,6 +20,7 @@ from bot.slack.messages import Messages
 from bot.slack.privacy import Withheld
 from bot.slack.sent_before import (
     MAY_MEND,
+    NOT_JOINED,
     PASSING,
     REFUSES_THE_BOT,
     answer_was_lost,
@@ -187,8 +188,8 @@ class Sender:
             self._rooms.lost(room, post.channel, code)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
-        if code in MAY_MEND and post.user is not None and post.text is not None:
-            self._outbox.put(directly(post))
+        if (code in MAY_MEND or code == NOT_JOINED) and post.user is not None and post.text is not None:
+            self._outbox.put(directly(post, code))
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip(), may_mend=code in MAY_MEND)

@@ -15,6 +15,8 @@ PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable"
 """Refusals of the moment."""
 MAY_MEND = {"not_in_channel", "channel_not_found", "is_archived"}
 """Refusals that end when somebody invites the bot, or opens the channel again."""
+NOT_JOINED = "user_not_in_channel"
+"""Refusal of an answer to somebody who reads a public channel, and clicks there, without having joined it."""
 INTERRUPTED = " Sending this was interrupted, so it may be here twice."
 """Follows the comment of an upload."""
 _LOST_BEFORE = "may be there, then "
@@ -83,7 +85,10 @@ def repetition(post: Post) -> dict[str, Any]:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
-def directly(answer: Post) -> Post:
-    """The same answer by direct message: to a person who asked in a channel into which the bot cannot write."""
-    text = f"In <#{answer.channel}> I cannot write (invite me there: /invite @waterline). {answer.text}"
-    return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=text)
+def directly(answer: Post, refusal: str | None = None) -> Post:
+    """The same answer by direct message: to a person who asked where the bot cannot write, or cannot write to them."""
+    room = f"<#{answer.channel}>"
+    opening = f"In {room} I cannot write (invite me there: /invite @waterline)."
+    if refusal == NOT_JOINED:
+        opening = f"You are not in {room}, so I answer here."
+    return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=f"{opening} {answer.text}")
