@@ -10,6 +10,7 @@ from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.named_people import PERSON
 from bot.domain.promises import next_word_due
 from bot.domain.timeline import sentence
 from bot.ports import Post
@@ -46,7 +47,8 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
         incident = services.store.get(post.incident)
         return notice_message(incident, incident.notices[post.key.split("/notice/", 1)[1]])
     if post.text is not None:
-        text = addressed(post.text, None if post.user is not None else ())
+        is_for_one = post.user is not None or re.fullmatch(PERSON, post.channel) is not None
+        text = addressed(post.text, None if is_for_one else ())
         return text, [section(part) for part in pages(text)]
     if post.key.startswith("watch/"):
         return _finding(post.key.split("/")[1], services)
