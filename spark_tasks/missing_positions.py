@@ -8,6 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
+from spark_tasks._event_time import brings_rows
+from spark_tasks._overwriting import overwrites
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
 from spark_tasks._position_words import bare, headline, open_still
 from spark_tasks._silent import Silent, silence, silent_partitions
@@ -50,7 +52,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     if isinstance(edges, NotSeen):
         return could_not(f"Missing positions cannot be told: {edges.reason}", edges)
     if not edges.each:
-        return _without_positions(ask, edges.rows)
+        return _without_positions(ask, reach, edges.rows)
     live = live_places(spark, ask, reach.until, edges.each).persist()
     lost = None
     try:
@@ -157,7 +159,9 @@ def _unfit(ask: Ask) -> Answer | None:
     )
 
 
-def _without_positions(ask: Ask, rows: int) -> Answer:
+def _without_positions(ask: Ask, reach: Reach, rows: int) -> Answer:
+    if rows == 0 and any(brings_rows(c) or overwrites(c) for c in (*reach.main, *reach.rolled_back)):
+        return could_not("The window's commits added rows, and none of these lives any more.", _all_deleted(ask))
     if rows == 0:
         return _whole(None, "The window's commits added no row, so no position can be missing from it.")
     column = ask.contract.position
@@ -168,6 +172,15 @@ def _without_positions(ask: Ask, rows: int) -> Answer:
             reason=f"All {rows:,} rows of the window have null there.",
             remedy="Look whether the job still fills it; name another column if not.",
         ),
+    )
+
+
+def _all_deleted(ask: Ask) -> NotSeen:
+    return NotSeen(
+        source=f"column {ask.contract.position} of the window's rows",
+        reason="The rows that the window added were all deleted or replaced since: which positions they had, and "
+        "whether any was missing, is not known.",
+        remedy="Ask who deleted them; if that was right, ask again with a window that ends before it.",
     )
 
 

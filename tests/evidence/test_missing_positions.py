@@ -112,6 +112,31 @@ def test_rows_that_another_engine_deleted_are_missing(orders: OrdersTable, asks:
     assert gaps_of(answer).gaps == (PositionGap(first=150, last=159),)
 
 
+def test_rows_that_were_all_deleted_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """The window added rows; that none lives says nothing of positions, with source partitions or without."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 200))
+    orders.deletes("order_id >= 100")
+    parted = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+
+    answers = [asks("missing_positions", orders.ask(before, contract=each)) for each in (CONTRACT, parted)]
+
+    assert [Verdict.INCONCLUSIVE] * 2 == [each.verdict for each in answers]
+    assert answers[0].headline == "The window's commits added rows, and none of these lives any more."
+
+
+def test_a_window_that_only_deleted_misses_nothing(orders: OrdersTable, asks: Asks) -> None:
+    """No commit of it brought a row."""
+    orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(100, 200))
+    orders.deletes("order_id >= 100")
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert answer.headline == "The window's commits added no row, so no position can be missing from it."
+
+
 def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: Asks) -> None:
     """`missing` is exact although the sample is short, also where the window begins with the table."""
     orders.commits("a", 1, range(0, 100, 2))
