@@ -119,7 +119,8 @@ class Outbox(Protocol):
         """
 
     def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
-        """Slack accepted this revision; its channel takes no other message before `pause_until`."""
+        """Slack accepted this revision; its channel takes no other message before `pause_until`. What one person alone
+        sees begins no pause, and no pause is cut short."""
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
         """Not now (429, network): try again at `until`; `whole_channel` pauses all posts of its channel."""

@@ -123,3 +123,49 @@ def test_what_one_person_alone_is_to_see_does_not_wait_for_a_pause(store: Store)
 
     assert claimed is not None
     assert claimed.key == "answer/1"
+
+
+@pytest.mark.parametrize("how", ["sent", "refused for a shorter time"])
+def test_what_passes_a_pause_by_does_not_end_it(store: Store, how: str) -> None:
+    """Slack asked for a while: an answer to one person, who does not wait, leaves the channel's messages that while."""
+    store.outbox.put(card())
+    store.outbox.put(card("answer/1", incident=None, user=UserId("U1"), text="Yes."))
+    store.outbox.claim(NINE)
+    store.outbox.postpone("wl-1/card", LATER, "ratelimited", whole_channel=True)
+    store.outbox.claim(NINE)
+
+    if how == "sent":
+        store.outbox.sent("answer/1", 1, None, pause_until=NINE + timedelta(seconds=1))
+    else:
+        store.outbox.postpone("answer/1", NINE + timedelta(seconds=1), "ratelimited", whole_channel=True)
+        store.outbox.claim(NINE + timedelta(seconds=1))
+        store.outbox.failed("answer/1", 1, "is_archived")
+
+    store.outbox.put(card("wl-1/other"))
+    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
+    assert store.outbox.claim(LATER) is not None
+
+
+def test_an_answer_to_one_person_begins_no_pause(store: Store) -> None:
+    """The channel's next message does not wait for it."""
+    store.outbox.put(card("answer/1", incident=None, user=UserId("U1"), text="Yes."))
+    store.outbox.put(card())
+    store.outbox.claim(NINE)
+
+    store.outbox.sent("answer/1", 1, None, pause_until=LATER)
+
+    assert store.outbox.claim(NINE) is not None
+
+
+def test_a_pause_by_a_clock_that_was_put_back_is_written_anew(store: Store) -> None:
+    """The wrong one, which nobody believes, does not keep the right one out."""
+    for key in ("a", "b"):
+        store.outbox.put(card(key))
+    store.outbox.claim(NINE)
+    store.outbox.postpone("a", NINE + timedelta(hours=1), "429", whole_channel=True)
+    store.outbox.claim(NINE)
+
+    store.outbox.sent("a", 1, "1.1", pause_until=LATER)
+
+    assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
+    assert store.outbox.claim(LATER) is not None

@@ -101,10 +101,11 @@ class SqlOutbox:
     def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:
         """Slack accepted this revision; if a newer one is wanted by now, the post is queued again.
 
-        Saying it twice, or late, changes nothing. The channel's pause is there before the next claim can be.
+        Saying it twice, or late, changes nothing. The channel's pause is there before the next claim can be; what one
+        person alone sees does not wait for a pause, and begins none.
         """
-        if pause_until is not None and (post := self.find(key)):
-            put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": pause_until})
+        if pause_until is not None and (post := self.find(key)) and post.user is None:
+            self._pause(post.channel, pause_until)
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
@@ -124,7 +125,7 @@ class SqlOutbox:
         """Not now: try again at `until`. The channel's pause is written first: it must not be lost. A post that another
         replica is sending by now is left to it."""
         if whole_channel and (post := self.find(key)):
-            put_row(self._engine, PAUSES, {"channel": post.channel}, {"until": until})
+            self._pause(post.channel, until)
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
@@ -168,6 +169,13 @@ class SqlOutbox:
         with reading(self._engine) as connection:
             row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
         return None if row is None else _post(row)
+
+    def _pause(self, channel: str, until: datetime) -> None:
+        """A longer one that is believed stays: what passes it by must not end it."""
+        with reading(self._engine) as connection:
+            standing = connection.scalar(select(PAUSES.c.until).where(PAUSES.c.channel == channel))
+        if standing is None or not until < standing <= until + LONGEST_WAIT:
+            put_row(self._engine, PAUSES, {"channel": channel}, {"until": until})
 
     def _let_go(self, key: str) -> None:
         if (claim := self._claims.pop(key, None)) is not None:
