@@ -82,8 +82,10 @@ class _Alike(NamedTuple):
 def source_columns(
     table: TableState, contract: TableContract
 ) -> tuple[TableColumn | None, TableColumn | None, TableColumn | None]:
-    """(position, event time, source partition): columns whose bounds tell what part of the source a file covers."""
+    """(position, event time, source partition): columns whose bounds tell what part of the source a file covers. No
+    event time that is a date: all commits of a day cover that day, and repeat nothing of each other."""
     event, position = range_columns(table, contract)
+    event = event if event is not None and event.type != "date" else None
     named = (column for column in table.columns if column.name == contract.position_partition)
     return position, event, next(named, None)
 

@@ -14,6 +14,7 @@ from bot.domain.table import Snapshot
 from bot.domain.table_terms import CADENCE_SLACK
 from spark_tasks._ahead import is_ahead, of_the_future
 from spark_tasks._data_files import DataFile, renamed
+from spark_tasks._event_days import age_by_day, knows_days_only, only_a_day, surely_older_than
 from spark_tasks._event_time import BELOW, by_commit, event_column, highest, timed_files
 from spark_tasks._overwriting import bringing, mixes, with_overwrites
 from spark_tasks._words import at, cell, could_not, lasting, moment
@@ -76,6 +77,7 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unsee
     elif finding.promised_s is not None and finding.event_age_s is None:
         verdict = Verdict.INCONCLUSIVE
         headline = f"{_ages(finding)}; how old the newest event is cannot be told."
+        unseen = (*unseen, *((only_a_day(ask),) if files and knows_days_only(ask) else ()))
     else:
         verdict, headline = Verdict.RULED_OUT, f"{_ages(finding)}, as promised."
     return Answer(
@@ -94,6 +96,8 @@ def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile])
     """Ages and promises; `commits` are not empty."""
     now, newest = ask.observation.table.read_at, commits[-1]
     stuck = _stuck_at(commits, files)
+    if stuck is not None and knows_days_only(ask) and not surely_older_than(stuck, newest):
+        stuck = None
     return FreshnessFinding(
         newest_commit=newest.snapshot_id,
         commit_age_s=_age(now, newest.committed_at),
@@ -112,10 +116,13 @@ def _event_age(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile])
     now, top, promised = ask.observation.table.read_at, highest(files), _seconds(ask.contract.freshness)
     if top is None:
         return None
-    age = max(_age(now, at(top)), _age(now, commits[-1].committed_at))
+    since_event, since_commit = _age(now, at(top)), _age(now, commits[-1].committed_at)
+    age = max(since_event, since_commit)
     unplaced = {file.snapshot_id for file in files if is_ahead(file)}
     may_be_newer = any(c.snapshot_id in unplaced and c.committed_at > at(top) for c in commits)
-    return None if may_be_newer and promised is not None and age > promised else age
+    if may_be_newer and promised is not None and age > promised:
+        return None
+    return age_by_day(since_event, since_commit, promised) if knows_days_only(ask) else age
 
 
 def _stuck_at(commits: Sequence[Snapshot], files: Sequence[DataFile]) -> int | None:
