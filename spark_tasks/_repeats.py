@@ -39,12 +39,16 @@ def ids_of(identity: Sequence[str]) -> list[str]:
     return [f"id_{place}" for place in range(len(identity))]
 
 
+def has_identity(identity: Sequence[str]) -> Column:
+    """Whether a row in our frames has what names its record: its position, or the time of its event."""
+    return F.col(ids_of(identity)[-1]).isNotNull()
+
+
 def brought_rows(
     spark: SparkSession, ask: Ask, reach: Reach, files: Sequence[DataFile], identity: Sequence[str]
 ) -> DataFrame:
     """Shape: the identity, digest (bigint, of all other columns), key, moment (bigint, hashes), file_path, snapshot_id,
-    place (rising with the commits), on_main (boolean); one row per row that stands in the files. Rows without an
-    identity are left out."""
+    place (rising with the commits), on_main (boolean); one row per row that stands in the files; see `has_identity`."""
     table = ask.observation.table
     told = [(int(s.snapshot_id), True) for s in reach.main] + [(int(s.snapshot_id), False) for s in reach.rolled_back]
     sides = spark.createDataFrame(told, "snapshot_id bigint, on_main boolean")
@@ -52,10 +56,8 @@ def brought_rows(
     rows = rows_in(spark, table, files, [*identity, *names])
     named = rows.select(*_identity(identity), *_digests(spark, ask, names), "file_path", "snapshot_id")
     order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-    chosen = (
-        named.where(F.col(ids_of(identity)[-1]).isNotNull())
-        .join(F.broadcast(order), on="snapshot_id", how="inner")
-        .join(F.broadcast(sides), on="snapshot_id", how="inner")
+    chosen = named.join(F.broadcast(order), on="snapshot_id", how="inner").join(
+        F.broadcast(sides), on="snapshot_id", how="inner"
     )
     return chosen.select(*ids_of(identity), *_DIGESTS, "file_path", "snapshot_id", "place", "on_main")
 

@@ -13,7 +13,15 @@ from bot.domain.sentences import counted
 from spark_tasks._data_files import added_since, data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows
 from spark_tasks._overwriting import mixes
-from spark_tasks._repeats import brought_rows, commits_of_first, identity_of, ids_of, older_rows, replays_of
+from spark_tasks._repeats import (
+    brought_rows,
+    commits_of_first,
+    has_identity,
+    identity_of,
+    ids_of,
+    older_rows,
+    replays_of,
+)
 from spark_tasks._told_apart import not_told_apart
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
@@ -51,10 +59,16 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
     rows = brought_rows(spark, ask, reach, files, identity).persist()
     try:
-        checked = rows.where("on_main").count()
+        named = has_identity(identity)
+        total = rows.where("on_main").agg(F.count_if(named).alias("named"), F.count_if(~named).alias("bare")).first()
+        assert total is not None
+        checked, bare = int(total["named"]), int(total["bare"])
         if checked == 0 and any(brings_rows(commit) for commit in reach.main):
             return _without_identity(ask, identity)
-        whole = rows if reach.since is None else rows.unionByName(older_rows(spark, ask, reach, rows, identity))
+        if bare:
+            unseen = (_bare(ask, identity, bare, checked + bare), *unseen)
+        told = rows.where(named)
+        whole = told if reach.since is None else told.unionByName(older_rows(spark, ask, reach, told, identity))
         again = replays_of(whole, identity).persist()
         try:
             return _counted(spark, ask, reach, again, checked, unseen)
@@ -165,6 +179,18 @@ def _others(ask: Ask, rows: int) -> NotSeen:
         ask,
         f"{counted(rows, 'row')} of the window {carry} a position that a row of another key had before",
         "Whether records like these came again is not known.",
+    )
+
+
+def _bare(ask: Ask, identity: Sequence[str], bare: int, rows: int) -> NotSeen:
+    name = identity[-1]
+    has = "has" if bare == 1 else "have"
+    return NotSeen(
+        source=f"column {name} of {ask.observation.table.name}",
+        reason=f"{bare:,} of the window's {counted(rows, 'row')} {has} null in {name}: whether these came again is not "
+        "known.",
+        remedy="Look who wrote them, and whether the job still fills it; duplicate_rows compares what lives by its "
+        "key.",
     )
 
 

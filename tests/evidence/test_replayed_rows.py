@@ -4,7 +4,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import ReplayedRowsFinding
 from tests.evidence.conftest import Asks
-from tests.tables import OrdersTable, rows
+from tests.tables import OrdersTable, of_flink, rows
 
 
 def replayed_of(answer: Answer) -> ReplayedRowsFinding:
@@ -137,6 +137,31 @@ def test_a_position_that_the_job_stopped_filling_is_named(orders: OrdersTable, a
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "null in every row" in answer.headline
+
+
+def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks) -> None:
+    """Among others that have one: they came twice, and nothing of theirs tells it."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("a", 2))
+    orders.commits("a", 3, range(10, 20))
+    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("b", 1))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert replayed_of(answer).rows_checked == 10
+    assert "10 of the window's 20 rows have null in source_position" in answer.headline
+
+
+def test_rows_without_a_position_hide_no_replay(orders: OrdersTable, asks: Asks) -> None:
+    """What surely came again is confirmed beside them."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([None, *range(5, 15)], orders=[1000, *range(5, 15)]), of_flink("b", 1))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert (answer.verdict, replayed_of(answer).replayed) == (Verdict.CONFIRMED, 5)
+    assert answer.could_not_look[0].source == "column source_position of sales.orders"
 
 
 def test_files_of_one_name_are_kept_apart(orders: OrdersTable, asks: Asks) -> None:
