@@ -2,11 +2,19 @@
 
 import pytest
 
-from bot.actions._foreseen import unforeseen
-from bot.domain.ids import OperatorId
+from bot.actions import _foreseen
+from bot.actions._world import World
+from bot.domain.ids import JobId, OperatorId, SnapshotId
+from bot.domain.requirements import HeadDescends
+from bot.domain.table import TableState
 from tests.cases import OPERATOR, Tale, job_id
 
 OTHER = OperatorId("e" * 32)
+
+
+def unforeseen(table: TableState, head: SnapshotId, run: JobId | None) -> str | None:
+    """As a proposal that moves main asks it: of the table alone."""
+    return _foreseen.unforeseen(HeadDescends(head=head, job_id=run), World(table=table, jobs={}))
 
 
 def two_sinks(*checkpoints: int) -> Tale:
