@@ -7,7 +7,7 @@ from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.ids import short
-from bot.domain.other_writers import leaves_rows_open, rows_lost_by_replacing
+from bot.domain.other_writers import keeps_its_rows, leaves_rows_open, rows_lost_by_replacing
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
@@ -23,14 +23,19 @@ def lost_by(case: Case, snapshot: Snapshot) -> int:
     return rows_lost_by_replacing(case.observation.table, snapshot) if compared is None else compared
 
 
+def is_known_to_keep_rows(case: Case, snapshot: Snapshot) -> bool:
+    """Whether what was live before this commit is known to be live after it: it added rows only, or moved them and lost
+    none. What nobody counted or compared is not known."""
+    table = case.observation.table
+    if snapshot.operation == "append":
+        return True
+    return keeps_its_rows(table, snapshot) and not lost_by(case, snapshot) and not _is_open(case, snapshot)
+
+
 def unsettled_compactions(case: Case) -> CannotTell | None:
     """What is missing to know that no compaction of the window lost rows; None: nothing is."""
     table = case.observation.table
-    open_still = [
-        s
-        for s in in_window(case)
-        if leaves_rows_open(table, s) and _compared(case, s) is None and not rows_lost_by_replacing(table, s)
-    ]
+    open_still = [s for s in in_window(case) if _is_open(case, s) and not rows_lost_by_replacing(table, s)]
     if not open_still:
         return None
     first, more = open_still[0], len(open_still) - 1
@@ -42,6 +47,11 @@ def unsettled_compactions(case: Case) -> CannotTell | None:
         ),
         asks=unasked(case, COMPARES),
     )
+
+
+def _is_open(case: Case, snapshot: Snapshot) -> bool:
+    """Whether counters leave open what a compaction kept, and nobody compared."""
+    return leaves_rows_open(case.observation.table, snapshot) and _compared(case, snapshot) is None
 
 
 def _compared(case: Case, snapshot: Snapshot) -> int | None:

@@ -5,13 +5,13 @@ evidence read of the rows up to that snapshot, in one place for all modes.
 """
 
 from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.domain.diagnosis import Case, Matches
 from bot.domain.doubt import rows_are_right
 from bot.domain.ids import SnapshotId
 from bot.domain.last_good import LastGoodRows
-from bot.domain.other_writers import keeps_its_rows
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.table import Snapshot
 
@@ -77,11 +77,11 @@ def _is_covered(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> boo
 def _no_key_twice(case: Case, snapshot: SnapshotId) -> bool:
     """Whether what lived twice when it was looked for came above the snapshot alone, and nothing above it can have
     taken a copy of below away, or moved it into a file of its own."""
-    table, found = case.observation.table, case.duplicates
+    found = case.duplicates
     assert found is not None
     above = _between(case, snapshot)
     if not found.keys:
-        return all(s.operation == "append" or keeps_its_rows(table, s) for s in above)
+        return all(is_known_to_keep_rows(case, s) for s in above)
     if len(found.pairs) >= _PAIRS_TOLD or sum(pair.keys for pair in found.pairs) < found.keys:
         return False
     newer = {s.snapshot_id for s in above}

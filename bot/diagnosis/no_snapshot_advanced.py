@@ -2,6 +2,7 @@
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import at_position, living, time_in, unseen
+from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
@@ -15,7 +16,6 @@ from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
-from bot.domain.other_writers import keeps_its_rows
 from bot.domain.own_points import pairings_of
 from bot.domain.sentences import counted
 from bot.domain.unread_points import beside, unread_points
@@ -74,7 +74,8 @@ def _came_after(case: Case, until: SnapshotId | None) -> tuple[str, ...]:
     right."""
     table = case.observation.table
     covered = {s.snapshot_id for s in table.ancestors(until)}
-    newer = [s for s in table.chain if s.snapshot_id not in covered and not keeps_its_rows(table, s)]
+    came = [s for s in table.chain if s.snapshot_id not in covered]
+    newer = [s for s in came if s.operation == "append" or not is_known_to_keep_rows(case, s)]
     if not newer:
         return ()
     return (f"{', '.join(RESTS_ON)}, once more: {counted(len(newer), 'commit')} came after the evidence",)

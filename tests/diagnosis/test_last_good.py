@@ -11,7 +11,8 @@ from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import Case, Matches
 from bot.domain.last_good import LastGoodRows, called
 from tests.cases import Tale
-from tests.diagnosis.little_evidence import TASKS, case_of
+from tests.diagnosis.little_evidence import TASKS, case_of, look
+from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.found import twice
 
@@ -102,6 +103,40 @@ def test_a_delete_above_may_have_taken_the_copies_away() -> None:
     found = named(tale.looked_at(), "F21")
 
     assert (tale.at("a", 2), LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
+
+
+def test_a_compaction_above_may_have_taken_away_what_shows_the_gap() -> None:
+    """The head ends where a gap of below begins once a compaction has lost all rows beyond it; with equality deletes in
+    the table its counters tell nothing of a loss, and only the comparison of its keys does."""
+    world = World(equality_deletes=1)
+    world.reads(2)
+    world.reads(2, commits=False)
+    below = world.reads(2)
+    world.compacts(loses=world.live()[-2:])
+    looked = look(world)
+
+    compared = named(case_of(world, looked), "F21")
+    world.tale.flink_is_down()
+    unseen = named(case_of(world, looked), "F21")
+
+    for found in (compared, unseen):
+        assert (below, LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
+
+
+def test_a_compaction_that_nobody_compared_vouches_for_nothing_below_it() -> None:
+    """It wrote fewer rows than it read; whether equality deletes had taken the others nobody knows."""
+    world = World(equality_deletes=1, deleted=1)
+    world.reads(2)
+    last = world.reads(2)
+    world.another_commits("append", adds=[4])
+    world.compacts(works_in=1)
+    looked = look(world)
+
+    compared = named(case_of(world, looked), "F21")
+    uncompared = named(case_of(world, looked, without=["corrected"]), "F21")
+
+    assert (last, LastGoodRows.CLEAN) == (compared.last_good, compared.last_good_rows)
+    assert (last, LastGoodRows.NOT_LOOKED_AT) == (uncompared.last_good, uncompared.last_good_rows)
 
 
 def test_what_is_not_known_to_be_clean_is_never_called_good() -> None:

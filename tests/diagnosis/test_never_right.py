@@ -137,6 +137,20 @@ def test_what_came_after_the_evidence_is_not_vouched_for() -> None:
     assert "1 commit came after" in found.missing[-1]
 
 
+def test_a_compaction_after_the_evidence_that_its_counters_leave_open_is_not_vouched_for() -> None:
+    """With equality deletes in the table nobody counts what a compaction may rightly leave out."""
+    world = World(equality_deletes=1)
+    world.reads(4)
+    looked = look(world)
+    world.compacts(loses=world.live()[-2:])
+    ends(world, loops=False)
+
+    found = mode.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+    assert "1 commit came after" in found.missing[-1]
+
+
 def test_a_commit_that_main_lost_vouches_for_nothing_below_it() -> None:
     """Found by the test above: an older one was erased without a trace, and it came after the evidence."""
     world = World(keeps_keys=False)
