@@ -105,17 +105,30 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 
 def _late(case: Case, run: JobRun, operator: OperatorId, pending: Sequence[LeakedManifest]) -> Sequence[LeakedManifest]:
     """Those that the sink has not committed although there was time since their checkpoint completed, or a later one,
-    with which they would have come."""
+    with which they would have come; and those that it has passed over."""
     table, due = case.observation.table, _settled(case, run)
     overdue = _overdue(case, run, table.head, operator)
     mine = by_sink((s for s in table.snapshots if s.job_id == run.job_id), operator)
     reached = max((s.checkpoint_id or 0 for s in mine), default=0)
     later = max((i for i, at in _completed(run).items() if at <= due), default=0)
+    passed = _passed_over(case, mine, [m for m in pending if m.job_id == run.job_id], due)
     return [
         m
         for m in pending
-        if m.checkpoint_id in overdue or (m.job_id == run.job_id and reached < m.checkpoint_id < later)
+        if m.checkpoint_id in overdue
+        or m.path in passed
+        or (m.job_id == run.job_id and reached < m.checkpoint_id < later)
     ]
+
+
+def _passed_over(
+    case: Case, mine: Sequence[Snapshot], pending: Sequence[LeakedManifest], due: datetime
+) -> frozenset[str]:
+    """Paths of those at or below what the sink (`mine`: its run's commits) had on main by `due`: it skips them from
+    then on, and would have deleted what it committed."""
+    on_main = (s for s in reversed(mine) if s.snapshot_id in case.observation.table.chain_ids)
+    committed = next((s.checkpoint_id or 0 for s in on_main if s.committed_at <= due), 0)
+    return frozenset(m.path for m in pending if m.checkpoint_id <= committed and _is_there(case, m))
 
 
 def _settled(case: Case, run: JobRun) -> datetime:

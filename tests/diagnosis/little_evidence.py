@@ -21,7 +21,7 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.table import Snapshot, Window
-from tests.diagnosis.little_silences import is_overdue, owed_now
+from tests.diagnosis.little_silences import has_passed, is_overdue, owed_now
 from tests.diagnosis.little_world import World
 from tests.found import leaks, ledger_of, orphans, unreadable
 
@@ -86,6 +86,8 @@ def _leaked(world: World) -> LeakedManifestsFinding:
 
 
 def _left(world: World, leak: LeakedManifest, held: tuple[int, ...]) -> LeakedManifest:
+    if leak.path in owed_now(world) and has_passed(world, leak.path):
+        return leak.model_copy(update={"standing": LeakStanding.DROPPED})
     if leak.path in owed_now(world):
         waits = {"standing": LeakStanding.PENDING, "is_overdue": is_overdue(world, leak.path)}
         return leak.model_copy(update=waits)

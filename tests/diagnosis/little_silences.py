@@ -1,7 +1,7 @@
 """What the little world does without main having a row too few or too many: time passes, the job writes another branch,
 a second sink is stuck. The truth of each is told here, beside the act."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from bot.domain.ids import OperatorId
 from bot.domain.table import Ref
@@ -65,6 +65,13 @@ def owed_now(world: World) -> dict[str, datetime]:
     """Path -> when its checkpoint completed, of what a run that goes on should have committed."""
     now = (world.run, world.tale.runs[world.run].restored_count)
     return {path: done for path, (*since, done) in world.owed.items() if tuple(since) == now}
+
+
+def has_passed(world: World, path: str) -> bool:
+    """Whether the second sink has committed a later checkpoint: it skips this one from then on."""
+    job = world.tale.runs[world.run].job_id
+    theirs = [s.committed_at for s in world.chain() if s.job_id == job and s.operator_id == SECOND]
+    return max(theirs, default=datetime.min.replace(tzinfo=UTC)) > owed_now(world)[path]
 
 
 def is_overdue(world: World, path: str) -> bool:

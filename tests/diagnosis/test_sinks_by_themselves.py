@@ -63,6 +63,19 @@ def test_what_evidence_calls_overdue_is_not_healthy() -> None:
     assert isinstance(made_good, Matches)
 
 
+def test_what_a_sink_has_passed_over_does_not_wait_on() -> None:
+    """It committed a later checkpoint and left one behind, which its V1 form keeps in memory and may drop."""
+    tale = two_sinks(4, stuck_after=3).commits("a", 4).by_sink(SECOND)
+    at_once = recovered_by_itself.examine(looked_at(tale))
+    tale.now += timedelta(seconds=30)
+
+    still = recovered_by_itself.examine(looked_at(tale))
+
+    assert isinstance(at_once, Matches), "a commit deletes its manifest a moment later"
+    assert isinstance(still, Excluded)
+    assert "1 Flink manifest with 10 rows wait to be committed" in still.reason
+
+
 def test_a_manifest_that_waits_is_late_once_a_later_checkpoint_is_done() -> None:
     """Flink lists ten: what it has forgotten completed all the same, as its commits show."""
     tale = two_sinks(5, stuck_after=4)
