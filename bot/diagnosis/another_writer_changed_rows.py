@@ -81,6 +81,7 @@ def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
         reasons=tuple(reasons),
         rows=tuple(s.snapshot_id for s in foreign),
         last_good=first.parent_id,
+        newest_wrong=foreign[-1].snapshot_id,
         wrong_run=None,
         remedy=Remedy.STOP_CULPRIT,
     )

@@ -165,6 +165,7 @@ def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...]
         reasons=tuple(reasons),
         rows=tuple(s for s in dict.fromkeys((first, *again)) if s is not None and s in table.by_id),
         last_good=last_good,
+        newest_wrong=max(again, key=table.place_of, default=None),
         wrong_run=run,
         remedy=remedy,
     )

@@ -124,6 +124,7 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
         rows=tuple(s for each in (*reversed(later), found) for s in lost_rows if s in each.left)
         + _after(case, found, writer),
         last_good=found.target,
+        newest_wrong=max((s for each in (found, *later) for s in each.left), key=table.place_of),
         wrong_run=writer
         if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}
         else None,

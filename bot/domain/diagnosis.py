@@ -22,7 +22,6 @@ __all__ = [
     "Act", "CannotTell", "Case", "Diagnosis", "Examined", "Excluded", "Matches", "Mode", "ModeResult", "Remedy",
 ]  # fmt: skip
 
-
 HEALTHY = "healthy"
 """Code of the mode that says that nothing is wrong."""
 
@@ -150,7 +149,8 @@ class Matches(Record):
     remedy: Remedy
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
     """What evidence says of the rows up to `last_good`; None where none is named, or an older version did not say."""
-
+    newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
+    """The newest commit that belongs to the fault, on main or lost from it; None where the mode does not say."""
     how: str | None = Field(default=None, exclude_if=lambda told: told is None)
     """What to do in this case, one clause, where the remedy's own words would promise what is not there."""
 

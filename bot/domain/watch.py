@@ -44,6 +44,8 @@ class Sign(Record):
     """The newest snapshot before it, where that is known."""
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
     """What evidence says of the rows up to it; None where none is named, and in old notes."""
+    newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
+    """The newest commit that belongs to the fault; None where the mode does not say, and in old notes."""
     also: tuple[str, ...] = ()
     """What else holds at the same time: code and headline of each."""
     source: str = BY_WATCH

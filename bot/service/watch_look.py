@@ -203,7 +203,7 @@ class Eye:
     def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
         """Collect evidence that reads no rows, and diagnose."""
         began = self._clock.now()
-        before = {(sign.code, sign.subject) for sign in seen.closer}
+        before = {(sign.code, sign.subject): sign.newest_wrong for sign in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
         signs = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
         found = signs.told
@@ -223,6 +223,8 @@ class Eye:
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
         may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
         wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
+        if any(before.get((sign.code, sign.subject)) != sign.newest_wrong for sign in seen.closer):
+            wait = self._terms.again
         now = self._clock.now()
         seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 

@@ -118,6 +118,7 @@ def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Match
         rows=match.rows[:3],
         last_good=match.last_good if match.last_good_rows is not LastGoodRows.WRONG else None,
         last_good_rows=match.last_good_rows if match.last_good_rows is not LastGoodRows.WRONG else None,
+        newest_wrong=match.newest_wrong,
         also=tuple(f"{other.code}: {found.headline}" for other, found in asking if other.code != mode.code),
     )
 

@@ -14,7 +14,6 @@ from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
-from bot.domain.watch import Memory, Sign
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
@@ -32,7 +31,7 @@ class _Followed:
 
     seen: TableSeen = field(default_factory=TableSeen)
     candidates: frozenset[tuple[str, str]] = frozenset()
-    """What the look before saw: code and subject."""
+    """What the look before saw that was not told: code and subject."""
     last: dict[str, datetime] = field(default_factory=dict)
     """Sighting -> when it was last seen."""
     looked_at: datetime | None = None
@@ -177,14 +176,13 @@ class Watch:
     def _judge(self, table: TableName, followed: _Followed, look: Look) -> None:
         memory, now = self._sightings.memory(table), self._clock.now()
         found = {(sign.code, sign.subject): sign for sign in look.signs}
-        for identity, sign in found.items():
-            if self._goes_on(followed, sign, memory):
-                continue
+        new = {at: sign for at, sign in found.items() if not self._sightings.goes_on(sign, memory, followed.seen.state)}
+        for identity, sign in new.items():
             if identity in followed.candidates:
                 self._sightings.see(table, sign, is_again=memory.known(sign) is not None)
             else:
                 self._look_again(table)
-        followed.candidates = frozenset(found)
+        followed.candidates = frozenset(new)
         for sighted in memory.lasting:
             identity = (sighted.sign.code, sighted.sign.subject)
             is_condition = sighted.sign.code in CONDITIONS and sighted.sign.is_of_watch
@@ -196,16 +194,11 @@ class Watch:
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
                 self._sightings.end(sighted, "it is seen no more.")
 
-    def _goes_on(self, followed: _Followed, sign: Sign, memory: Memory) -> bool:
-        """Whether this very thing is known, and has not come again since."""
-        known, state = memory.known(sign), followed.seen.state
-        return known is not None and (state is None or not self._sightings.has_come_again(known, sign, state))
-
     def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
         """Beside what others told of the table, once: what a look has seen since. One that shows something new waits
         for the next, and one that could not see everything for a while."""
         memory, now = self._sightings.memory(table), self._clock.now()
-        if not all(self._goes_on(followed, sign, memory) for sign in look.signs):
+        if not all(self._sightings.goes_on(sign, memory, followed.seen.state) for sign in look.signs):
             return
         seen = tuple(sign.headline for sign in look.signs)
         facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)

@@ -29,6 +29,17 @@ def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
     assert "1 commit of the job came on top" in found.reasons[-1]
 
 
+def test_the_newest_change_of_another_writer_is_named() -> None:
+    """By it the watch knows a change that came after an incident from those that it left."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2).commits(None)
+    newest = tale.head
+
+    found = another_writer_changed_rows.examine(tale.commits("a", 3).looked_at())
+
+    assert isinstance(found, Matches)
+    assert newest == found.newest_wrong
+
+
 def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
     """Flink's table maintenance commits on top: it turned the equality deletes of that snapshot into vectors."""
     tale.commits(None, operation="overwrite")

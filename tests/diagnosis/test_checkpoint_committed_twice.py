@@ -41,6 +41,7 @@ def test_a_repeat_at_the_head_is_dropped_alone() -> None:
     assert isinstance(found, Matches)
     assert (Remedy.DROP_DUPLICATED_COMMIT, first) == (found.remedy, found.last_good)
     assert (first, tale.head) == found.rows
+    assert tale.head == found.newest_wrong
     assert any("still pair" in reason for reason in found.reasons)
 
 

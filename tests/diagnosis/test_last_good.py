@@ -156,6 +156,7 @@ def test_an_old_match_stays_as_it_was_written() -> None:
 
     old = found.model_copy(update={"last_good_rows": None})
 
+    assert "newest_wrong" not in found.model_dump(mode="json")
     assert "last_good_rows" not in old.model_dump(mode="json")
     assert "clean" == found.model_dump(mode="json")["last_good_rows"]
 

@@ -10,6 +10,18 @@ from tests.cases import Tale, job_id
 from tests.found import hole
 
 
+def test_the_newest_commit_that_main_lost_is_named() -> None:
+    """It stays the same while the run goes on over the hole, and when the run ends."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 6)
+    found = [rolled_back_while_running.examine(tale.looked_at())]
+    tale.commits("a", 9, 10)
+    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
+    tale.becomes("a", "CANCELED")
+    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
+
+    assert [tale.at("a", 8)] * 3 == [each.newest_wrong for each in found if isinstance(each, Matches)]
+
+
 def restored_at(checkpoint: int, first: int) -> Tale:
     """Main went from 8 back to 3 while the job was down; the next run was restored and first commits this."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", *range(1, 9)).becomes("a", "CANCELED")

@@ -2,13 +2,15 @@
 
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.entries import IncidentClosed, IncidentOpened, WaterlineMoved
 from bot.domain.open_findings import open_findings
 from bot.domain.table import Window
 from bot.domain.watch import Sighted
 from tests.decisions import ANA, CHANNEL, RUNBOOK
 from tests.slack.people import Responder
-from tests.tables import ORDERS
+from tests.tables import ORDERS, job
 from tests.watch.watching_bot import WatchingBot
 
 
@@ -17,8 +19,13 @@ def sighted(bot: WatchingBot) -> tuple[Sighted, ...]:
     return tuple(bot.sightings.memory(ORDERS).sighted.values())
 
 
-def looks_into_it(bot: WatchingBot) -> None:
-    """An incident on the table as it is, which trusts what it finds and is closed."""
+def codes(bot: WatchingBot) -> list[str]:
+    """Of all that was ever seen."""
+    return [each.sign.code for each in sighted(bot)]
+
+
+def looks_into_it(bot: WatchingBot, *, proves: bool = True) -> None:
+    """An incident on the table as it is, which trusts what it finds, or proves nothing, and is closed."""
     state = bot.services.observer.table(ORDERS)
     opened = IncidentOpened(
         table=ORDERS, job="orders-to-iceberg", runbook=RUNBOOK, severity="sev2", channel=CHANNEL,
@@ -26,7 +33,8 @@ def looks_into_it(bot: WatchingBot) -> None:
         summary="A rollback",
     )  # fmt: skip
     incident = bot.services.store.open(opened, by=ANA).id
-    for each in (WaterlineMoved(snapshot=state.head, status="trusted"), IncidentClosed(reason="The loss is accepted.")):
+    proven = [WaterlineMoved(snapshot=state.head, status="trusted")] if proves else []
+    for each in (*proven, IncidentClosed(reason="The loss is accepted.")):
         bot.services.store.write(incident, by=ANA, decide=lambda _now, entry=each: [entry])
     bot.looks(2)
 
@@ -57,3 +65,114 @@ def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bo
     assert not set(first[0].sign.rows) & set(second.sign.rows)
     bot.looks(4)
     assert sighted(bot)[-1] == second
+
+
+@pytest.mark.parametrize("proves", [True, False], ids=["proven", "not proven"])
+@pytest.mark.parametrize("before", [0, 1], ids=["before the next commit", "after it"])
+def test_one_lost_commit_that_was_left_is_not_told_again(
+    before: int, proves: bool, ana: Responder, bot: WatchingBot
+) -> None:
+    """Neither as the run goes on over the hole, nor when it ends and nobody is to be stopped any more."""
+    bot.looks()
+    bot.rolls_back(commits=1)
+    bot.commits(count=before)
+    bot.looks(3)
+    looks_into_it(bot, proves=proves)
+
+    for _ in range(3):
+        bot.commits(count=2)
+        bot.looks(3)
+    bot.flink.ends(job("a"), "CANCELED")
+    bot.looks(8)
+
+    assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
+
+
+def test_a_run_that_ends_changes_nothing_of_what_was_told(ana: Responder, bot: WatchingBot) -> None:
+    """Nobody has looked into it yet: it is one hole, and one message."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+
+    bot.flink.ends(job("a"), "CANCELED")
+    bot.looks(8)
+
+    assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
+
+
+@pytest.mark.parametrize("after", [0, 2], ids=["at once", "after further commits"])
+@pytest.mark.parametrize("lost", [1, 4], ids=["one commit", "with the hole that was left"])
+def test_main_set_back_below_what_was_proven_is_told(lost: int, after: int, ana: Responder, bot: WatchingBot) -> None:
+    """The commit that the incident proved is lost itself, whether or not any came after it."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=3)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits(count=after)
+    bot.looks(3)
+
+    bot.rolls_back(commits=lost + after)
+    bot.commits()
+    bot.looks(6)
+    told = codes(bot)
+    bot.commits(count=3)
+    bot.looks(6)
+
+    assert ["F6", "F6"] == told == codes(bot)
+
+
+def test_main_set_back_to_what_was_proven_is_told(ana: Responder, bot: WatchingBot) -> None:
+    """What was lost came after it, though the log names the proven commit once more after that."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits()
+    bot.looks(2)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks(4)
+
+    assert codes(bot) == ["F6", "F6"]
+
+
+def test_what_came_again_is_told_when_two_looks_in_a_row_agree(ana: Responder, bot: WatchingBot) -> None:
+    """Damage that was left is seen by every look: that is no first look at what came since."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.looks(3)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks()
+    once = codes(bot)
+    bot.looks()
+
+    assert (["F6"], ["F6", "F6"]) == (once, codes(bot))
+
+
+def test_a_writer_that_changes_rows_once_more_is_told_once_more(ana: Responder, bot: WatchingBot) -> None:
+    """However many of its changes the incident had left: only the first three are named."""
+    bot.looks()
+    bot.others_delete(3, 4, 5, 6)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+    left_alone = codes(bot)
+
+    bot.others_delete(7)
+    bot.looks(4)
+    again = codes(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+
+    assert left_alone == ["F21"]
+    assert ["F21", "F21"] == again == codes(bot)
