@@ -79,7 +79,7 @@ class Sighted(Record):
     sign: Sign
     at: Utc
     follows: str | None = None
-    """An earlier sighting about the same subject that goes on: this one is told in its thread."""
+    """In old notes: an earlier sighting about the same subject, in whose thread this one was to be told."""
 
 
 class Ended(Record):

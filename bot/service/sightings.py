@@ -1,8 +1,9 @@
 """What the watch and the alerts have seen: kept once, told once, muted, and known to be over."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
+from itertools import takewhile
 
 from ulid import ULID
 
@@ -97,8 +98,6 @@ class Sightings:
         memory = self.memory(table)
         if occasion is None and not is_again and memory.known(sign) is not None:
             return False
-        same = (s for s in memory.lasting if s.sign.subject == sign.subject and s.follows is None)
-        earlier = next((s for s in same if not self.is_past(s) and s.sign.is_urgent >= sign.is_urgent), None)
         return self._notes.add(
             Sighted(
                 id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
@@ -106,7 +105,6 @@ class Sightings:
                 channel=self._channels[table],
                 sign=sign,
                 at=self._clock.now(),
-                follows=earlier.id if earlier is not None else None,
             )
         )
 
@@ -173,6 +171,7 @@ class Sightings:
         like into that of the planned work."""
         memory, now, now_open = self.memory(table), self._clock.now(), self._store.open_on(table)
         planned = now_open if now_open is not None and now_open.opened.runbook.is_planned else None
+        fresh: set[str] = set()
         for sighted in memory.lasting:
             if self.is_told(sighted.id):
                 self._let_go(sighted)
@@ -185,7 +184,8 @@ class Sightings:
             if incident is None and planned is not None and sighted.sign.code in SILENT:
                 self._post_in(planned, sighted)
             elif incident is None:
-                self._post(sighted)
+                self._put(post_key(sighted.id), sighted.channel, self._thread(sighted, memory, fresh), None)
+                fresh.add(sighted.id)
             elif incident.is_open and not sighted.sign.is_of_watch:
                 self._post_in(incident, sighted)
             else:
@@ -211,12 +211,16 @@ class Sightings:
             why = "taken for past, a day after it was written."
             self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=now, why=why))
 
-    def _post(self, sighted: Sighted) -> None:
-        followed = self._outbox.find(post_key(sighted.follows)) if sighted.follows is not None else None
-        thread = None
-        if followed is not None and (followed.channel, followed.incident) == (sighted.channel, None):
-            thread = followed.thread_of or followed.key
-        self._put(post_key(sighted.id), sighted.channel, thread, None)
+    def _thread(self, sighted: Sighted, memory: Memory, fresh: Collection[str]) -> str | None:
+        """The key of what was told of the same subject before, as urgent, whose thread is still read now. `fresh`: what
+        is told at this moment, however long it had to wait."""
+        for each in takewhile(lambda s: s.id != sighted.id, memory.lasting):
+            is_alike = each.sign.subject == sighted.sign.subject and each.sign.is_urgent >= sighted.sign.is_urgent
+            if is_alike and (each.id in fresh or not self.is_past(each)):
+                told = self._outbox.find(post_key(each.id))
+                if told is not None and (told.channel, told.incident, told.thread_of) == (sighted.channel, None, None):
+                    return told.key
+        return None
 
     def _post_in(self, incident: Incident, sighted: Sighted) -> None:
         self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)

@@ -8,6 +8,7 @@ from bot.domain.entries import IncidentClosed, IncidentOpened, WaterlineMoved
 from bot.domain.open_findings import open_findings
 from bot.domain.table import Window
 from bot.domain.watch import Sighted
+from bot.service.sightings import post_key
 from tests.decisions import ANA, CHANNEL, RUNBOOK
 from tests.slack.people import Responder
 from tests.tables import ORDERS, job
@@ -59,7 +60,9 @@ def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bo
     assert left_alone == first
     assert [each.sign.code for each in sighted(bot)] == ["F6", "F6"]
     second = sighted(bot)[-1]
-    assert second.follows is None
+    post = bot.store.outbox.find(post_key(second.id))
+    assert post is not None
+    assert post.thread_of is None
     assert any("rolled back once more" in reason and "lost 3 commits" in reason for reason in second.sign.reasons)
     assert open_findings(bot.sightings.memory(ORDERS), bot.services.store.all()) == (second,)
     assert not set(first[0].sign.rows) & set(second.sign.rows)

@@ -172,7 +172,8 @@ def test_a_mention_in_an_old_thread_is_told_anew_in_the_channel(room: Room) -> N
     assert late is not None
     assert "told already" in soon
     assert late.startswith("Told in")
-    assert [each.follows for each in room.taken()] == [None, None]
+    posts = [room.store.outbox.find(post_key(each.id)) for each in room.taken()]
+    assert [post.thread_of for post in posts if post is not None] == [None, None]
 
 
 def test_who_asks_again_while_it_waits_hears_that_it_waits(room: Room) -> None:
