@@ -55,6 +55,30 @@ def rows_were_put_back(case: Case, lost: Rollback) -> bool:
     return looked_since(case, lost) and every_row_is_there(case)
 
 
+def is_filled(case: Case, lost: Rollback) -> bool:
+    """Whether the rows of this rollback were put back, also where others are missing: every gap is named, and none lies
+    among the positions that its commits had brought. Bounds of several source partitions are of all together, and tell
+    nothing of one."""
+    if rows_were_put_back(case, lost):
+        return True
+    gaps, brought = case.gaps, _brought(case, lost)
+    if gaps is None or brought is None or gaps.lowest is None or gaps.highest is None or not looked_since(case, lost):
+        return False
+    (low, high), named = brought, sum(gap.last - gap.first + 1 for gap in gaps.gaps)
+    if case.contract.position_partition is not None or named != gaps.missing:
+        return False
+    return gaps.lowest <= low and high <= gaps.highest and not any(g.first <= high and low <= g.last for g in gaps.gaps)
+
+
+def _brought(case: Case, lost: Rollback) -> tuple[int, int] | None:
+    """The lowest and the highest position of these commits; None where one of them, or its bounds, is not known."""
+    rows = [row for row in (case.ledger.rows if case.ledger else ()) if row.snapshot_id in lost.left]
+    told = [(row.position_from, row.position_until) for row in rows if row.added_rows]
+    low, high = [low for low, _ in told if low is not None], [high for _, high in told if high is not None]
+    is_known = len(rows) == len(lost.left) and len(low) == len(high) == len(told) > 0
+    return (min(low), max(high)) if is_known else None
+
+
 def looked_since(case: Case, lost: Rollback) -> bool:
     """Whether missing positions were looked for, with an answer that still holds, at a commit that is newer than those
     that main lost: what was found before says nothing of them."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
-from bot.diagnosis._unbroken import looked_since, rows_were_put_back
+from bot.diagnosis._unbroken import is_filled, looked_since
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -46,21 +46,19 @@ def examine(case: Case) -> Examined:
     table, jobs = case.observation.table, case.observation.jobs
     inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
     holes = [r for r in inside if r.sequel is Sequel.WENT_ON]
-    if holes:
-        went_on = holes[0]
-        if case.gaps is not None and rows_were_put_back(case, went_on):
-            return Excluded(
-                reason=f"Main was rolled back to {short(went_on.target)} under its job, but no source position is "
-                f"missing between {at_position(case, case.gaps.lowest)} and "
-                f"{at_position(case, case.gaps.highest)}: the rows were put back."
-            )
-        return _matches(case, went_on, holes[1:])
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
+    standing = [r for r in holes if not is_filled(case, r)]
+    standing += [r for r in open_ends if _living_writer(case, r) is not None]
+    if standing:
+        return _matches(case, standing[0], standing[1:])
     if open_ends and isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    open_end = next((r for r in open_ends if _living_writer(case, r) is not None), None)
-    if open_end is not None:
-        return _matches(case, open_end)
+    if holes and case.gaps is not None:
+        return Excluded(
+            reason=f"Main was rolled back to {short(holes[0].target)} under its job, but no source position is "
+            f"missing between {at_position(case, case.gaps.lowest)} and "
+            f"{at_position(case, case.gaps.highest)}: the rows were put back."
+        )
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))
     return Excluded(reason=_why_not(case, inside))
@@ -106,7 +104,8 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
         )
     reasons += [
         f"Main was rolled back once more, to {short(each.target)}, and lost {counted(len(each.left), 'commit')} there "
-        f"({short(each.left[0])} to {short(each.left[-1])}); the job went on above that hole, too."
+        f"({short(each.left[0])} to {short(each.left[-1])}); "
+        + ("its next commit leaves that hole, too." if each.next_commit is None else "the job went on above it, too.")
         for each in later
     ]
     rows = sum(s.counted("added-records") for s in lost)

@@ -179,3 +179,20 @@ def test_a_writer_that_changes_rows_once_more_is_told_once_more(ana: Responder, 
 
     assert left_alone == ["F21"]
     assert ["F21", "F21"] == again == codes(bot)
+
+
+def test_a_hole_that_is_about_to_come_is_told_above_one_that_was_left(ana: Responder, bot: WatchingBot) -> None:
+    """The job can still be stopped; when it has committed, that is the same hole."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=3)
+    bot.looks(3)
+    looks_into_it(bot)
+
+    bot.rolls_back(commits=1)
+    bot.looks(2)
+    told = codes(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+
+    assert ["F6", "F6"] == told == codes(bot)
