@@ -1,14 +1,29 @@
 """Whether damage is new though it looks like what was told before: the same fault of the same run. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 
 from bot.domain.entries import Diagnosed, WaterlineMoved
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
+from bot.domain.open_findings import taken_over_by
 from bot.domain.table import TableState
-from bot.domain.watch import Sighted, Sign
+from bot.domain.watch import Memory, Sighted, Sign
+
+
+def goes_on(sign: Sign, memory: Memory, incidents: Sequence[Incident], table: TableState | None) -> bool:
+    """Whether this very thing was told, or an incident has named and left it, and it has not come again since, though
+    what it concerns may have changed. `incidents`: those of this table. `table`: None where it was never read."""
+    known = memory.known(sign)
+    if table is None:
+        return known is not None
+    if any(_was_left(sign, incident, table) for incident in incidents):
+        return True
+    if known is not None:
+        return not came_again(sign, known, taken_over_by(known, incidents), table)
+    alike = (each for each in memory.lasting if each.sign.code == sign.code)
+    return any(is_all_told(sign, each, taken_over_by(each, incidents), table) for each in alike)
 
 
 def came_again(sign: Sign, sighted: Sighted, incident: Incident | None, table: TableState) -> bool:
@@ -23,15 +38,8 @@ def came_again(sign: Sign, sighted: Sighted, incident: Incident | None, table: T
         return False
     if sign.newest_wrong is None:
         return _rests_on_newer(sign, sighted, _looked_until(incident, incident.closed_at, table), table)
-    log, proven = _log(table), _proven(incident)
-    looked_at = {*_told_by(sighted), *_named_by(incident, sign.code), incident.opened.window.until, proven}
-    left = max(_place(each, log, table) for each in looked_at)
-    head = proven
-    if proven is None:
-        before = [move.snapshot_id for move in table.head_moves if move.at <= incident.closed_at]
-        left, head = max(left, len(before) - 1), before[-1] if before else None
-    is_lost = head is not None and head not in table.chain_ids
-    return _place(sign.newest_wrong, log, table) > left or (is_lost and sign.newest_wrong == head)
+    told = {*_told_by(sighted), *_named_by(incident, sign.code)}
+    return _is_newer(sign.newest_wrong, told, incident, incident.closed_at, table)
 
 
 def is_all_told(sign: Sign, sighted: Sighted, incident: Incident | None, table: TableState) -> bool:
@@ -43,6 +51,26 @@ def is_all_told(sign: Sign, sighted: Sighted, incident: Incident | None, table: 
         return not came_again(sign, sighted, incident, table)
     log = _log(table)
     return _place(sign.newest_wrong, log, table) <= _place(sighted.sign.newest_wrong, log, table)
+
+
+def _was_left(sign: Sign, incident: Incident, table: TableState) -> bool:
+    """Whether a diagnosis of this incident named the fault, and it was closed with nothing newer of it."""
+    named = _named_by(incident, sign.code)
+    if sign.newest_wrong is None or incident.closed_at is None or not named:
+        return False
+    return not _is_newer(sign.newest_wrong, set(named), incident, incident.closed_at, table)
+
+
+def _is_newer(
+    newest: SnapshotId, told: set[SnapshotId], incident: Incident, closed_at: datetime, table: TableState
+) -> bool:
+    log, head = _log(table), _proven(incident)
+    left = max(_place(each, log, table) for each in (*told, incident.opened.window.until, head))
+    if head is None:
+        before = [move.snapshot_id for move in table.head_moves if move.at <= closed_at]
+        left, head = max(left, len(before) - 1), next((each for each in before[-1:] if each not in told), None)
+    is_lost = head is not None and head not in table.chain_ids
+    return _place(newest, log, table) > left or (is_lost and newest == head)
 
 
 def _log(table: TableState) -> Mapping[SnapshotId, int]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from ulid import ULID
 
 from bot.domain.approval import People
-from bot.domain.came_again import came_again, is_all_told
+from bot.domain.came_again import goes_on
 from bot.domain.clock_time import clock_time
 from bot.domain.errors import UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
@@ -81,13 +81,9 @@ class Sightings:
             beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
         )
 
-    def goes_on(self, sign: Sign, memory: Memory, table: TableState | None) -> bool:
-        """Whether this very thing was told and has not come again since, though what it concerns may have changed."""
-        known = memory.known(sign)
-        if known is not None:
-            return table is None or not came_again(sign, known, self._incident_of(known), table)
-        alike = (each for each in memory.lasting if each.sign.code == sign.code)
-        return table is not None and any(is_all_told(sign, each, self._incident_of(each), table) for each in alike)
+    def goes_on(self, table: TableName, sign: Sign, memory: Memory, state: TableState | None) -> bool:
+        """Whether this very thing was told, or left by an incident, and has not come again since."""
+        return goes_on(sign, memory, [each for each in self._store.all() if each.opened.table == table], state)
 
     def see(self, table: TableName, sign: Sign, *, occasion: str | None = None, is_again: bool = False) -> bool:
         """Keep a sign and tell it when its time has come; False if this very thing is known and goes on.

@@ -176,7 +176,8 @@ class Watch:
     def _judge(self, table: TableName, followed: _Followed, look: Look) -> None:
         memory, now = self._sightings.memory(table), self._clock.now()
         found = {(sign.code, sign.subject): sign for sign in look.signs}
-        new = {at: sign for at, sign in found.items() if not self._sightings.goes_on(sign, memory, followed.seen.state)}
+        state = followed.seen.state
+        new = {at: sign for at, sign in found.items() if not self._sightings.goes_on(table, sign, memory, state)}
         for identity, sign in new.items():
             if identity in followed.candidates:
                 self._sightings.see(table, sign, is_again=memory.known(sign) is not None)
@@ -198,7 +199,7 @@ class Watch:
         """Beside what others told of the table, once: what a look has seen since. One that shows something new waits
         for the next, and one that could not see everything for a while."""
         memory, now = self._sightings.memory(table), self._clock.now()
-        if not all(self._sightings.goes_on(sign, memory, followed.seen.state) for sign in look.signs):
+        if not all(self._sightings.goes_on(table, sign, memory, followed.seen.state) for sign in look.signs):
             return
         seen = tuple(sign.headline for sign in look.signs)
         facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.entries import IncidentClosed, IncidentOpened, WaterlineMoved
+from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, WaterlineMoved
 from bot.domain.open_findings import open_findings
 from bot.domain.table import Window
 from bot.domain.watch import Sighted
@@ -25,8 +25,9 @@ def codes(bot: WatchingBot) -> list[str]:
     return [each.sign.code for each in sighted(bot)]
 
 
-def looks_into_it(bot: WatchingBot, *, proves: bool = True) -> None:
-    """An incident on the table as it is, which trusts what it finds, or proves nothing, and is closed."""
+def looks_into_it(bot: WatchingBot, *, proves: bool = True, names: bool = False) -> None:
+    """An incident on the table as it is, which trusts what it finds, or proves nothing, and is closed. `names`: it has
+    diagnosed the fault."""
     state = bot.services.observer.table(ORDERS)
     opened = IncidentOpened(
         table=ORDERS, job="orders-to-iceberg", runbook=RUNBOOK, severity="sev2", channel=CHANNEL,
@@ -34,8 +35,9 @@ def looks_into_it(bot: WatchingBot, *, proves: bool = True) -> None:
         summary="A rollback",
     )  # fmt: skip
     incident = bot.services.store.open(opened, by=ANA).id
+    found = Diagnosed(diagnosis=bot.services.examiner.examine(ORDERS, without_rows=True).diagnosis)
     proven = [WaterlineMoved(snapshot=state.head, status="trusted")] if proves else []
-    for each in (*proven, IncidentClosed(reason="The loss is accepted.")):
+    for each in (*([found] if names else []), *proven, IncidentClosed(reason="The loss is accepted.")):
         bot.services.store.write(incident, by=ANA, decide=lambda _now, entry=each: [entry])
     bot.looks(2)
 
@@ -196,3 +198,19 @@ def test_a_hole_that_is_about_to_come_is_told_above_one_that_was_left(ana: Respo
     bot.looks(6)
 
     assert ["F6", "F6"] == told == codes(bot)
+
+
+def test_what_an_incident_named_before_the_watch_saw_it_is_not_told(ana: Responder, bot: WatchingBot) -> None:
+    """People have looked at it and left it; what comes after that is told."""
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    looks_into_it(bot, names=True)
+    bot.commits(count=2)
+    bot.looks(4)
+    left = codes(bot)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks(4)
+
+    assert ([], ["F6"]) == (left, codes(bot))

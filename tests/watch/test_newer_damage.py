@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.came_again import came_again, is_all_told
+from bot.domain.came_again import came_again, goes_on, is_all_told
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, WaterlineMoved
 from bot.domain.ids import SnapshotId
 from bot.domain.table import HeadMove
-from bot.domain.watch import Sign
+from bot.domain.watch import Sign, recall
 from tests.cases import Tale
 from tests.decisions import F2
 from tests.incidents import Story
@@ -36,6 +37,14 @@ def closes(story: Story, proven: SnapshotId) -> Story:
     return story.says(WaterlineMoved(snapshot=proven, status="trusted"), IncidentClosed(reason="done"))
 
 
+def named(newest: SnapshotId) -> Diagnosed:
+    """The incident's own diagnosis of the same fault."""
+    match = Matches(
+        headline="", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING, newest_wrong=newest
+    )
+    return Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),)))
+
+
 def rewound() -> Tale:
     """Main was taken back from 5 to 3 while an incident was open, which proved 3."""
     return Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3)
@@ -45,17 +54,58 @@ def rewound() -> Tale:
 def test_what_the_incident_named_itself_is_not_new_to_it(is_named: bool, story: Story) -> None:
     """Though it lies above the commit that was proven: that is where main was taken back to."""
     tale = rewound()
-    match = Matches(
-        headline="", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING,
-        newest_wrong=tale.at("a", 5),
-    )  # fmt: skip
     if is_named:
-        story.says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
+        story.says(named(tale.at("a", 5)))
     told = sighted(ending_at(tale.at("a", 2)), at=story.now)
 
     closed = closes(story, tale.at("a", 3)).incident
 
     assert came_again(ending_at(tale.at("a", 5)), told, closed, tale.table) is not is_named
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("is_told", [True, False])
+def test_what_another_incident_named_and_left_is_not_told(is_told: bool, is_named: bool, story: Story) -> None:
+    """Whether or not the watch has told of the fault before that: people have looked at it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
+    memory = recall([sighted(ending_at(tale.at("a", 1)), at=story.now)] if is_told else [])
+    first = closes(story, tale.at("a", 2)).incident
+    second = Story(story.journal, start=story.now + timedelta(hours=1)).opens()
+    if is_named:
+        second.says(named(tale.at("a", 3)))
+
+    def is_known(checkpoint: int) -> bool:
+        return goes_on(ending_at(tale.at("a", checkpoint)), memory, [first, second.incident], tale.table)
+
+    while_open = is_known(3)
+    closes(second, tale.at("a", 4))
+
+    assert not while_open
+    assert [is_known(each) for each in (3, 4, 5)] == [is_named, is_named, False]
+    assert not goes_on(ending_at(None), recall([]), [first, second.incident], tale.table)
+
+
+def test_a_clock_that_is_behind_makes_nothing_new_of_what_was_left(story: Story) -> None:
+    """By the bot's clock main was set back only after the incident was closed, which was about just that."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2)
+    told = sighted(ending_at(tale.at("a", 3)), at=story.now)
+    story.now = tale.moves[-1].at - timedelta(minutes=1, seconds=5)
+
+    closed = story.says(IncidentClosed(reason="accepted")).incident
+
+    assert not came_again(ending_at(tale.at("a", 3)), told, closed, tale.table)
+
+
+def test_what_main_lost_after_an_incident_that_proved_nothing_is_new(story: Story) -> None:
+    """Its head at the close is lost itself."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    told = sighted(ending_at(tale.at("a", 1)), at=story.now)
+    story.now = tale.now - timedelta(seconds=55)
+    closed = story.says(IncidentClosed(reason="accepted")).incident
+    lost = tale.at("a", 3)
+    tale.rolls_back_to("a", 2)
+
+    assert came_again(ending_at(lost), told, closed, tale.table)
 
 
 def test_what_an_old_note_showed_is_not_new(story: Story) -> None:
