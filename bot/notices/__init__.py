@@ -2,7 +2,6 @@
 
 from bot.notices.facts import NoticeFacts
 from bot.notices.gather import data_of, facts_for
-from bot.notices.lint import lint
 from bot.notices.readings import observed_readers, why_unknown
 from bot.notices.template import NoticeTemplate, render, scan
 
@@ -11,7 +10,6 @@ __all__ = [
     "NoticeTemplate",
     "data_of",
     "facts_for",
-    "lint",
     "observed_readers",
     "render",
     "scan",

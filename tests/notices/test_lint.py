@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import BadConfiguration
-from bot.notices import lint, render, scan
+from bot.notices import render, scan
+from bot.notices.lint import lint
 from bot.notices.samples import samples
 
 HEAD = "---\ntitle: Test\nwhen: never\naudience: consumers\n---\n"

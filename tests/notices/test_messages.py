@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from bot.notices import NoticeTemplate, lint, render
-from bot.notices.lint import MOST_CHARACTERS, MOST_IN_A_PARAGRAPH
+from bot.notices import NoticeTemplate, render
+from bot.notices.lint import MOST_CHARACTERS, MOST_IN_A_PARAGRAPH, lint
 from bot.notices.samples import AFFECTED, READINGS, TRUSTED, samples
 from tests.notices.conftest import MESSAGES
 

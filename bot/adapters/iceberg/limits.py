@@ -4,12 +4,9 @@ PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a s
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE
-from pyiceberg.catalog.rest import RestCatalog
-from requests import Session
 
 from bot.adapters.iceberg.kinds import kind_of
 
@@ -19,26 +16,12 @@ CONNECT_WITHIN_S = 5.0
 LIMIT = "waterline.answer-within-s"
 """The property that carries the limit to the class."""
 _CLASSES = {
-    "rest": "bot.adapters.iceberg.limits.LimitedRest",
+    "rest": "bot.adapters.iceberg.rest.LimitedRest",
     "hive": "bot.adapters.iceberg.hive.LimitedHive",
 }
 _SQLITE_PATIENCE_S = 15
 _AWS_TRIES = 3
 """How often AWS's client repeats by itself a request that changes nothing."""
-
-
-class LimitedRest(RestCatalog):
-    """A REST catalog each of whose requests ends, the first ones for its configuration and a token included."""
-
-    def __init__(self, name: str, **properties: str) -> None:
-        self._limit_s = float(properties.pop(LIMIT, ANSWER_WITHIN_S))
-        super().__init__(name, **properties)
-
-    def _config_headers(self, session: Session) -> None:
-        """Called first with each new session."""
-        limit = (min(CONNECT_WITHIN_S, self._limit_s), self._limit_s)
-        session.request = partial(session.request, timeout=limit)  # type: ignore[method-assign]
-        super()._config_headers(session)
 
 
 def limited(properties: Mapping[str, str], answer_within_s: float, *, commits: bool = False) -> dict[str, Any]:
