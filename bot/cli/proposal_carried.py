@@ -18,7 +18,7 @@ from bot.domain.ids import IncidentId, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE
-from bot.domain.waterline import owed_waterline
+from bot.domain.waterline import is_marked
 
 PROVEN, NOT_DONE, NOT_KNOWN = 0, 1, 2
 """Exit codes: carried out and proven; refused, or carried out and not proven; nobody knows what became of a step."""
@@ -89,8 +89,7 @@ def carried_out(built: Built, place: Place, incident_id: IncidentId, view: Propo
 
 def _is_owed(incident: Incident, view: ProposalView) -> bool:
     """Whether something of what was begun is still to be done: a step, the proof, or the mark that follows it."""
-    is_marked = owed_waterline(incident) in (None, incident.waterline)
-    is_proven = view.verified is not None and is_marked
+    is_proven = view.verified is not None and is_marked(incident)
     return view.state in AT_WORK or (view.state is ProposalState.APPLIED and not is_proven)
 
 

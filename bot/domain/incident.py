@@ -150,6 +150,20 @@ class Incident:
         return self.waterline.snapshot if self.waterline else self.opened.trusted
 
     @property
+    def believed_good(self) -> SnapshotId | None:
+        """The newest snapshot before the fault, as far as is known now: where the table came under review last, else
+        where it opened. What was proven in between is none: it stands on the fault, or repairs it. None also where
+        none was known at opening: nothing that is found later makes one good."""
+        good, proven = self.opened.trusted, set[SnapshotId | None]()
+        for entry in self.entries if good is not None else ():
+            match entry.body:
+                case WaterlineMoved(status="trusted", snapshot=snapshot):
+                    proven.add(snapshot)
+                case WaterlineMoved(snapshot=snapshot) if snapshot not in proven:
+                    good = snapshot
+        return good
+
+    @property
     def latest(self) -> dict[str, EvidenceRun]:
         """Task name -> its newest answered run on main."""
         return {run.task: run for run in self.runs.values() if run.evidence is not None and run.branch is None}

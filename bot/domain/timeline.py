@@ -89,6 +89,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return full_stop(body.text)
         case e.PromiseReminded() | e.PromiseSnoozed() | e.HandedOver() | e.HandoverTaken():
             return promise_sentence(body)
+        case e.WaterlineMoved(status="under-review", snapshot=None):
+            return "The table is marked as under review; no snapshot is known to be right."
         case e.WaterlineMoved(status="under-review"):
             return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
         case e.WaterlineMoved():

@@ -32,7 +32,7 @@ class Basis(StrEnum):
     NEVER_QUESTIONED = "never-questioned"
     """No incident was ever opened on the table: nobody had a doubt, and nobody proved anything."""
     BEFORE_THE_FAULT = "before-the-fault"
-    """The newest snapshot that was believed good when the incident opened, or the watch found something; not proven."""
+    """The newest snapshot before what is suspected, was found in the incident or by the watch; not proven."""
     NONE = "none"
     """There is no such snapshot, or it could not be told."""
 

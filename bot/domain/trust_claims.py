@@ -8,6 +8,8 @@ from bot.domain.doubt import doubted_since
 from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId, short
 from bot.domain.incident import Incident
+from bot.domain.last_good import LastGoodRows
+from bot.domain.lowering import rows_up_to
 from bot.domain.pins import TAG
 from bot.domain.table import TableState
 from bot.domain.trust import TrustState, Turn
@@ -26,6 +28,8 @@ class Claim:
     since: datetime
     incident: Incident
     why: str
+    is_unseen: bool = False
+    """Whether nobody looked at the rows up to the snapshot, which a diagnosis names as the newest before a fault."""
 
     @property
     def shown_id(self) -> IncidentId | None:
@@ -80,12 +84,14 @@ def _claim_of(incident: Incident, doubted: datetime) -> Claim:
             why=f"The table was verified after {name}.",
         )
     again = taken_back(incident)
+    unknown = " Nobody knows yet which snapshot is right." if incident.trusted is None else ""
     return Claim(
         state=TrustState.UNDER_REVIEW,
         snapshot=incident.trusted,
         since=doubted if again is None else again.at,
         incident=incident,
-        why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=again is not None)}",
+        why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=again is not None)}{unknown}",
+        is_unseen=rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT,
     )
 
 
@@ -135,22 +141,13 @@ def _turns(incident: Incident) -> list[Turn]:
             sentence=f"Questioned: {why}",
         )
     ]
-    was_trusted = False
+    before = WaterlineMoved(snapshot=incident.opened.trusted, status="under-review")
     for entry in incident.entries:
-        if not isinstance(entry.body, WaterlineMoved):
-            continue
-        is_trusted = entry.body.status == "trusted"
-        if is_trusted or was_trusted:
-            found.append(
-                Turn(
-                    at=entry.at,
-                    state=TrustState(entry.body.status),
-                    snapshot=entry.body.snapshot,
-                    incident=shown,
-                    sentence=f"Verified after {name}." if is_trusted else f"Questioned again: {_TAKEN_BACK} in {name}.",
-                )
-            )
-        was_trusted = is_trusted
+        if isinstance(entry.body, WaterlineMoved) and entry.body != before:
+            state, snapshot = TrustState(entry.body.status), entry.body.snapshot
+            said = _said(entry.body, before, name)
+            found.append(Turn(at=entry.at, state=state, snapshot=snapshot, incident=shown, sentence=said))
+            before = entry.body
     unproven = incident.waterline is None or incident.waterline.status != "trusted"
     if incident.closed_at is not None and unproven:
         found.append(
@@ -163,6 +160,17 @@ def _turns(incident: Incident) -> list[Turn]:
             )
         )
     return found
+
+
+def _said(moved: WaterlineMoved, before: WaterlineMoved, name: str) -> str:
+    if moved.status == "trusted":
+        return f"Verified after {name}."
+    if before.status == "trusted":
+        return f"Questioned again: {_TAKEN_BACK} in {name}."
+    if moved.snapshot is None:
+        return f"Questioned further down: nobody knows how far what was found in {name} reaches."
+    how = "Told more precisely" if before.snapshot is None else "Questioned further down"
+    return f"{how}: what was found in {name} lies above this snapshot."
 
 
 def _named(incident: Incident) -> str:

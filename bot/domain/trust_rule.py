@@ -49,7 +49,7 @@ def judge(
         head=seen.head if seen is not None and seen.lost_metadata is None else None,
         above=above,
         why=_why(state, claim, seen, doubts, is_unclear=bool(unclear)),
-        advice=_advice(state, is_certain=is_certain, basis=basis),
+        advice=_advice(state, is_certain=is_certain, basis=basis, is_unseen=claim is not None and claim.is_unseen),
         since=findings[0].at if state is TrustState.UNKNOWN and doubts != unclear else _since(state, claim, seen),
         incident=claim.shown_id if claim is not None else None,
         doubts=doubts,
@@ -161,11 +161,16 @@ def _why(
             return f"No incident was ever opened on it: nobody has a doubt, and nothing was proven either.{empty}"
 
 
-def _advice(state: TrustState, *, is_certain: bool, basis: Basis) -> str:
+def _advice(state: TrustState, *, is_certain: bool, basis: Basis, is_unseen: bool) -> str:
     if state is TrustState.TRUSTED:
         return "Read the table as usual."
     if not is_certain:
         return "Do not rely on it until this is answered: wait, and ask again."
+    if basis is Basis.BEFORE_THE_FAULT and is_unseen:
+        return (
+            "Do not read the head. The snapshot that is named here is the newest before what was found; whether its "
+            "rows are right was not looked at."
+        )
     if basis is Basis.BEFORE_THE_FAULT:
         return "Read the snapshot that is named here, not the head. It is the newest that nobody doubts."
     return "Read the snapshot that is named here, not the head, until this is answered."

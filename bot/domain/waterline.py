@@ -27,7 +27,7 @@ _MOVE_JOB = frozenset({"stop-job", "stop-fork", "start-job", "start-from-stop"})
 
 def owed_waterline(incident: Incident) -> WaterlineMoved | None:
     """What the record asks for: the newest proof's head as trusted, also when an earlier repair of the same incident
-    was trusted before; under review, back at the snapshot that was good at opening, after a proven undo, after a
+    was trusted before; under review, back at the snapshot that is believed good, after a proven undo, after a
     proof that failed, from the moment at which anything that moves `main` is begun until it is proven, and when
     something wrong is found in what was trusted. None: nothing says anything of it."""
     head: SnapshotId | None = None
@@ -60,9 +60,17 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
                 found.take(body)
     if is_trusted and not running and not unproven and not found.is_wrong:
         return WaterlineMoved(snapshot=head, status="trusted")
-    back = incident.opened.trusted if incident.opened.trusted is not None else head
+    back = incident.believed_good if incident.believed_good is not None else head
     is_taken_back = is_trusted is False or bool(running or unproven) or found.is_wrong
     return WaterlineMoved(snapshot=back, status="under-review") if is_taken_back else None
+
+
+def is_marked(incident: Incident) -> bool:
+    """Whether the mark says what is owed; how far down it stands while the table is under review is told elsewhere."""
+    owed, mark = owed_waterline(incident), incident.waterline
+    if owed is None or mark is None:
+        return owed is None
+    return owed == mark if owed.status == "trusted" else owed.status == mark.status
 
 
 @dataclass

@@ -9,6 +9,7 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
+from bot.domain.lowering import lower_of
 from bot.domain.table import Snapshot, TableState, Window
 from bot.notices.as_proven import as_proven
 from bot.notices.condensing import ranges_of
@@ -28,7 +29,7 @@ def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, .
     table = as_proven(incident, table)
     if table.head is None:
         return ()
-    commits = Window(since=incident.window.since, until=table.head).up_to_now(table)
+    commits = Window(since=_since(incident, table), until=table.head).up_to_now(table)
     contained = {s.snapshot_id for s in table.ancestors(incident.trusted)}
     if incident.waterline is None or incident.waterline.status != "trusted":
         return tuple(s for s in commits if s.snapshot_id not in contained)
@@ -40,8 +41,17 @@ def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, .
     )
 
 
+def _since(incident: Incident, table: TableState) -> SnapshotId | None:
+    """Where the window begins, or what is believed good if that lies below: what was found may reach further down than
+    what was looked at first."""
+    since, good = incident.window.since, incident.believed_good
+    if since is None or good is None or since in {s.snapshot_id for s in table.ancestors(good)}:
+        return since
+    return lower_of(table, since, good)
+
+
 def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
-    """What main held, above what was trusted when the incident opened, until a repair was published on top of it.
+    """What main held, above what is believed good, until a repair was published on top of it.
 
     A branch's head gets on main only by being published, and leaves it by an undo: main itself tells which repairs
     count, however their proposals have ended. An earlier repair below a later one counts too: it was not enough.
@@ -55,7 +65,7 @@ def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotI
     if not published:
         return frozenset()
     held = {s.snapshot_id for effect in published for s in table.ancestors(effect.base)}
-    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
+    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.believed_good)})
 
 
 def _mended_by_others(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
@@ -79,7 +89,7 @@ def _mended_by_others(incident: Incident, table: TableState) -> frozenset[Snapsh
                         wrong = None
                 case EffectEnded(how="done") as ended if _moves_main(incident, ended):
                     wrong = None
-    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.opened.trusted)})
+    return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.believed_good)})
 
 
 def _is_of_main(incident: Incident, evidence: Evidence) -> bool:

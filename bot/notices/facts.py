@@ -43,7 +43,7 @@ class Affected(Documented):
 
 
 class Trusted(Documented):
-    """The snapshot that is proven, and whether the tag `waterline` stands on it."""
+    """The snapshot to read, proven or the newest that nobody doubts, and whether the tag `waterline` stands on it."""
 
     snapshot_id: SnapshotId
     """Full id."""
@@ -53,6 +53,8 @@ class Trusted(Documented):
     """Flink's checkpoint; None where it has none."""
     by_tag: bool
     """Whether the tag `waterline` stands on it."""
+    is_known_good: bool
+    """Whether it is proven, or its rows were read and found clean; False: nobody has looked at them yet."""
     pins: tuple[Pin, ...]
     """How each engine reads it, as a query to be copied: `engine`, `exact`, and `following` (by the tag; None where the
     engine cannot, or no tag stands on it). Empty when the metadata lists it no longer."""

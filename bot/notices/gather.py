@@ -8,7 +8,9 @@ from bot.domain.contract import TableContract
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
+from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import LedgerRow
+from bot.domain.lowering import rows_up_to
 from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
@@ -16,6 +18,7 @@ from bot.domain.reads import Consumer
 from bot.domain.savepoint_told import PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
 from bot.domain.team import Team
+from bot.domain.trust import TrustState
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of, unheard_of
@@ -196,8 +199,15 @@ def _trusted(incident: Incident, table: TableState, around: Beside) -> Trusted |
         committed_at=snapshot.committed_at if snapshot else None,
         checkpoint_id=snapshot.checkpoint_id if snapshot else None,
         by_tag=table.ref(TAG) == trusted,
+        is_known_good=_is_known_good(incident, around),
         pins=pins_for(table, trusted) if snapshot else (),
     )
+
+
+def _is_known_good(incident: Incident, around: Beside) -> bool:
+    if around.later is not None:
+        return around.later.state is TrustState.TRUSTED
+    return _is_trusted(incident) or rows_up_to(incident, incident.trusted) is LastGoodRows.CLEAN
 
 
 def _is_trusted(incident: Incident) -> bool:

@@ -57,7 +57,7 @@ def _is_needed(reading: Reading, affected: Affected | None) -> bool | None:
 
 def _last_good(incident: Incident, table: TableState) -> SnapshotId | None:
     """The newest commit of main that was there before the fault: a rewind may go back below what was trusted."""
-    line = table.ancestors(incident.opened.trusted)
+    line = table.ancestors(incident.believed_good)
     return next((s.snapshot_id for s in line if s.snapshot_id in table.chain_ids), None)
 
 

@@ -94,14 +94,19 @@ _TABLE = TableState(
 )  # fmt: skip
 TRUSTED: dict[str, Trusted | None] = {
     "trusted by tag": Trusted(
-        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=CheckpointId(10), by_tag=True, pins=pins_for(_TABLE, GOOD)
+        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=CheckpointId(10), by_tag=True, is_known_good=True,
+        pins=pins_for(_TABLE, GOOD),
     ),
     "trusted by id": Trusted(
-        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=False,
+        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=False, is_known_good=True,
         pins=pins_for(_TABLE.model_copy(update={"refs": ()}), GOOD),
     ),
     "trusted, not listed": Trusted(
-        snapshot_id=GOOD, committed_at=None, checkpoint_id=None, by_tag=False, pins=()
+        snapshot_id=GOOD, committed_at=None, checkpoint_id=None, by_tag=False, is_known_good=True, pins=()
+    ),
+    "trusted, not looked at": Trusted(
+        snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=True, is_known_good=False,
+        pins=pins_for(_TABLE, GOOD),
     ),
     "no trusted snapshot": None,
 }  # fmt: skip

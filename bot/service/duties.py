@@ -185,7 +185,7 @@ class Duties:
         forward after the proof."""
         for view in self._store.get(incident_id).proposals.values():
             if view.state in AT_WORK:
-                self._move_waterline(incident_id, only_back=True)  # it has begun for certain: it is in the record
+                self._waterline.follow(incident_id, only_back=True)  # it has begun for certain: it is in the record
                 self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)
         for view in self._store.get(incident_id).proposals.values():
@@ -196,7 +196,7 @@ class Duties:
             proof = view.verified
             if view.state is ProposalState.APPLIED and proof is not None and proof.passed and proof.branch is None:
                 self._end_step(incident_id, view.proposal.id)
-        self._move_waterline(incident_id)
+        self._waterline.follow(incident_id)
         self._trust_the_healthy(incident_id)
 
     def _recover_and_keep(self, incident_id: IncidentId) -> None:
@@ -205,11 +205,6 @@ class Duties:
         self._recover(incident_id)
         self._executions.look_back(incident_id)
         self._waterline.keep(incident_id)
-
-    def _move_waterline(self, incident_id: IncidentId, *, only_back: bool = False) -> None:
-        owed = owed_waterline(self._store.get(incident_id))
-        if owed is not None and not (only_back and owed.status == "trusted"):
-            self._waterline.move(incident_id, owed)
 
     def _offer_publication(self, incident_id: IncidentId) -> None:
         """A repair that is proven on its branch is proposed for publication by itself, once: the job stands still."""

@@ -63,7 +63,7 @@ def _to_trust(trust: Trust, now: datetime) -> list[str]:
     if trust.snapshot is None:
         none = "Trusted: no snapshot, for none is known to be good."
         return ["Which snapshot to trust could not be told." if trust.doubts else none]
-    basis = "verified" if trust.basis is Basis.VERIFIED else "believed good before the fault, not proven"
+    basis = "verified" if trust.basis is Basis.VERIFIED else "the newest before the fault, not proven"
     return [f"Trusted: snapshot {trust.snapshot}{_listed(trust, now)}; {basis}."]
 
 

@@ -53,9 +53,9 @@ def test_a_consumer_is_told_how_to_pin(templates: Mapping[str, NoticeTemplate], 
     """By tag where it stands, else by id, and not at all where nothing is trusted."""
     text = render(templates[kind], SAMPLES[_sample(trusted=trusted)])
 
-    assert ("VERSION AS OF 'waterline'" in text) is (trusted == "trusted by tag")
+    assert ("VERSION AS OF 'waterline'" in text) is (trusted in ("trusted by tag", "trusted, not looked at"))
     assert ("VERSION AS OF 5130840912223377421" in text) is (trusted == "trusted by id")
-    assert ("DuckDB" in text) is (trusted in ("trusted by tag", "trusted by id"))
+    assert ("DuckDB" in text) is (trusted not in ("no trusted snapshot", "trusted, not listed"))
     assert ("pause your runs" in text) is (trusted in ("no trusted snapshot", "trusted, not listed"))
 
 
@@ -106,6 +106,19 @@ def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
             "can be read from the trusted state")  # fmt: skip
     assert any(sentence in text for sentence in safe) is can_be_read
     assert ("it cannot be read any more" in text) is (trusted == "trusted, not listed")
+
+
+@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
+def test_nobody_is_called_safe_on_rows_that_were_not_looked_at(
+    templates: Mapping[str, NoticeTemplate], kind: str
+) -> None:
+    """The snapshot is named, with what is not known of it, and no sentence calls it trusted or safe."""
+    text = render(templates[kind], SAMPLES[_sample(trusted="trusted, not looked at")])
+
+    assert "nobody has looked at its rows" in text
+    assert "VERSION AS OF 'waterline'" in text
+    assert "You are safe" not in text
+    assert "trusted state" not in text
 
 
 @pytest.mark.parametrize("stage", ["diagnosed", "proven"])

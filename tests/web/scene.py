@@ -44,12 +44,16 @@ class StandingClock:
 class Scene:
     """`sales.orders`: run A committed checkpoints 1 to 3, then run B 2 and 3 again."""
 
+    again = (("b", 2), ("b", 3))
+    """(Run, checkpoint) of the commits that bring the rows of checkpoints 2 and 3 once more."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = StandingClock()
         self.orders = OrdersTable(folder)
         self.commits = [self.orders.commits("a", n, range(n * 10, n * 10 + 10)) for n in (1, 2, 3)]
-        self.commits += [self.orders.commits("b", n, range(n * 10, n * 10 + 10)) for n in (2, 3)]
+        rows = (range(20, 30), range(30, 40))
+        self.commits += [self.orders.commits(*made, brought) for made, brought in zip(self.again, rows, strict=True)]
         self.good = self.commits[2]
         self.store: Store = open_store(self.journal_url)
         self.incidents = IncidentStore(self.store.journal, self.clock)

@@ -8,13 +8,12 @@ from tests.web.scene import Scene
 
 
 def test_trust_is_taken_back_also_where_the_snapshot_to_fall_back_to_has_expired(scene: Scene) -> None:
-    """The mark says so; the tag stays where it can stand."""
+    """The mark says so; the tag, which cannot stand there, stands nowhere: by it, what is doubted would be read."""
     scene.opens().verifies()
-    proven = scene.orders.head
     gone = WaterlineMoved(snapshot=SnapshotId(4711), status="under-review")
 
     Waterline(scene.incidents, scene.catalog, scene.clock).move(scene.id, gone)
 
     state = scene.orders.state()
-    assert (state.properties["waterline.status"], state.ref("waterline")) == ("under-review", proven)
+    assert (state.properties["waterline.status"], state.ref("waterline")) == ("under-review", None)
     assert scene.trust.state is TrustState.UNDER_REVIEW

@@ -1,0 +1,134 @@
+"""How far down the doubt of an incident reaches: while its table is under review, no snapshot above a named fault is
+told as the one to read. Pure."""
+
+from dataclasses import dataclass, field
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.doubt import faults_in, shows_wrong_rows
+from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
+from bot.domain.evidence import Evidence
+from bot.domain.findings import DuplicatesFinding
+from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.incident import Incident
+from bot.domain.last_good import LastGoodRows
+from bot.domain.table import TableState
+from bot.domain.waterline import owed_waterline
+
+
+def owed_mark(incident: Incident, table: TableState) -> WaterlineMoved | None:
+    """Where `owed_waterline` puts the mark; while the table is under review, never above a fault that was named since
+    its last proof. No snapshot where nobody knows which one is right. None: the mark stays as it is.
+
+    It goes down only, until the next proof: a later diagnosis that names a fault no more lifts nothing.
+    """
+    owed, mark = owed_waterline(incident), incident.waterline
+    is_trusted = mark is not None and mark.status == "trusted"
+    if owed is None and (mark is None or is_trusted):
+        return None
+    if owed is not None and owed.status == "trusted":
+        return owed
+    begin = owed.snapshot if owed is not None and is_trusted else _named_last(incident)
+    return WaterlineMoved(snapshot=lowered(incident, table, begin), status="under-review")
+
+
+def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> SnapshotId | None:
+    """The newest snapshot at or below `begin` above which every fault lies that was named since the last proof; None
+    where nobody knows one."""
+    found = _Found()
+    for entry in incident.entries:
+        found.take(entry.body)
+    good = begin
+    for each in found.below:
+        good = lower_of(table, good, each)
+    is_known = not found.unbounded and good not in found.wrong.values()
+    is_known = is_known and not any(_reaches_below(one, good, table, found) for one in found.unexplained)
+    return good if is_known else None
+
+
+def rows_up_to(incident: Incident, snapshot: SnapshotId | None) -> LastGoodRows | None:
+    """What the newest diagnosis says of the rows up to the snapshot; None: it names no fault above this one, or did not
+    say."""
+    faults = faults_in(incident.diagnosis) if incident.diagnosis is not None and snapshot is not None else ()
+    return next((match.last_good_rows for _, match in faults if match.last_good == snapshot), None)
+
+
+def _named_last(incident: Incident) -> SnapshotId | None:
+    """Where the table came under review last, wherever a snapshot was named; else where it opened."""
+    marks = (entry.body for entry in reversed(incident.entries) if isinstance(entry.body, WaterlineMoved))
+    named = (mark.snapshot for mark in marks if mark.status != "trusted" and mark.snapshot is not None)
+    return next(named, incident.opened.trusted)
+
+
+def lower_of(table: TableState, one: SnapshotId | None, other: SnapshotId | None) -> SnapshotId | None:
+    """The newest snapshot that both stand on; None where none is listed, and where one of them is None: then nobody
+    knows one. What is not listed is older than all that is."""
+    if one is None or other is None:
+        return None
+    if one not in table.by_id or other not in table.by_id:
+        return one if one not in table.by_id else other
+    below = {s.snapshot_id for s in table.ancestors(other)}
+    return next((s.snapshot_id for s in table.ancestors(one) if s.snapshot_id in below), None)
+
+
+@dataclass
+class _Found:
+    """What was found since the last proof."""
+
+    below: list[SnapshotId] = field(default_factory=list)
+    """The newest snapshot before each fault that was named."""
+    wrong: dict[str, SnapshotId] = field(default_factory=dict)
+    """Code of a fault -> the snapshot before it, where that holds wrong rows by another fault."""
+    unbounded: set[str] = field(default_factory=set)
+    """Codes of faults of which nobody knows how far down they reach."""
+    unexplained: list[Evidence] = field(default_factory=list)
+    """Evidence of wrong rows after which no fault was named yet."""
+    has_named: bool = False
+    asked: set[EvidenceId] | None = None
+    """What was asked since the last proof; None: nothing is proven yet, and everything counts."""
+
+    def take(self, body: Body) -> None:
+        """Take one more entry into account."""
+        match body:
+            case WaterlineMoved(status="trusted"):
+                self.below, self.unexplained, self.has_named, self.asked = [], [], False, set()
+                self.wrong.clear()
+                self.unbounded.clear()
+            case EvidenceRequested(run=run) if self.asked is not None:
+                self.asked.add(run)
+            case EvidenceRecorded(run=run, evidence=evidence) if self.asked is None or run in self.asked:
+                if shows_wrong_rows(evidence):
+                    self.unexplained.append(evidence)
+            case Diagnosed(diagnosis=diagnosis):
+                self._name(diagnosis)
+
+    def _name(self, diagnosis: Diagnosis) -> None:
+        """A fault that is named anew is known as it was told last; one that is named no more, as it was."""
+        faults = faults_in(diagnosis)
+        if not faults:
+            return
+        self.has_named = True
+        self.unexplained.clear()
+        for code in {mode.code for mode, _ in faults}:
+            self.wrong.pop(code, None)
+            self.unbounded.discard(code)
+        for mode, match in faults:
+            if match.last_good is None:
+                self.unbounded.add(mode.code)
+                continue
+            self.below.append(match.last_good)
+            if match.last_good_rows is LastGoodRows.WRONG:
+                self.wrong[mode.code] = match.last_good
+
+
+def _reaches_below(evidence: Evidence, good: SnapshotId | None, table: TableState, found: _Found) -> bool:
+    """Whether the wrong rows lie at or below the snapshot, as far as known; and where nobody knows, unless a fault is
+    named: then the next diagnosis tells."""
+    below = {s.snapshot_id for s in table.ancestors(good)}
+    told = evidence.finding
+    if isinstance(told, DuplicatesFinding):
+        if any(pair.second in below for pair in told.pairs):
+            return True
+        if not told.hidden and sum(pair.keys for pair in told.pairs) >= told.keys:
+            return False
+    looked_above = good in {s.snapshot_id for s in table.ancestors(evidence.window.since)}
+    return not looked_above and not found.has_named

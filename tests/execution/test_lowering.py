@@ -1,0 +1,170 @@
+"""While a table is under review, no snapshot above a fault that was named is told as the one to read."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.entries import Diagnosed, WaterlineMoved
+from bot.domain.evidence import Verdict
+from bot.domain.findings import DuplicatePair, DuplicatesFinding
+from bot.domain.ids import SnapshotId
+from bot.domain.last_good import LastGoodRows
+from bot.domain.lowering import owed_mark
+from bot.notices.affecting import affected_commits
+from tests import orders_table as orders
+from tests.decisions import F2, F13
+from tests.incidents import Story, healthy
+
+OLDER = orders.COMMITS[2][1]
+"""Below run A's last commit."""
+NEWER = orders.COMMITS[6][1]
+"""Above it."""
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """Opened where metadata shows nothing: the head is believed good."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens(trusted=orders.HEAD)
+
+
+def fault(
+    last_good: SnapshotId | None,
+    rows: LastGoodRows | None = LastGoodRows.CLEAN,
+    *,
+    remedy: Remedy = Remedy.DEDUPLICATE_ROWS,
+) -> Matches:
+    """Keys live twice above that snapshot."""
+    return Matches(
+        headline="keys live twice.", reasons=("Counted.",), rows=(orders.HEAD,), last_good=last_good, wrong_run=None,
+        remedy=remedy, last_good_rows=rows,
+    )  # fmt: skip
+
+
+def named(*faults: Matches) -> Diagnosed:
+    """A diagnosis of these, the first as F2, the second as F13."""
+    results = (ModeResult(mode=mode, examined=each) for mode, each in zip((F2, F13), faults, strict=False))
+    return Diagnosed(diagnosis=Diagnosis(results=tuple(results)))
+
+
+def twice(pairs: Sequence[tuple[SnapshotId, SnapshotId]], keys: int) -> DuplicatesFinding:
+    """Ten keys of each pair of commits."""
+    found = tuple(DuplicatePair(first=first, second=second, keys=10) for first, second in pairs)
+    return DuplicatesFinding(rows_checked=900, keys=keys, extra_rows=keys, pairs=found)
+
+
+def mark(story: Story) -> tuple[SnapshotId | None, str]:
+    """What is owed; and what is owed once it is done is the same."""
+    owed = owed_mark(story.incident, orders.table_state())
+    assert owed is not None
+    story.says(owed)
+    assert owed_mark(story.incident, orders.table_state()) == owed
+    return owed.snapshot, owed.status
+
+
+def test_a_named_fault_puts_the_mark_on_what_lies_before_it(story: Story) -> None:
+    """The head was believed good only because metadata shows nothing of keys that live twice."""
+    assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
+
+
+def test_of_several_faults_the_lowest_counts(story: Story) -> None:
+    """Also of those that other diagnoses named."""
+    story.says(named(fault(NEWER), fault(OLDER)))
+    lowest = mark(story)
+
+    assert lowest == (OLDER, "under-review")
+    assert mark(story.says(named(fault(NEWER)))) == lowest
+
+
+def test_nothing_lifts_it_before_a_proof(story: Story) -> None:
+    """A later diagnosis has lost its evidence, or finds the table healthy."""
+    story.says(named(fault(orders.GOOD)))
+    mark(story)
+
+    assert mark(story.says(named(fault(orders.HEAD)))) == (orders.GOOD, "under-review")
+    assert mark(story.says(healthy())) == (orders.GOOD, "under-review")
+
+
+@pytest.mark.parametrize("faults", [(fault(None, None),), (fault(orders.GOOD, LastGoodRows.WRONG),)])
+def test_where_nobody_knows_how_far_down_it_reaches_none_is_named(story: Story, faults: tuple[Matches, ...]) -> None:
+    """Better none than one whose rows are known to be wrong, or may be."""
+    assert mark(story.says(named(*faults))) == (None, "under-review")
+    assert mark(story.says(healthy())) == (None, "under-review")
+
+
+def test_what_lies_below_wrong_rows_is_named_where_another_fault_tells_it(story: Story) -> None:
+    """F2 names a snapshot that holds the rows of F13, which names one below."""
+    story.says(named(fault(orders.GOOD, LastGoodRows.WRONG), fault(OLDER)))
+
+    assert mark(story) == (OLDER, "under-review")
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    [Remedy.WAIT, Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS, Remedy.NOTHING, Remedy.FREE_CHECKPOINT_FOLDER],
+)
+def test_what_leaves_the_rows_right_moves_nothing(story: Story, remedy: Remedy) -> None:
+    """The job stands still; the table is as it should be."""
+    assert mark(story.says(named(fault(orders.GOOD, remedy=remedy)))) == (orders.HEAD, "under-review")
+
+
+def test_a_fault_above_the_mark_does_not_lift_it(tmp_path: Path) -> None:
+    """It came later than what the incident was opened for."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens()
+
+        assert mark(story.says(named(fault(NEWER)))) == (orders.GOOD, "under-review")
+
+
+def test_wrong_rows_of_which_nobody_knows_the_commits_leave_no_snapshot(story: Story) -> None:
+    """They may lie anywhere, until a fault is named; then it tells."""
+    assert mark(story.answers()) == (None, "under-review")
+    assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (None, "under-review")
+    assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
+
+
+def test_rows_whose_commits_all_lie_above_the_mark_leave_it(tmp_path: Path) -> None:
+    """Run B repeats what run A wrote: what lies below B's first commit is as good as it was."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens()
+        story.answers(finding=twice([(OLDER, NEWER)], keys=10))
+
+        assert mark(story) == (orders.GOOD, "under-review")
+
+
+def test_rows_that_are_counted_below_a_named_fault_leave_no_snapshot(story: Story) -> None:
+    """The fault that was named is not the only one."""
+    story.says(named(fault(orders.GOOD)))
+    mark(story)
+
+    assert mark(story.answers(finding=twice([(OLDER, orders.GOOD)], keys=10))) == (None, "under-review")
+
+
+def test_after_a_proof_what_was_found_before_it_counts_no_more(story: Story) -> None:
+    """It is trusted where it was proven; and taken back, it goes where the fault was seen to begin."""
+    story.says(named(fault(orders.GOOD)))
+    mark(story)
+    story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    proven = owed_mark(story.incident, orders.table_state())
+
+    assert proven is None
+    assert mark(story.says(named(fault(NEWER).model_copy(update={"wrong_run": orders.RUN_C})))) == (
+        orders.GOOD,
+        "under-review",
+    )
+
+
+def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
+    """The same snapshot says which commits are affected, also below where the window begins."""
+    before = affected_commits(story.incident, orders.table_state())
+    story.says(named(fault(OLDER)))
+    mark(story)
+
+    assert before == ()
+    assert [s.snapshot_id for s in affected_commits(story.incident, orders.table_state())] == [
+        each[1] for each in orders.COMMITS[3:]
+    ]
