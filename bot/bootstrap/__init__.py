@@ -186,7 +186,7 @@ def assemble(
     diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
-    opening = Opening(incidents, observer, read_all(CONTENT / "runbooks"))
+    opening = Opening(incidents, observer, read_all(CONTENT / "runbooks"), findings)
     savepoints = Savepoints(incidents, observer, opening, clock)
     approvals = Approvals(incidents, proposals, directory, clock, savepoints)
     executions = Executions(incidents, observer, proposals, clock)

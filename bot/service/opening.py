@@ -9,10 +9,12 @@ from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, 
 from bot.domain.privacy import already_open
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
+from bot.domain.still_doubted import limited, limits_of
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.watch_findings import WatchFindings
 
 
 class Offer(Record):
@@ -37,9 +39,17 @@ class Offer(Record):
 class Opening:
     """From a symptom to an incident."""
 
-    def __init__(self, store: IncidentStore, observer: Observer, runbooks: Mapping[str, Runbook]) -> None:
+    def __init__(
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        runbooks: Mapping[str, Runbook],
+        findings: WatchFindings | None = None,
+    ) -> None:
+        """`findings` None: nothing is watched."""
         self._store = store
         self._observer = observer
+        self._findings = findings
         self.runbooks = runbooks
 
     @property
@@ -60,10 +70,13 @@ class Opening:
         return tuple(sorted(found, key=lambda book: book.is_planned))
 
     def offer(self, table: TableName) -> Offer:
-        """Look at the table and propose a window, an empty one where nothing was ever committed. Raises UnknownTable,
-        CouldNotLook."""
+        """Look at the table and propose a window, an empty one where nothing was ever committed; never trusted above
+        what an earlier incident left under review, or the watch has found. Raises UnknownTable, CouldNotLook."""
         observation = self._observer.observe(table)
-        suspicion = propose_window(observation.table, observation.jobs)
+        theirs = tuple(each for each in self._store.all() if each.opened.table == table)
+        found = self._findings.of(table, theirs) if self._findings is not None else ()
+        limits = limits_of(observation.table, theirs, found)
+        suspicion = limited(propose_window(observation.table, observation.jobs), limits, observation.table)
         return Offer(
             table=table,
             window=suspicion.window,
