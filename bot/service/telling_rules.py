@@ -26,6 +26,11 @@ TAKEN_BACK = (
     "Rely on the trusted state only, until we say so."
 )
 """The words of the correction that is sent by itself."""
+LOWERED = (
+    "the snapshot that we told you to read may hold wrong rows, too, by what was found since. Do not read it any more, "
+    "and treat what you made from it as provisional."
+)
+"""Those of the one that is sent where a table under review is not as good as was told."""
 AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"}) | ENDS
 """Kinds that may be sent when the incident has ended."""
 
@@ -55,6 +60,20 @@ def owes_withdrawal(incident: Incident) -> bool:
     )
     since = [entry for entry in incident.entries[next(back, cleared) :] if entry.by == WATERLINE]
     return 0 < cleared < again.seq and "correction" not in {_told_by(entry.body, incident) for entry in since}
+
+
+def owes_lower_snapshot(incident: Incident) -> bool:
+    """Whether consumers were told to read a snapshot that is doubted now, and Waterline has neither told them since the
+    mark has moved nor asked whether it may. Never of a private one."""
+    moved = next((e for e in reversed(incident.entries) if isinstance(e.body, WaterlineMoved)), None)
+    mark = incident.waterline
+    if moved is None or mark is None or mark.status == "trusted" or incident.is_private or not incident.is_open:
+        return False
+    newest = {view.notice.consumer: view for view in incident.notices.values()}
+    told = {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
+    since = [entry for entry in incident.entries[moved.seq :] if entry.by == WATERLINE]
+    is_asked = "correction" in {_told_by(entry.body, incident) for entry in since}
+    return bool(told - {None, mark.snapshot}) and not is_asked
 
 
 def _told_by(body: Body, incident: Incident) -> str | None:
