@@ -6,7 +6,9 @@ from datetime import datetime
 from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
+from bot.domain.last_good import LastGoodRows
 from bot.domain.remedy import Remedy
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
@@ -62,7 +64,12 @@ def standing(incident: Incident) -> str:
 def beside_trusted(incident: Incident) -> str:
     """What is said beside the snapshot up to which the table is trusted: what is under review is what came after it."""
     status = standing(incident)
-    return "newer rows: under review" if status == "under review" else status
+    if status != "under review":
+        return status
+    if incident.trusted is None:
+        return "the whole table: under review"
+    is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT
+    return f"{'its rows: not looked at; ' if is_unseen else ''}newer rows: under review"
 
 
 def shows_wrong_rows(evidence: Evidence) -> bool:
@@ -73,6 +80,13 @@ def shows_wrong_rows(evidence: Evidence) -> bool:
 def faults_in(diagnosis: Diagnosis) -> tuple[tuple[Mode, Matches], ...]:
     """The matches that say that rows are wrong, or missing, or will be."""
     return tuple(each for each in diagnosis.matches if not rows_are_right(each[1]))
+
+
+def rows_up_to(incident: Incident, snapshot: SnapshotId | None) -> LastGoodRows | None:
+    """What the newest diagnosis says of the rows up to the snapshot; None: it names no fault above this one, or did not
+    say."""
+    faults = faults_in(incident.diagnosis) if incident.diagnosis is not None and snapshot is not None else ()
+    return next((match.last_good_rows for _, match in faults if match.last_good == snapshot), None)
 
 
 def rows_are_right(match: Matches) -> bool:

@@ -45,13 +45,6 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
     return good if is_known else None
 
 
-def rows_up_to(incident: Incident, snapshot: SnapshotId | None) -> LastGoodRows | None:
-    """What the newest diagnosis says of the rows up to the snapshot; None: it names no fault above this one, or did not
-    say."""
-    faults = faults_in(incident.diagnosis) if incident.diagnosis is not None and snapshot is not None else ()
-    return next((match.last_good_rows for _, match in faults if match.last_good == snapshot), None)
-
-
 def _named_last(incident: Incident) -> SnapshotId | None:
     """Where the table came under review last, wherever a snapshot was named; else where it opened."""
     marks = (entry.body for entry in reversed(incident.entries) if isinstance(entry.body, WaterlineMoved))

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.doubt import doubted_since
+from bot.domain.doubt import doubted_since, rows_up_to
 from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId, short
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
-from bot.domain.lowering import rows_up_to
 from bot.domain.pins import TAG
 from bot.domain.table import TableState
 from bot.domain.trust import TrustState, Turn

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from bot.domain.beside import ALONE, Beside
 from bot.domain.contract import TableContract
+from bot.domain.doubt import rows_up_to
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import LedgerRow
-from bot.domain.lowering import rows_up_to
 from bot.domain.notice import BackfillData, NoticeData, RerunData
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS

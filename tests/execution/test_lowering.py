@@ -8,6 +8,7 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.doubt import beside_trusted
 from bot.domain.entries import Diagnosed, WaterlineMoved
 from bot.domain.evidence import Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding
@@ -168,3 +169,18 @@ def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
     assert [s.snapshot_id for s in affected_commits(story.incident, orders.table_state())] == [
         each[1] for each in orders.COMMITS[3:]
     ]
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (fault(orders.GOOD), "newer rows: under review"),
+        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not looked at; newer rows: under review"),
+        (fault(None, None), "the whole table: under review"),
+    ],
+)
+def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches, says: str) -> None:
+    """On the card, in the handover and in the status."""
+    mark(story.says(named(found)))
+
+    assert beside_trusted(story.incident) == says
