@@ -70,6 +70,12 @@ class LittleFlink:
             self._commit(job_id, number, range(first, first + ROWS_A_CHECKPOINT))
             self._write(runs)
 
+    def stands_at(self, job_id: JobId, checkpoint: int) -> None:
+        """The run's newest checkpoint is this one, and no commit tells of it."""
+        runs = self._read()
+        runs[job_id]["checkpoint"] = checkpoint
+        self._write(runs)
+
     def savepoint(self, job_id: JobId) -> Path:
         """A savepoint at the run's newest checkpoint."""
         number = self._read()[job_id]["checkpoint"]

@@ -136,6 +136,12 @@ class Scene:
         catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
         catalog.close()
 
+    def rolls_back(self, *, to: SnapshotId) -> None:
+        """Somebody sets main back by hand."""
+        catalog = open_catalog(self.folder)
+        catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(to).commit()
+        catalog.close()
+
     def sets(self, key: str, value: str) -> None:
         """A table property is set by hand."""
         catalog = open_catalog(self.folder)

@@ -1,0 +1,42 @@
+"""A stop-savepoint whose commit never reached the table: it owes files that lie on storage."""
+
+from pathlib import Path
+
+from bot.domain.action import Plan
+from bot.domain.evidence import Ask
+from bot.domain.findings import RecoveryExtentFinding
+from bot.domain.own_points import points_told_apart
+from spark_tasks._restore_reach import reach_of_point
+from tests.actions.scene import Scene
+from tests.tables import CONTRACT, OPERATOR, job
+
+
+def owes_the_next_checkpoint(scene: Scene, run: str, checkpoint: int) -> Path:
+    """The run ends with a savepoint of this checkpoint, which the table does not get; returns the savepoint."""
+    scene.flink.stands_at(job(run), checkpoint)
+    scene.flink.ends(job(run), "FAILED")
+    savepoint = scene.flink.savepoint(job(run))
+    manifest = manifest_of(scene, run, checkpoint)
+    manifest.write_bytes(b"")
+    state = savepoint / "_metadata"
+    state.write_bytes(state.read_bytes() + b"\0" + str(manifest).encode() + b"\0")
+    return savepoint
+
+
+def manifest_of(scene: Scene, run: str, checkpoint: int) -> Path:
+    """Where Flink's sink keeps what it owes for the checkpoint."""
+    metadata = Path(scene.table.location.removeprefix("file://")) / "metadata"
+    return metadata / f"{job(run)}-{OPERATOR}-00000-0-{checkpoint}-00001.avro"
+
+
+def extent(plan: Plan) -> RecoveryExtentFinding:
+    """What the evidence recovery_extent says at the time of the plan."""
+    case = plan.case
+    ask = Ask(observation=case.observation, window=case.window, contract=CONTRACT)
+    told = points_told_apart(ask)
+    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, stored, pair, {}, {}) for stored, pair in told))
+
+
+def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:
+    """The plan with this as the newest answer, however old it is."""
+    return plan.model_copy(update={"case": plan.case.model_copy(update={"recovery_extent": found})})

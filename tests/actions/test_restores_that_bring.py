@@ -1,0 +1,80 @@
+"""A restore point that owes rows is started from only while they are missing: judged at the proposal, not before."""
+
+import pytest
+
+from bot.actions import restore_job_only
+from bot.domain.effects import StartJob
+from bot.domain.errors import CouldNotLook
+from bot.domain.proposal import Proposal
+from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
+from tests.actions.scene import ProposalState, Scene
+from tests.tables import job
+
+
+def starts_from(proposal: Proposal) -> str:
+    """The restore point of the one start."""
+    return next(e.path for e in proposal.effects if isinstance(e, StartJob)).removeprefix("file:")
+
+
+def test_what_a_stop_owes_is_brought_while_it_is_missing(scene: Scene) -> None:
+    """It lies right above the table: before a point that pairs with the head."""
+    scene.flink.savepoint(job("a"))
+    four = owes_the_next_checkpoint(scene, "a", 4)
+    plan = scene.plan()
+
+    proposal = restore_job_only.propose(with_extent(plan, extent(plan)))
+
+    assert str(four) == starts_from(proposal)
+
+
+def test_it_is_not_taken_once_another_run_has_read_its_rows_again(scene: Scene) -> None:
+    """People started by hand from the savepoint before; an answer from before that says nothing of today."""
+    three = scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+    old = extent(scene.plan())
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
+    scene.flink.checkpoints(job("b"), 3)
+    six = scene.flink.savepoint(job("b"))
+    scene.flink.ends(job("b"), "FAILED")
+    plan = scene.plan()
+
+    view = scene.carries_out(restore_job_only.propose(with_extent(plan, old)), plan)
+
+    assert any(reach.brings_back and reach.verdict.value == "ahead" for reach in old.points)
+    assert str(six) == starts_from(view.proposal)
+    assert view.state is ProposalState.APPLIED
+    assert scene.positions() == list(range(80))
+
+
+def test_it_is_not_taken_once_main_has_lost_the_commit_below_it(scene: Scene) -> None:
+    """Its state goes on from rows that main does not have any more."""
+    scene.flink.stands_at(job("a"), 2)
+    two = scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+    old = extent(scene.plan())
+    scene.rolls_back(to=scene.snapshot("a", 2))
+
+    proposal = restore_job_only.propose(with_extent(scene.plan(), old))
+
+    assert str(two) == starts_from(proposal)
+
+
+def test_it_is_not_taken_once_a_file_that_it_owes_is_gone(scene: Scene) -> None:
+    """Its sink would fail at every start; a point that pairs with the head goes on instead."""
+    three = scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+    old = extent(scene.plan())
+    manifest_of(scene, "a", 4).unlink()
+
+    proposal = restore_job_only.propose(with_extent(scene.plan(), old))
+
+    assert str(three) == starts_from(proposal)
+
+
+def test_nobody_starts_from_it_before_somebody_has_looked_what_it_brings(scene: Scene) -> None:
+    """A responder sees first what a start from it brings back, and what not."""
+    scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+
+    with pytest.raises(CouldNotLook, match="Run the evidence recovery_extent"):
+        restore_job_only.propose(scene.plan())
