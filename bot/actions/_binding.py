@@ -16,6 +16,7 @@ from bot.domain.flink import JobRun
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
 
@@ -26,7 +27,8 @@ def binding_now(world: World, job: str, run: JobId, runs: Sequence[JobRun]) -> S
     """Those of the table as it is, oldest first. `runs`: of the job, as its Flink tells. The other jobs are asked only
     where somebody else's commit lies above the job's newest. Raises CouldNotLook."""
     own = {run, *(each.job_id for each in runs)}
-    above = {s.job_id for s in takewhile(lambda s: s.job_id not in own, reversed(flink_commits(world.table)))}
+    newest_first = (s for s in reversed(flink_commits(world.table)) if not s.is_repair)
+    above = {s.job_id for s in takewhile(lambda s: s.job_id not in own, newest_first)}
     return binding_of(world, job, run, runs, {each for each in above if each is not None})
 
 
@@ -38,7 +40,7 @@ def binding_of(world: World, job: str, run: JobId, runs: Sequence[JobRun], asked
     `other_jobs` may hold kin of the job, and any other one a guest.
     """
     if not asked:
-        return flink_commits(world.table)
+        return without_put_back(flink_commits(world.table), world.table)
     found, silent = _told(world, job, asked)
     bound = binding(world.table, job, run, runs, found)
     untold = asked - {each.job_id for each in found}

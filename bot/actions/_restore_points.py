@@ -6,7 +6,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun
-from bot.domain.guests import Guests, commits_that_bind
+from bot.domain.guests import Guests, commits_that_bind, those_that_bind
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
 from bot.domain.own_points import pairings_of, points_told_apart
 from bot.domain.record import Record
@@ -42,7 +42,7 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     by_snapshot = {point.snapshot_id: point for each, point in reversed(list(_paired(case))) if each.is_durable}
     for snapshot in case.observation.table.ancestors(last_good):
         point = by_snapshot.get(snapshot.snapshot_id)
-        if point is not None:
+        if point is not None and _speaks_for_its_run(case, snapshot):
             return point
     raise Refused(
         "No rewind is possible.",
@@ -134,6 +134,16 @@ def goes_on_from(case: Case) -> RestorePoint | None:
     commits = commits_that_bind(case)
     told = points_told_apart(case)
     return next((p for _, each in told if each.is_durable and (p := pair_of(each)) and ends_main(p, commits)), None)
+
+
+def _speaks_for_its_run(case: Case, snapshot: Snapshot) -> bool:
+    """Any commit but one that was put back above those of another run."""
+    if not snapshot.is_repair:
+        return True
+    line = [
+        s for s in case.observation.table.ancestors(snapshot.snapshot_id) if s.job_id and s.checkpoint_id is not None
+    ]
+    return any(s.snapshot_id == snapshot.snapshot_id for s in those_that_bind(case, line[::-1]))
 
 
 def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:

@@ -28,6 +28,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
+from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot, TableState
@@ -216,7 +217,7 @@ def _binding(plan: Plan, run: JobId, at: SnapshotId) -> Sequence[Snapshot]:
     case = plan.case
     table, others = case.observation.table.as_of(at, case.observation.table.head_moves), case.observation.others
     if case.job_name is None or (others is not None and others.state == "not-seen"):
-        return flink_commits(table)
+        return without_put_back(flink_commits(table), table)
     return binding(table, case.job_name, run, case.runs, others.values if others is not None else ())
 
 

@@ -4,15 +4,18 @@ Commits whose part of the source was read and committed again since are left out
 """
 
 from bot.actions._draft import live_run
+from bot.actions._foreseen import committer
 from bot.actions._read_again import not_read_again
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import newest_pair
 from bot.actions._rewinding import rewound
 from bot.domain.action import Action, Plan
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
-from bot.domain.ids import SnapshotId, short
+from bot.domain.guests import commits_that_bind
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import Snapshot, TableState
@@ -30,6 +33,7 @@ ACTION = Action(
     moves_waterline="trusted",
 )
 _FLINK = "flink."
+_LOOKS_FOR_A_MANIFEST = "F7"
 
 
 def propose(plan: Plan) -> Proposal:
@@ -64,7 +68,7 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_found_again(table, leaf),
+        carries=_found_again(plan, leaf),
     )
 
 
@@ -107,11 +111,31 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
         )
 
 
-def _found_again(table: TableState, leaf: Snapshot) -> dict[str, str]:
-    """Flink's keys of the newest lost commit, where its sink has nothing newer on main: then a job whose state holds
-    that checkpoint finds it committed, and does not look for a manifest that is gone (F7)."""
-    same = (s for s in table.chain if s.job_id == leaf.job_id and s.operator_id in {None, leaf.operator_id})
-    newest = next((s.checkpoint_id for s in same if s.checkpoint_id is not None), None)
-    if leaf.checkpoint_id is None or (newest is not None and newest >= leaf.checkpoint_id):
+def _found_again(plan: Plan, leaf: Snapshot) -> dict[str, str]:
+    """Flink's keys of the newest lost commit, where its job has committed nothing since main was rolled back: then a
+    job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone (F7).
+
+    Above commits of another run they would say that the lost run's state pairs with the head, which it does not.
+    Raises Refused there where the job fails for want of them.
+    """
+    table, bound = plan.case.observation.table, commits_that_bind(plan.case)
+    known = {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}
+    if leaf.checkpoint_id is None:
+        return {}
+    if bound and bound[-1].snapshot_id not in known:
+        if plan.mode.code == _LOOKS_FOR_A_MANIFEST:
+            raise _went_on(leaf, bound[-1], table)
         return {}
     return {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
+
+
+def _went_on(leaf: Snapshot, newest: Snapshot, table: TableState) -> Refused:
+    run, at = short_job(leaf.job_id), clock_time(newest.committed_at, table.read_at, seconds=True)
+    return Refused(
+        "Putting the lost commits back would not let the job restart.",
+        f"Expected nothing by the job on main since it was rolled back, so that a run finds checkpoint "
+        f"{leaf.checkpoint_id} of run {run} committed; found {short(newest.snapshot_id)}, committed by "
+        f"{committer(newest)} at {at}. Above that, a state of run {run} would read its rows again.",
+        "Stop the run that fails. Collect checkpoint_pairing again and diagnose: the job is started from a point that "
+        "pairs with the head, or rewound together with the table. What is missing then is replayed from the source.",
+    )

@@ -1,6 +1,7 @@
 """Which of Flink's commits on main are the job's own, and which a guest's: another Flink job's on the same table."""
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 
 from bot.domain.contract import TableContract
@@ -10,6 +11,7 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, Window
 
@@ -68,6 +70,8 @@ class Guests:
         """The runs after whose first commit on main the job has gone on committing."""
         found, mine = set[JobId](), 0
         for snapshot in reversed(flink_commits(self._case.observation.table)):
+            if snapshot.is_repair:
+                continue
             if snapshot.job_id in self.own:
                 mine += 1
             elif snapshot.job_id is not None and mine >= BESIDE:
@@ -95,7 +99,7 @@ class Guests:
             return frozenset()
         commits, spans = flink_commits(self._case.observation.table), dict[JobId | None, tuple[int, int]]()
         for place, s in enumerate(commits):
-            if s.operator_id in sinks:
+            if s.operator_id in sinks and not s.is_repair:
                 spans[s.job_id] = (spans.get(s.job_id, (place, place))[0], place)
         opens, ends = (Counter(told) for told in zip(*spans.values(), strict=True)) if spans else (Counter(), Counter())
         found, around = set[JobId](), 0
@@ -131,15 +135,21 @@ def case_of(seen: Observation) -> Case:
 
 
 def commits_of_job(case: Case) -> tuple[Snapshot, ...]:
-    """The Flink commits on main but for those of guests, oldest first."""
-    guests = Guests(case)
-    return tuple(s for s in flink_commits(case.observation.table) if not guests.has(s))
+    """The Flink commits on main but for those of guests, oldest first. Of what a repair has put back only what speaks
+    for its run still."""
+    guests, table = Guests(case), case.observation.table
+    return without_put_back([s for s in flink_commits(table) if not guests.has(s)], table)
 
 
 def commits_that_bind(case: Case) -> tuple[Snapshot, ...]:
     """The Flink commits on main above which a restore point must lie, or the job would read their rows again, oldest
     first. Only a guest that surely wrote beside the job is passed over, as its sink does (facts 1.5): a run that came
     after the job's last commit may have gone on where the job had stopped, whatever Flink knows of it."""
+    return those_that_bind(case, flink_commits(case.observation.table))
+
+
+def those_that_bind(case: Case, commits: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    """The same of any line of the table: `commits` are Flink's of it, oldest first."""
     guests = Guests(case)
-    commits = flink_commits(case.observation.table)
-    return tuple(s for s in commits if s.job_id not in guests.beside or not guests.has(s))
+    bind = [s for s in commits if s.job_id not in guests.beside or not guests.has(s)]
+    return without_put_back(bind, case.observation.table)

@@ -11,6 +11,7 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import pairing
+from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import lives
 from bot.domain.sentences import counted
@@ -70,9 +71,10 @@ def _of_the_job(stored: StoredCheckpoint, table: TableState, runs: Collection[Jo
     commits = flink_commits(table)
     sinks = {s.operator_id for s in table.snapshots if s.job_id in runs and s.operator_id is not None}
     if not sinks:
-        return list(commits)
+        return list(without_put_back(commits, table))
     sinks |= set(stored.operator_ids)
-    return [s for s in commits if s.job_id in runs or s.operator_id is None or s.operator_id in sinks]
+    own = [s for s in commits if s.job_id in runs or s.operator_id is None or s.operator_id in sinks]
+    return list(without_put_back(own, table))
 
 
 def _newest_held(stored: StoredCheckpoint, commits: list[Snapshot]) -> int | None:
@@ -98,5 +100,5 @@ def _is_after(stored: StoredCheckpoint, commit: Snapshot) -> bool:
 
 
 def _newest(table: TableState) -> SnapshotId | None:
-    commits = flink_commits(table)
+    commits = without_put_back(flink_commits(table), table)
     return commits[-1].snapshot_id if commits else None
