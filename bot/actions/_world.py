@@ -1,13 +1,49 @@
 """What requirements are checked against, and what effects are prepared from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, TableName
 from bot.domain.table import TableState
 from bot.ports import JobPorts
+
+
+@contextmanager
+def looked_at() -> Iterator[None]:
+    """A table that is gone tells nothing of an effect on it. Raises CouldNotLook in the place of UnknownTable."""
+    try:
+        yield
+    except UnknownTable as error:
+        raise CouldNotLook(error.happened, error.found, error.remedy) from error
+
+
+class ConfiguredJobs(Mapping[str, JobPorts]):
+    """Job -> how it is reached. One that the configuration does not name any more cannot be asked: CouldNotLook."""
+
+    def __init__(self, jobs: Mapping[str, JobPorts]) -> None:
+        self._jobs = jobs
+
+    def __getitem__(self, job: str) -> JobPorts:
+        if job not in self._jobs:
+            raise CouldNotLook(
+                f"The job {job} cannot be asked.",
+                f"Expected it in the configuration; that names {', '.join(self._jobs) or 'no job'}.",
+                "If it was renamed or removed there while something was under way, put it back as it was, and restart "
+                "Waterline.",
+            )
+        return self._jobs[job]
+
+    def __contains__(self, job: object) -> bool:
+        return job in self._jobs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
 
 
 def _nobody_loads(table: TableName) -> TableState:

@@ -95,7 +95,7 @@ def test_a_run_that_began_from_the_jobs_state_is_no_guest(scene: Scene, tmp_path
     """It writes beside the job by a sink of another id, and reads what it reads: above its rows nothing starts."""
     other = LittleFlink(tmp_path, OTHER)
     other.submit(job("e"), at_checkpoint=3, restored=scene.flink.savepoint(job("a")))
-    scene.observer.hands.jobs[OTHER] = JobPorts(other, CheckpointFiles(None, str(other.savepoints)))  # type: ignore[index]
+    scene.observer.jobs[OTHER] = JobPorts(other, CheckpointFiles(None, str(other.savepoints)))  # type: ignore[index]
     guest_above(scene)
 
     view = restarted(scene)

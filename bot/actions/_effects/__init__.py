@@ -25,6 +25,7 @@ from bot.actions._effects.start_job import StartingJob
 from bot.actions._effects.stop_fork import StoppingFork
 from bot.actions._effects.stop_job import StoppingJob
 from bot.actions._requirements import check_all
+from bot.actions._world import looked_at
 from bot.domain.effects import (
     ChangeFiles,
     DeleteRows,
@@ -104,9 +105,11 @@ def prepare(hands: Hands, proposal: Proposal, index: int, *, earlier: EffectStar
 
 
 def perform(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Did:
-    """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done), OutcomeUnknown."""
+    """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done; also where the table is
+    gone), OutcomeUnknown."""
     effect = proposal.effects[intent.index]
-    return kind_of(effect).perform(effect, intent, hands)
+    with looked_at():
+        return kind_of(effect).perform(effect, intent, hands)
 
 
 def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
@@ -114,19 +117,24 @@ def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
     effect = proposal.effects[intent.index]
     kind = kind_of(effect)
     try:
-        looked = kind.verify(effect, intent, hands)
-        if looked.happened != "unknown":
-            return looked
-        seen = kind.on_table(effect, hands.catalog.load(proposal.table))
-        return looked.model_copy(update={"sentence": f"{looked.sentence} {seen}".rstrip()})
+        with looked_at():
+            looked = kind.verify(effect, intent, hands)
     except CouldNotLook as error:
         return Looked(happened="unknown", sentence=f"{error.happened} {error.found}")
+    if looked.happened != "unknown":
+        return looked
+    try:
+        seen = kind.on_table(effect, hands.world(proposal.table).table)
+    except CouldNotLook as error:
+        seen = f"{error.happened} {error.found}"
+    return looked.model_copy(update={"sentence": f"{looked.sentence} {seen}".rstrip()})
 
 
 def may_yet(hands: Hands, effect: Effect) -> str | None:
     """By what an effect that is not there so far may yet come to be, a sentence; None: by nothing that is known."""
     try:
-        return kind_of(effect).may_yet(effect, hands)
+        with looked_at():
+            return kind_of(effect).may_yet(effect, hands)
     except CouldNotLook as error:
         return f"{error.happened} {error.found}"
 

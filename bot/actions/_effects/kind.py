@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Generic, Literal, TypeVar
 
 from bot.actions._requirements import World
+from bot.actions._world import ConfiguredJobs, looked_at
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
@@ -94,16 +95,23 @@ class Hands:
 
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
+    """Asked for one that is not among them, CouldNotLook."""
     files: TableFiles
     replays: SourceReplays = NO_REPLAYS
     schedulers: Schedulers = NO_SCHEDULERS
     tables: Mapping[TableName, TableSetup] = field(default_factory=dict)
     """What the configuration says of the tables, as far as it is known."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", ConfiguredJobs(self.jobs))
+
     def world(self, table: TableName) -> World:
-        """The table, read now, and other tables and the jobs, asked when they are needed. Raises CouldNotLook."""
+        """The table, read now, and other tables and the jobs, asked when they are needed. Raises CouldNotLook, also
+        where the table is gone."""
         other_jobs = self.tables[table].other_jobs if table in self.tables else ()
-        return World(table=self.catalog.load(table), jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
+        with looked_at():
+            now = self.catalog.load(table)
+        return World(table=now, jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
 
 
 class Kind(ABC, Generic[E]):
