@@ -10,6 +10,7 @@ from bot.actions._draft import (
     stop_sentences,
     untouched,
 )
+from bot.actions._idle import stands_on
 from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
@@ -99,12 +100,15 @@ def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
 
 def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:
     """Stop `live`, prove that what it leaves pairs with the head, start from there. `first`: what an approver must know
-    before. Raises Refused where no job is configured."""
+    before. Raises Refused where no job is configured, and where a run that has committed nothing would leave what pairs
+    with nothing; CouldNotLook."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
-    run = short_job(live.job_id)
+    run, on = short_job(live.job_id), stands_on(plan.case, live)
+    silent = (f"Run {run} has committed nothing yet; what it began from pairs with {short(on)}.",) if on else ()
     sentences = (
         *first,
+        *silent,
         *stop_sentences(live, needs_state=True),
         f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
         f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
@@ -118,7 +122,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
         title=f"{action.title}: run {run}",
         effects=(
             StopJob(job=job, job_id=live.job_id, needs_state=True),
-            StartFromStop(job=job, job_id=live.job_id),
+            StartFromStop(job=job, job_id=live.job_id, stands_on=on),
         ),
         requirements=(
             TableIs(uuid=table.uuid),

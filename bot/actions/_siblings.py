@@ -34,7 +34,8 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
                 "What the run leaves is compared with that, too: where a start from it would write rows a second "
                 "time, this ends as refused."
             )
-            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=start.job_id) for t in siblings]
+            run, on = start.job_id, start.stands_on if isinstance(start, StartFromStop) else None
+            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=run, stands_on=on) for t in siblings]
             continue
         stored = _stored(plan, start)
         for table in siblings:

@@ -17,7 +17,7 @@ def not_spared(requirement: SiblingSpared, world: World) -> str | None:
         run = ports.flink.run(requirement.job_id)
         if run is not None and not run.is_terminal:
             return None
-        path = newest_that_pairs(world, requirement.job, requirement.job_id).path
+        path = newest_that_pairs(world, requirement.job, requirement.job_id, requirement.stands_on).path
     try:
         stored = ports.checkpoints.read(path)
     except NotThere as error:

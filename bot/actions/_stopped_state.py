@@ -1,13 +1,14 @@
 """The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
 
 from bot.actions._binding import binding_now
+from bot.actions._idle import idle_point
 from bot.actions._restore_points import RestorePoint, ends_main, pair_of
 from bot.actions._world import World
 from bot.domain.errors import Superseded
 from bot.domain.flink import names_run, with_kinds
-from bot.domain.ids import JobId, short, short_job
+from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairings
+from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
 
 
@@ -19,9 +20,9 @@ def asked_before(requirement: Requirement) -> Requirement:
     return requirement
 
 
-def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
+def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId | None = None) -> RestorePoint:
     """The newest restore point of the run whose table state is the newest Flink commit on main that binds; further
-    copies of it (F1) may follow.
+    copies of it (F1) may follow. `stands_on`: that of a run which has committed nothing, if it is so still.
 
     Raises Superseded with what was found instead, CouldNotLook, also where none pairs and one could not be opened.
     """
@@ -29,16 +30,17 @@ def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
     runs = ports.flink.runs(job)
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
-    told = pairings(of_run, world.table, Seen(source="Flink", values=runs))
+    found_now = judged(of_run, world.table, Seen(source="Flink", values=runs))
     commits = binding_now(world, job, run, runs)
-    for each in told:
-        point = pair_of(each)
+    for each, pair in found_now:
+        point = pair_of(pair) or idle_point(each, pair, world.table, stands_on)
         if point is not None and ends_main(point, commits):
             return point
     for unread in (s for s in of_run if s.is_unread):
         ports.checkpoints.read(unread.path)
     newest = commits[-1].snapshot_id if commits else None
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason}" for p in told[:3]) or "none at all"
+    told = (f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in found_now[:3])
+    found = "; ".join(told) or "none at all"
     raise Superseded(
         f"Run {short_job(run)} has ended, and no state of it pairs with the table.",
         f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found {found}.",

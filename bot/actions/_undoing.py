@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from bot.actions._binding import binding
 from bot.actions._draft import job_and_head, live_run
 from bot.actions._foreseen import committer
+from bot.actions._idle import idle_point
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint
+from bot.actions._restore_points import RestorePoint, pair_of
 from bot.actions._rewinding import left_behind, rewound
 from bot.actions._undoing_marks import brought_back, unmarked
 from bot.domain.action import Action, Past, Plan, StoodStill
@@ -23,10 +24,9 @@ from bot.domain.effects import (
     StopJob,
 )
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.findings import PairVerdict
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.pairing import pairings
+from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
@@ -51,6 +51,7 @@ class Deeds:
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
         self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
+        self.stands_on = next((e.stands_on for e in past.proposal.effects if isinstance(e, StartFromStop)), None)
         self.stood_still = past.stood_still
         self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
 
@@ -184,26 +185,14 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     bound = _binding(plan, run, at)
     wanted = bound[-1] if bound else None
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
-    told = pairings(of_run, table, observation.jobs)
+    told = judged(of_run, table, observation.jobs)
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
-    for each in told:
-        if (
-            each.verdict is PairVerdict.PAIRED
-            and each.is_durable
-            and each.snapshot_id is not None
-            and _is_of(table.by_id.get(each.snapshot_id), wanted, life)
-            and each.checkpoint_id is not None
-            and each.digest is not None
-        ):
-            return RestorePoint(
-                path=each.path,
-                checkpoint_id=each.checkpoint_id,
-                snapshot_id=each.snapshot_id,
-                digest=each.digest,
-                is_right=False,
-            )
+    for stored, each in told:
+        point = (pair_of(each) or idle_point(stored, each, table, did.stands_on)) if each.is_durable else None
+        if point is not None and _is_of(table.by_id.get(point.snapshot_id), wanted, life):
+            return point.model_copy(update={"is_right": False})
     stood = short(wanted.snapshot_id if wanted else None)
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in told[:3]) or "none at all"
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
     raise _impossible(
         did,
         f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, where the table stood; found {found}.",

@@ -6,6 +6,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._idle import idle_left
 from bot.actions._rehearsed import Rehearsed, rehearsed
 from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
@@ -57,7 +58,7 @@ def propose(plan: Plan) -> Proposal:
     point = None
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
-        point = goes_on_from(case)
+        point = goes_on_from(case) or idle_left(case)
         if point is not None:
             checkpoint = point.checkpoint_id
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))

@@ -4,6 +4,7 @@ Only a stop-with-savepoint surely pairs, as it commits as its last act; an inter
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
+from bot.actions._idle import is_silent
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
@@ -26,7 +27,8 @@ ACTION = Action(
 
 
 def propose(plan: Plan) -> Proposal:
-    """Raises Refused when no run, several, or one that is not settled is alive, and when the plan's day has passed;
+    """Raises Refused when no run, several, one that is not settled, or one that has committed nothing is alive, and
+    when the plan's day has passed;
     CouldNotLook when Flink was not seen."""
     job, head = job_and_head(plan, ACTION)
     _must_end_later(plan)
@@ -37,6 +39,13 @@ def propose(plan: Plan) -> Proposal:
             "No savepoint can be taken now.",
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs. If it is down already, its newest point that pairs is the authoritative one.",
+        )
+    if is_silent(live.job_id, table):
+        raise Refused(
+            "No savepoint can be taken now.",
+            f"Expected a run with a commit on main, with which its savepoint pairs; run {short_job(live.job_id)} has "
+            "committed nothing yet.",
+            "Wait for its first commit, then propose again. The run was not stopped.",
         )
     tagged = f"{plan.at:%Y%m%d}-{plan.proposal[-4:].lower()}"
     return drafted(

@@ -89,6 +89,8 @@ class StartFromStop(Record):
     job_id: JobId
     uid_suffix: str | None = UID_SUFFIX
     """As StartJob has it."""
+    stands_on: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of a run that had committed nothing: the commit with which its beginning pairs; None: its own commits tell."""
 
 
 class KeepSavepoint(Record):

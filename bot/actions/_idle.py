@@ -1,0 +1,96 @@
+"""The state of a run that has committed nothing yet: it belongs to the commit with which its beginning pairs.
+
+No snapshot tells of such a run. As long as its committer owes nothing, its rows are those of what it was started from.
+"""
+
+from bot.actions._restore_points import RestorePoint, ends_main, pair_of
+from bot.domain.diagnosis import Case
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.findings import Pairing
+from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.guests import commits_that_bind
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.kin import began_from
+from bot.domain.own_points import points_told_apart
+from bot.domain.pairing import owed_checkpoints
+from bot.domain.paths import may_be_same
+from bot.domain.table import TableState
+
+
+def is_silent(run: JobId, table: TableState) -> bool:
+    """Whether no listed snapshot is a commit of the run."""
+    return not any(s.job_id == run and s.checkpoint_id is not None for s in table.snapshots)
+
+
+def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
+    """Of a run that has committed nothing: main's newest commit that binds, with which its beginning pairs; None of any
+    other run, whose own commits tell.
+
+    Raises Refused where that is not proven: what it leaves would pair with nothing; CouldNotLook where storage was not
+    seen.
+    """
+    if not is_silent(live.job_id, case.observation.table):
+        return None
+    stored = case.observation.checkpoints
+    if stored.state == "not-seen":
+        raise CouldNotLook(
+            f"Run {short_job(live.job_id)} has committed nothing yet, and whether its state fits is not known.",
+            f"Expected to see from which restore point it began; {stored.source}: {stored.reason}",
+            stored.remedy,
+        )
+    commits = commits_that_bind(case)
+    point = _began(case, live, frozenset())
+    if point is not None and ends_main(point, commits):
+        return point.snapshot_id
+    newest = f"{short(commits[-1].snapshot_id)}, the newest commit by Flink" if commits else "a commit by Flink"
+    began = began_from(live)
+    found = (
+        f"it began from {began}, which is not proven to" if began is not None else "Flink does not tell where it did"
+    )
+    raise Refused(
+        f"Run {short_job(live.job_id)} has committed nothing yet, so nothing proves what a stop of it leaves.",
+        f"Expected that it has a commit on main, or began from a restore point that pairs with {newest}; {found}.",
+        "Wait for its first commit, then propose again. The run was not stopped.",
+    )
+
+
+def idle_left(case: Case) -> RestorePoint | None:
+    """The newest durable point of a silent run whose beginning pairs with main's newest commit that binds."""
+    commits, runs = commits_that_bind(case), {run.job_id: run for run in case.runs}
+    for stored, pair in points_told_apart(case):
+        run = runs.get(stored.job_id) if stored.job_id is not None and pair.is_durable else None
+        below = _began(case, run, frozenset()) if run is not None else None
+        point = idle_point(stored, pair, case.observation.table, below.snapshot_id) if below is not None else None
+        if point is not None and ends_main(point, commits):
+            return point
+    return None
+
+
+def _began(case: Case, run: JobRun, passed: frozenset[JobId]) -> RestorePoint | None:
+    """The point that the run was started from, as what it pairs with; through silent runs before it."""
+    path = began_from(run)
+    if path is None:
+        return None
+    for stored, pair in points_told_apart(case):
+        if not may_be_same(stored.path, path):
+            continue
+        if (point := pair_of(pair)) is not None:
+            return point
+        earlier = next((each for each in case.runs if each.job_id == stored.job_id), None)
+        if earlier is not None and earlier.job_id not in {*passed, run.job_id}:
+            below = _began(case, earlier, passed | {run.job_id})
+            return idle_point(stored, pair, case.observation.table, below.snapshot_id if below else None)
+    return None
+
+
+def idle_point(
+    stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None
+) -> RestorePoint | None:
+    """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`; None for any
+    other."""
+    if stands_on is None or stored.job_id is None or not is_silent(stored.job_id, table):
+        return None
+    is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
+    if not is_whole or stored.checkpoint_id is None or stored.digest is None or owed_checkpoints(stored, table) != ():
+        return None
+    return RestorePoint(path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=stands_on, digest=stored.digest)
