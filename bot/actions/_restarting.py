@@ -25,6 +25,11 @@ ENDED_BY = (
     "wrote beside this one."
 )
 
+_OFF_TOO = (
+    " What was owed is taken off with it, and no start from this point brings it again: its Flink manifests go with "
+    "their commit. The job is started then from a point that pairs with main, and reads these rows again."
+)
+
 
 def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRun | None) -> Proposal:
     """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
@@ -71,7 +76,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
             + ("" if keeps else state_at_risk(live)),
             replayed_from=point.checkpoint_id,
         ),
-        undo=_undo(live, keeps_checkpoints=keeps),
+        undo=_undo(live, keeps_checkpoints=keeps) + (_OFF_TOO if point.owes is not None else ""),
     )
 
 

@@ -29,6 +29,7 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
+from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot, TableState
@@ -52,6 +53,9 @@ class Deeds:
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
         self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
         self.stands_on = next((e.stands_on for e in past.proposal.effects if isinstance(e, StartFromStop)), None)
+        self.brings = next((e for _, e in done if isinstance(e, StartJob) and e.owes is not None), None)
+        on_head = (r for r in past.proposal.requirements if isinstance(r, HeadDescends))
+        self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None
         self.stood_still = past.stood_still
         self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
 
@@ -166,10 +170,19 @@ def _as_before_the_rehearsal(
 
 def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
     """The commits that it brought to main itself, such as those of a repair: they are what is undone."""
+    if did.brings is not None and did.brings_of is not None:
+        return frozenset(s.snapshot_id for s in table.chain if _is_owed(s, did.brings_of, did.brings))
     if did.moved_to is None or did.moved_from is None:
         return frozenset()
     below = {s.snapshot_id for s in table.ancestors(did.moved_from)}
     return frozenset(s.snapshot_id for s in table.ancestors(did.moved_to) if s.snapshot_id not in below)
+
+
+def _is_owed(snapshot: Snapshot, run: JobId, start: StartJob) -> bool:
+    """Whether it is what the restore point held: its sink commits that under the id of the run that wrote the point,
+    in one commit or in one a checkpoint."""
+    reached = snapshot.checkpoint_id
+    return snapshot.job_id == run and reached is not None and reached <= start.checkpoint_id
 
 
 def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:

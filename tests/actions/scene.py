@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
+
 from bot.actions._completing import completed
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._requirements import check_all
@@ -131,9 +133,12 @@ class Scene:
 
     def backfill_commits(self) -> None:
         """Another engine appends three rows."""
+        self.commits(rows(range(900, 903)), {"engine-name": "spark", "spark.app.id": "local-17"})
+
+    def commits(self, table: pa.Table, summary: dict[str, str]) -> None:
+        """Somebody appends these rows to main."""
         catalog = open_catalog(self.folder)
-        summary = {"engine-name": "spark", "spark.app.id": "local-17"}
-        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
+        catalog.load_table(ORDERS).append(table, snapshot_properties=summary)
         catalog.close()
 
     def rolls_back(self, *, to: SnapshotId) -> None:

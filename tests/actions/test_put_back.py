@@ -20,7 +20,7 @@ from bot.domain.put_back import without_put_back
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import TableState
 from tests.actions.scene import ProposalState, Scene
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.tables import ORDERS, job, of_flink, rows
 
 A, C = job("a"), job("c")
@@ -52,10 +52,8 @@ def savepoint_of(scene: Scene, run: str, checkpoint: int) -> Path:
 
 def puts_back(scene: Scene) -> None:
     """A repair that carries the keys of a's newest lost commit is published, as by an earlier version."""
-    catalog = open_catalog(scene.folder)
     summary = {**of_flink("a", 5), "engine-name": "waterline", REPAIR: "01X/3", "waterline.incident": scene.incident}
-    catalog.load_table(ORDERS).append(rows(range(30, 50)), snapshot_properties=summary)
-    catalog.close()
+    scene.commits(rows(range(30, 50)), summary)
 
 
 def with_ledger(plan: Plan) -> Plan:
@@ -192,9 +190,7 @@ def test_put_back_on_the_run_before_it_pairs_too(scene: Scene) -> None:
 
     assert carried(restore_lost_commits.propose(with_ledger(scene.plan())))["flink.job-id"] == job("b")
 
-    catalog = open_catalog(scene.folder)
-    catalog.load_table(ORDERS).append(rows(range(30, 50)), snapshot_properties={**of_flink("b", 5), REPAIR: "01X/3"})
-    catalog.close()
+    scene.commits(rows(range(30, 50)), {**of_flink("b", 5), REPAIR: "01X/3"})
 
     assert str(savepoint_of(scene, "b", 5)) == start_of(forward_job.propose(scene.plan()))
 

@@ -1,14 +1,17 @@
 """A restore point that owes rows is started from only while they are missing: judged at the proposal, not before."""
 
+from typing import Any
+
 import pytest
 
-from bot.actions import restore_job_only
+from bot.actions import restore_job_only, undo_proposal
 from bot.domain.effects import StartJob
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.ids import JobId
 from bot.domain.proposal import Proposal
 from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene
-from tests.tables import job
+from tests.tables import job, of_flink, rows
 
 
 def starts_from(proposal: Proposal) -> str:
@@ -69,6 +72,42 @@ def test_it_is_not_taken_once_a_file_that_it_owes_is_gone(scene: Scene) -> None:
     proposal = restore_job_only.propose(with_extent(scene.plan(), old))
 
     assert str(three) == starts_from(proposal)
+
+
+def test_what_was_owed_is_taken_off_by_the_undo(scene: Scene) -> None:
+    """The sink commits it under the id of the run that wrote the point: it is no stranger's."""
+    scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+    plan, start = scene.plan(), scene.flink.submit
+
+    def then_committed(job_id: JobId, **how: Any) -> None:
+        start(job_id, **how)
+        scene.commits(rows(range(30, 40)), of_flink("a", 4))
+
+    scene.flink.submit = then_committed  # type: ignore[method-assign]
+    view = scene.carries_out(restore_job_only.propose(with_extent(plan, extent(plan))), plan)
+    brought = scene.positions()
+    scene.flink.submit = start  # type: ignore[method-assign]
+    again = scene.plan(undoes=view.proposal.id, number=2)
+
+    undone = scene.carries_out(undo_proposal.propose(again), again)
+
+    assert "What was owed is taken off with it" in view.proposal.undo
+    assert brought == list(range(60))
+    assert undone.state is ProposalState.APPLIED, undone.result
+    assert scene.positions() == list(range(30))
+
+
+def test_what_its_run_committed_later_is_not_taken_off(scene: Scene) -> None:
+    """Above the point nothing was owed: an undo would lose it."""
+    scene.flink.savepoint(job("a"))
+    owes_the_next_checkpoint(scene, "a", 4)
+    plan = scene.plan()
+    view = scene.carries_out(restore_job_only.propose(with_extent(plan, extent(plan))), plan)
+    scene.commits(rows(range(900, 910)), of_flink("a", 5))
+
+    with pytest.raises(Refused, match=r"was committed since by Flink run aaaaaa \(checkpoint 5\)"):
+        undo_proposal.propose(scene.plan(undoes=view.proposal.id, number=2))
 
 
 def test_nobody_starts_from_it_before_somebody_has_looked_what_it_brings(scene: Scene) -> None:
