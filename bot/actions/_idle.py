@@ -34,7 +34,7 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     stored = case.observation.checkpoints
     if stored.state == "not-seen":
         raise CouldNotLook(
-            f"Run {short_job(live.job_id)} has committed nothing yet, and whether its state fits is not known.",
+            f"The table lists no commit of run {short_job(live.job_id)}, and whether its state fits is not known.",
             f"Expected to see from which restore point it began; {stored.source}: {stored.reason}",
             stored.remedy,
         )
@@ -48,9 +48,9 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
         f"it began from {began}, which is not proven to" if began is not None else "Flink does not tell where it did"
     )
     raise Refused(
-        f"Run {short_job(live.job_id)} has committed nothing yet, so nothing proves what a stop of it leaves.",
-        f"Expected that it has a commit on main, or began from a restore point that pairs with {newest}; {found}.",
-        "Wait for its first commit, then propose again. The run was not stopped.",
+        f"The table lists no commit of run {short_job(live.job_id)}, so nothing proves what a stop of it leaves.",
+        f"Expected that it has one, or began from a restore point that pairs with {newest}; {found}.",
+        "Wait until it has committed, then propose again. The run was not stopped.",
     )
 
 

@@ -110,7 +110,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     run, on = short_job(live.job_id), stands_on(plan.case, live)
-    silent = (f"Run {run} has committed nothing yet; what it began from pairs with {short(on)}.",) if on else ()
+    silent = (f"The table lists no commit of run {run}; what it began from pairs with {short(on)}.",) if on else ()
     sentences = (
         *first,
         *silent,

@@ -43,9 +43,9 @@ def propose(plan: Plan) -> Proposal:
     if is_silent(live.job_id, table):
         raise Refused(
             "No savepoint can be taken now.",
-            f"Expected a run with a commit on main, with which its savepoint pairs; run {short_job(live.job_id)} has "
-            "committed nothing yet.",
-            "Wait for its first commit, then propose again. The run was not stopped.",
+            f"Expected a run with a commit, with which its savepoint pairs; the table lists none of run "
+            f"{short_job(live.job_id)}.",
+            "Wait until it has committed, then propose again. The run was not stopped.",
         )
     tagged = f"{plan.at:%Y%m%d}-{plan.proposal[-4:].lower()}"
     return drafted(

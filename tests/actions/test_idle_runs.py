@@ -42,7 +42,7 @@ def test_an_idle_run_is_restarted_from_its_stop(idle: Scene, action) -> None:  #
     undone = undo_proposal.propose(again)
 
     assert view.state is ProposalState.APPLIED, view.result
-    assert "committed nothing yet; what it began from pairs with" in " ".join(view.proposal.preview.sentences)
+    assert "lists no commit of run bbbbbb; what it began from pairs with" in " ".join(view.proposal.preview.sentences)
     assert view.started[len(view.started) - 1].checkpoint_id == 8
     assert idle.carries_out(undone, again).state is ProposalState.APPLIED
     assert len(idle.alive) == 1
@@ -80,7 +80,9 @@ def test_an_idle_run_from_elsewhere_is_not_stopped(scene: Scene) -> None:
     scene.flink.ends(A, "FAILED")
     begins(scene, "b", two, at=2, now=8)
 
-    with pytest.raises(Refused, match=r"began from .*savepoint-aaaaaa-000000000002, which is not proven to\. Wait for"):
+    with pytest.raises(
+        Refused, match=r"began from .*savepoint-aaaaaa-000000000002, which is not proven to\. Wait until it"
+    ):
         restart_from_stop_savepoint.propose(scene.plan())
 
     assert scene.alive == [B]
@@ -91,13 +93,13 @@ def test_an_idle_run_that_names_no_beginning_is_not_stopped(scene: Scene) -> Non
     scene.flink.ends(A, "FAILED")
     begins(scene, "b", from_savepoint_of("b", 8, scene), at=8, now=8)
 
-    with pytest.raises(Refused, match=r"Flink does not tell where it did\. Wait for its first commit"):
+    with pytest.raises(Refused, match=r"Flink does not tell where it did\. Wait until it has committed"):
         restart_from_stop_savepoint.propose(scene.plan())
 
 
 def test_no_savepoint_is_taken_of_an_idle_run(idle: Scene) -> None:
     """No snapshot could be tagged as its own; said before anything is stopped."""
-    with pytest.raises(Refused, match=r"has committed nothing yet\. Wait for its first commit"):
+    with pytest.raises(Refused, match=r"the table lists none of run bbbbbb\. Wait until it"):
         take_savepoint.propose(idle.plan())
 
     assert idle.alive == [B]
