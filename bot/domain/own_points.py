@@ -9,8 +9,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.guests import Guests, case_of
-from bot.domain.ids import short_job
+from bot.domain.guests import Guests, case_of, commits_that_bind
+from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
 
@@ -31,10 +31,11 @@ def pairings_of(case: Case) -> tuple[Pairing, ...]:
 
 
 def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
-    """The same in their order, those of guests with the verdict that they are foreign. They pair with nothing. What
+    """The same in their order, those of guests with the verdict that they are foreign. They pair with nothing. Nor does
+    any with what a repair has put back above commits of another run: it belongs to the commit that was lost. What
     Flink may drop as its run, one of another declared job, may be alive, does not stay."""
     guests = Guests(case)
-    told = (_foreign(each) if guests.has_run(each.job_id) else each for each in pairings)
+    told = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
     return tuple(each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in told)
 
 
@@ -45,6 +46,26 @@ def _may_go(each: Pairing, case: Case) -> bool:
     if isinstance(others, NotSeen):
         return all(run.job_id != each.job_id for run in case.runs)
     return any(run.job_id == each.job_id and not run.is_terminal for run in others.values)
+
+
+def _of_the_lost(each: Pairing, case: Case) -> Pairing:
+    table = case.observation.table
+    put_back = table.by_id.get(each.snapshot_id) if each.snapshot_id is not None else None
+    if put_back is None or not put_back.is_repair or put_back.snapshot_id not in table.chain_ids:
+        return each
+    if any(s.snapshot_id == put_back.snapshot_id for s in commits_that_bind(case)):
+        return each
+    told = (put_back.job_id, put_back.checkpoint_id)
+    lost = [s for s in table.snapshots if not s.is_repair and (s.job_id, s.checkpoint_id) == told]
+    why = (
+        f"Repair {short(put_back.snapshot_id)} has put back what checkpoint {put_back.checkpoint_id} of run "
+        f"{short_job(put_back.job_id)} had committed, above commits of another run, which this state does not hold"
+    )
+    if not lost:
+        reason = f"{why}; the commit to which it belongs is not listed any more."
+        return each.model_copy(update={"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason})
+    reason = f"{why}; it belongs to {short(lost[-1].snapshot_id)}, which was rolled back and is still listed."
+    return each.model_copy(update={"snapshot_id": lost[-1].snapshot_id, "reason": reason})
 
 
 def _foreign(each: Pairing) -> Pairing:

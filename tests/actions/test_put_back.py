@@ -12,9 +12,11 @@ from bot.domain.action import Plan
 from bot.domain.effects import ChangeFiles, StartJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList, FileSources, FileSurvey
+from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId
 from bot.domain.ledger import Ledger, LedgerRow
+from bot.domain.own_points import pairings_of, points_told_apart
 from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
 from bot.domain.snapshot import REPAIR
@@ -150,6 +152,23 @@ def test_the_last_step_of_a_repair_finds_what_its_own_stop_has_left(rolled_back:
     point = newest_that_pairs(rolled_back.observer.hands.world(ORDERS), JOB, C)
 
     assert CheckpointId(9) == point.checkpoint_id
+
+
+def test_a_state_of_the_lost_run_belongs_to_the_lost_commit(rolled_back: Scene) -> None:
+    """Evidence and refusals say so of each point, and why it does not pair with the head."""
+    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    puts_back(rolled_back)
+    case = rolled_back.plan().case
+
+    [six] = [each for each in pairings_of(case) if each.job_id == A]
+    gone = tuple(s for s in case.observation.table.snapshots if s.snapshot_id != rolled_back.snapshot("a", 5))
+    expired = rolled_back.table.model_copy(update={"snapshots": gone})
+    observation = case.observation.model_copy(update={"table": expired})
+    [without] = [each for _, each in points_told_apart(case.model_copy(update={"observation": observation}))]
+
+    assert six.snapshot_id == rolled_back.snapshot("a", 5)
+    assert "above commits of another run, which this state does not hold; it belongs to" in six.reason
+    assert (without.verdict, without.snapshot_id) == (PairVerdict.BEHIND, None)
 
 
 def test_a_rewind_does_not_take_what_was_put_back_for_a_state_of_the_lost_run(rolled_back: Scene) -> None:
