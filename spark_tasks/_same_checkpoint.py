@@ -7,7 +7,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._source_ranges import Covered
 
 _COUNTERS = ("added-data-files", "added-records")
-_BATCH = "flink.batch-index"
+BATCH = "flink.batch-index"
 """Flink CDC commits a checkpoint in several batches."""
 
 
@@ -20,7 +20,7 @@ def earlier_of_checkpoint(
     """
     seen: dict[tuple[str | None, str | None, int], Snapshot] = {}
     for commit in commits:
-        if commit.job_id is None or commit.checkpoint_id is None or _BATCH in commit.summary:
+        if commit.job_id is None or commit.checkpoint_id is None or BATCH in commit.summary:
             continue
         name = (commit.job_id, commit.operator_id, commit.checkpoint_id)
         first = seen.setdefault(name, commit)

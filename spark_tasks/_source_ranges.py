@@ -36,6 +36,8 @@ class Overlap:
     one: SnapshotId
     other: SnapshotId
     size: int
+    is_exact: bool
+    """Whether positions show it, and more of them than the one at which two longer ranges touch."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,11 @@ class Covered:
         """Pairs that cover the same: positions exactly; event times, which overlap a little at every orderly
         hand-over, where half of the shorter one is covered, and only for pairs that positions do not tell."""
         exact = {r.snapshot_id for r in self.positions}
-        yield from (overlap for overlap, _ in _overlaps(self.positions))
-        for overlap, shorter in _overlaps(self.times):
-            if 2 * overlap.size >= shorter and not {overlap.one, overlap.other} <= exact:
-                yield overlap
+        for one, other, size, shorter in _overlaps(self.positions):
+            yield Overlap(one, other, size, is_exact=size > 1 or shorter == 1)
+        for one, other, size, shorter in _overlaps(self.times):
+            if 2 * size >= shorter and not {one, other} <= exact:
+                yield Overlap(one, other, size, is_exact=False)
 
 
 class _Alike(NamedTuple):
@@ -176,8 +179,9 @@ def _single_value(field_id: int | None) -> Column:
     return F.when(low == high, low)
 
 
-def _overlaps(ranges: Iterable[Range]) -> Iterator[tuple[Overlap, int]]:
-    """Pairs of one partition that share a place, with the size of the shorter one; swept by lower end."""
+def _overlaps(ranges: Iterable[Range]) -> Iterator[tuple[SnapshotId, SnapshotId, int, int]]:
+    """Pairs of one partition that share a place, with the size of what they share and of the shorter one; swept by
+    lower end."""
     open_ones: list[Range] = []
     partition: str | None = None
     for each in sorted(ranges, key=lambda r: (r.partition, r.low)):
@@ -188,5 +192,5 @@ def _overlaps(ranges: Iterable[Range]) -> Iterator[tuple[Overlap, int]]:
             size = min(one.high, each.high) - each.low + 1
             shorter = min(one.high - one.low, each.high - each.low) + 1
             if one.snapshot_id != each.snapshot_id:
-                yield Overlap(one.snapshot_id, each.snapshot_id, size), shorter
+                yield one.snapshot_id, each.snapshot_id, size, shorter
         open_ones.append(each)

@@ -12,10 +12,11 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.listed_views import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 from spark_tasks._brought import brought_by
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
+from spark_tasks._source_runs import run_of, was_read_again
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -28,7 +29,7 @@ TASK = Task(
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds",
     reads="metadata",
-    version=2,
+    version=3,
 )
 _How = Literal["same-files", "same-checkpoint", "same-source-range"]
 _STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
@@ -39,10 +40,11 @@ _Proof = tuple[int, int, int]
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """For each repeating commit of main its strongest proof, and the commit of which it repeats most.
 
-    Files and checkpoint ids prove by themselves. A source range proves only against another run: the bounds of the
-    position column where each file holds one source partition, else those of the event time, which late or
-    backfilled events imitate. A checkpoint id that comes again with other files and another range is no repetition
-    (a V1 job that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
+    Files and checkpoint ids prove by themselves. A source range does by the bounds of the position column where each
+    file holds one source partition; else, against another run only, by those of the event time, which late or
+    backfilled events imitate. A cherry-pick is of the run whose commit it copied. A checkpoint id that comes again
+    with other files and another range is no repetition (a V1 job that was started anew under its old id counts from
+    1), nor are the batches of one Flink CDC checkpoint.
     Raises EvidenceFailed where the window has too many ranges to compare.
     """
     reach = reach_of(ask)
@@ -52,11 +54,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)
     covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
-    repeated = _repeated(commits, reach, covered, shared)
+    table = ask.observation.table
+    repeated = _repeated(table, commits, reach, covered, shared)
     if repeated:
         return _some(reach, repeated, len(commits))
-    runs = {commit.job_id for commit in commits if commit.job_id is not None}
-    placed = [commit.snapshot_id for commit in commits if commit.job_id is not None and _brings_rows(commit, covered)]
+    read = [(commit, run) for commit in commits if (run := run_of(table, commit)) is not None]
+    runs = {run for _, run in read}
+    placed = [commit.snapshot_id for commit, _ in read if _brings_rows(commit, covered)]
     if len(runs) > 1 and not covered.known(placed):
         return _not_comparable(ask, len(runs))
     headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
@@ -85,7 +89,11 @@ def _or_below(ask: Ask, reach: Reach) -> str:
 
 
 def _repeated(
-    commits: Sequence[Snapshot], reach: Reach, covered: Covered, shared: Mapping[tuple[SnapshotId, ...], int]
+    table: TableState,
+    commits: Sequence[Snapshot],
+    reach: Reach,
+    covered: Covered,
+    shared: Mapping[tuple[SnapshotId, ...], int],
 ) -> tuple[RepeatedCommit, ...]:
     place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
     by_id = {commit.snapshot_id: commit for commit in commits}
@@ -99,12 +107,13 @@ def _repeated(
         for again in later:
             proves(first, again, "same-files", files)
     overlapping: dict[tuple[SnapshotId, SnapshotId], int] = {}
+    exact: set[tuple[SnapshotId, SnapshotId]] = set()
     for overlap in covered.overlaps():
         first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
         overlapping[first, again] = overlapping.get((first, again), 0) + overlap.size
+        exact |= {(first, again)} if overlap.is_exact else set()
     for (first, again), size in overlapping.items():
-        runs = (by_id[first].job_id, by_id[again].job_id)
-        if None not in runs and runs[0] != runs[1]:
+        if was_read_again(table, by_id[first], by_id[again], is_exact=(first, again) in exact):
             proves(first, again, "same-source-range", size)
     for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
         proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))

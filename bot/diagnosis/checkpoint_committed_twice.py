@@ -119,8 +119,8 @@ def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:
     ranged = next(iter(repeated), None)
     if ranged is not None:
         return (
-            f"{short(ranged.again)} brings the source range of {short(ranged.first)} again, in other files and by "
-            "another run: that is a replay (F2, F13), not a commit made twice."
+            f"{short(ranged.again)} brings the source range of {short(ranged.first)} again, in other files: that is a "
+            "replay (F2, F13), not a commit made twice."
         )
     return f"None of {counted(checked, 'commit')} repeats a checkpoint, and no file is live twice."
 

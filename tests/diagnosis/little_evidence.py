@@ -155,7 +155,7 @@ def _how_repeated(world: World, first: Snapshot, again: Snapshot) -> str | None:
     if one == other:
         return "same-checkpoint"
     both = set(world.holds.get(first.snapshot_id, ())) & set(world.holds.get(again.snapshot_id, ()))
-    return "same-source-range" if both and first.job_id != again.job_id else None
+    return "same-source-range" if both else None
 
 
 def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:

@@ -7,6 +7,8 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicateCommitsFinding
 from bot.domain.ids import SnapshotId
+from spark_tasks._source_runs import was_read_again
+from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
@@ -188,6 +190,67 @@ def test_what_was_rolled_back_is_not_repeated(orders: OrdersTable, asks: Asks) -
     answer = asks("duplicate_commits", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_a_pick_of_what_was_read_again_is_told_by_the_run_that_had_committed_it(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """Table and job were rewound together, the next run reads the range again under other keys, and then somebody
+    picks the rolled-back commit: a pick carries no job id."""
+    before = orders.commits("a", 1, range(10))
+    rolled_back = orders.commits("a", 2, range(10, 20), orders=range(100, 110))
+    orders.rolls_back_to(before)
+    first = orders.commits("b", 2, range(10, 20), orders=range(200, 210))
+    picked = orders.appends(rows(range(10, 20), orders=range(100, 110)), {"source-snapshot-id": str(rolled_back)})
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert repeats(answer) == [(first, picked, "same-source-range")]
+
+
+def test_what_one_run_read_again_shows_in_the_positions(orders: OrdersTable, asks: Asks) -> None:
+    """A V1 job goes back under its old id: what it reads again is held back, and comes merged under a later id."""
+    before = orders.commits("a", 1, range(10))
+    first = orders.commits("a", 2, range(10, 20), orders=range(100, 110))
+    orders.commits("a", 3, [20])
+    again = orders.commits("a", 4, range(10, 40), orders=range(200, 230))
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert repeats(answer) == [(first, again, "same-source-range")]
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, BY_TIME])
+def test_commits_of_one_run_that_only_touch_repeat_nothing(
+    orders: OrdersTable, asks: Asks, contract: TableContract
+) -> None:
+    """One record may make several rows, and a day's events come out of order."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(9, 20), orders=range(100, 111))
+    orders.commits("a", 3, range(19, 30), orders=range(200, 211))
+
+    answer = asks("duplicate_commits", orders.ask(before, contract=contract))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_event_times_of_one_run_prove_nothing(orders: OrdersTable, asks: Asks) -> None:
+    """Late events fall among those of the commit before."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 30))
+    orders.commits("a", 3, range(12, 28))
+
+    answer = asks("duplicate_commits", orders.ask(before, contract=BY_TIME))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_a_compaction_by_the_job_itself_reads_nothing_again() -> None:
+    """It moves rows into new files, which cover the positions of the old ones."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=2).commits("b", 3, operation="replace")
+    _, first, again = tale.snapshots
+
+    assert not was_read_again(tale.table, first, again, is_exact=True)
 
 
 def _together(parts: list[pa.Table]) -> pa.Table:

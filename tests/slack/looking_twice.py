@@ -23,7 +23,7 @@ def duplicate_commits(ask: Ask) -> Answer:
     table, commits = ask.observation.table, _compared(ask, reach)
     columns, wanted = source_columns(table, ask.contract), {int(commit.snapshot_id) for commit in commits}
     added = [each for each in _added(ask, wanted, columns) if each.snapshot_id in wanted]
-    repeated = _repeated(commits, reach, ranges_here(added, ask.contract), _shared_here(added))
+    repeated = _repeated(table, commits, reach, ranges_here(added, ask.contract), _shared_here(added))
     return Answer(
         verdict=Verdict.CONFIRMED if repeated else Verdict.RULED_OUT,
         headline=f"{len(repeated)} commits bring again what others had brought.",

@@ -21,7 +21,8 @@ class RepeatedCommit(Record):
     again: SnapshotId
     how: Literal["same-files", "same-checkpoint", "same-source-range"]
     """`same-files`: the very paths once more. `same-checkpoint`: run, operator and checkpoint id once more.
-    `same-source-range`: the bounds of position or event time are the same or overlap, by another run."""
+    `same-source-range`: the bounds of position overlap, or those of event time, by another run; records of older
+    versions have positions of another run alone."""
     job_id: JobId | None
     """The run of the second commit."""
     checkpoint_id: CheckpointId | None
